@@ -1,0 +1,69 @@
+"""Tensors and metadata on disk: safetensors, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from sentbook.errors import CheckpointError, StorageError
+
+
+def save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
+    """Write ``tensors`` and ``metadata`` (JSON) to a temporary file beside ``path``, then rename it.
+
+    Raises:
+        StorageError: no space or a read-only folder; an earlier file at ``path`` is intact.
+    """
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        os.close(handle)
+        temporary = Path(name)
+        contiguous = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
+        save_file(contiguous, temporary, metadata={"json": json.dumps(metadata)})
+        temporary.replace(path)
+    except (OSError, SafetensorError) as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StorageError(
+            f"The checkpoint {path} could not be written ({reason}); free some space or set SENTBOOK_ARTIFACTS to a "
+            "writable folder, then run again: what was saved before is intact."
+        ) from error
+
+
+def _open(path: Path, key: str | None, wanted: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = json.loads((file.metadata() or {}).get("json", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()} if wanted else {}  # noqa: SIM118 (no mapping)
+    except (OSError, SafetensorError, ValueError) as error:
+        raise CheckpointError(f"{path} is truncated or not a checkpoint; delete it and run again.") from error
+    if key is not None and metadata.get("key") != key:
+        raise CheckpointError(
+            f"{path} belongs to another configuration ({metadata.get('key', 'none')}, not {key}); "
+            "move it away, or run with the parameters it was made with."
+        )
+    return tensors, metadata
+
+
+def load(path: Path, key: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and metadata of ``path``.
+
+    Raises:
+        CheckpointError: the file is truncated or no checkpoint, or was made by another configuration than ``key``.
+    """
+    return _open(path, key, wanted=True)
+
+
+def read_metadata(path: Path, key: str | None) -> dict[str, Any]:
+    """The metadata alone, of any configuration where ``key`` is None; raises as `load`."""
+    return _open(path, key, wanted=False)[1]

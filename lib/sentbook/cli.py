@@ -1,0 +1,110 @@
+"""The command line: ``sentbook data | run | book | encode``. A `SentbookError` is one sentence and its exit code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from sentbook.errors import ConfigError, SentbookError, StorageError
+
+app = typer.Typer(
+    help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+
+
+def _mount() -> None:
+    from sentbook import data_cli
+
+    app.add_typer(data_cli.app, name="data")
+
+
+def _parameters(changes: list[str]) -> dict[str, Any]:
+    """``section.name=value`` items to nested parameters; the value is YAML."""
+    result: dict[str, Any] = {}
+    for change in changes:
+        name, found, value = change.partition("=")
+        if not found or not name:
+            raise ConfigError(f"'{change}' is not name=value; write for example --set sentence.margin=0.4.")
+        target = result
+        *sections, last = name.split(".")
+        for section in sections:
+            target = target.setdefault(section, {})
+        target[last] = yaml.safe_load(value)
+    return result
+
+
+@app.command()
+def run(
+    notebook: Annotated[str, typer.Argument(help="paper/experiment, e.g. cse/table1")],
+    profile: Annotated[str, typer.Option(help="demo, small or paper")] = "demo",
+    set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter: section.name=value")] = None,
+) -> None:
+    """Run one notebook: check every parameter, execute it, record the result, and write its page."""
+    from sentbook import book, config
+    from sentbook.paths import root
+
+    paper, _, name = notebook.removesuffix(".ipynb").removeprefix("notebooks/").partition("/")
+    source = root() / "notebooks" / paper / f"{name}.ipynb"
+    if not source.is_file():
+        known = sorted(str(path.relative_to(root() / "notebooks").with_suffix("")) for path in source.parent.parent.glob("*/*.ipynb"))
+        raise ConfigError(f"There is no notebook '{notebook}'; choose one of {', '.join(known)}.")
+    changes = {"profile": profile, **_parameters(set_ or [])}
+    config.load(paper, changes)  # a typo stops here, before a kernel starts
+    page = book.run_one(source, profile, changes)
+    typer.echo(f"page: {page}")
+
+
+@app.command(name="book")
+def build_book(
+    profile: Annotated[str, typer.Option(help="demo, small or paper")] = "demo",
+    jobs: Annotated[int, typer.Option(help="notebooks side by side")] = 2,
+) -> None:
+    """Execute the notebooks that changed and lay them out for the book."""
+    from sentbook import book
+
+    book.stage(profile, jobs)
+
+
+@app.command()
+def encode(
+    model: Annotated[Path, typer.Argument(help="an artifact: folder or encoder.safetensors")],
+    output: Annotated[Path, typer.Argument(help="where the (N, F) float32 .npy goes")],
+) -> None:
+    """Encode standard input, one sentence a line."""
+    import numpy as np
+
+    from sentbook import recipes
+    from sentbook.encoders import encode as encode_sentences
+
+    lines = [line.rstrip("\n") for line in sys.stdin]
+    if not lines:
+        raise ConfigError("Standard input is empty; give one sentence a line.")
+    trained = recipes.from_file(model)
+    vectors = encode_sentences(trained.encoder(), trained.vocabulary, lines, trained.recipe.tokenisation)
+    try:
+        with output.open("wb") as file:
+            np.save(file, vectors, allow_pickle=False)
+    except OSError as error:
+        raise StorageError(f"{output} could not be written ({error.strerror}); choose another place.") from error
+    typer.echo(f"{len(vectors)} vectors of {vectors.shape[1]} numbers in {output}")
+
+
+def main() -> None:
+    """Entry point: errors a user can mend are one sentence on standard error."""
+    try:
+        _mount()
+        app()
+    except SentbookError as error:
+        typer.echo(f"sentbook: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("sentbook: Interrupted; run the same command to go on: what was finished is kept.", err=True)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

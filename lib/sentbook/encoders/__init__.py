@@ -1,0 +1,9 @@
+"""Encoders: padded token ids in, sentence vectors out. One file an encoder."""
+
+from sentbook.encoders.average import Average
+from sentbook.encoders.base import SentenceEncoder, WordEmbedding
+from sentbook.encoders.build import build
+from sentbook.encoders.cse import CSE
+from sentbook.encoders.encode import encode, encode_ids
+
+__all__ = ["CSE", "Average", "SentenceEncoder", "WordEmbedding", "build", "encode", "encode_ids"]

@@ -1,0 +1,47 @@
+"""Mistakes a user can mend. The message of each is one sentence that says what is wrong and what to do.
+
+The command line prints the message alone and exits with the class's ``exit_code``; a notebook shows it
+as the last line of its traceback. Anything that is not a `SentbookError` is a bug in sentbook.
+"""
+
+
+class SentbookError(Exception):
+    """Base of every mistake that a user can mend."""
+
+    exit_code = 1
+
+
+class ConfigError(SentbookError):
+    """An unknown, misspelt, wrongly typed or out-of-range parameter."""
+
+    exit_code = 2
+
+
+class DataError(SentbookError):
+    """A data file is missing, unreachable, corrupted, truncated or malformed."""
+
+    exit_code = 3
+
+
+class CheckpointError(SentbookError):
+    """A checkpoint or artifact is truncated, or belongs to another configuration."""
+
+    exit_code = 4
+
+
+class StorageError(SentbookError):
+    """A file could not be written: no space, or a read-only folder. What was there before is intact."""
+
+    exit_code = 5
+
+
+class NumericalError(SentbookError):
+    """A loss or a parameter became NaN or infinite."""
+
+    exit_code = 6
+
+
+class DeviceError(SentbookError):
+    """The device that was asked for is not there."""
+
+    exit_code = 7

@@ -1,0 +1,33 @@
+"""The test sets of a profile: real STS and SICK, or the mini-world's."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+from sentbook.data import miniworld, readers
+from sentbook.data.overlap import test_keys
+from sentbook.data.types import ScoredPairs
+
+Suite = Literal["sts", "miniworld"]
+
+
+@cache
+def test_sets(suite: Suite) -> list[ScoredPairs]:
+    """Every test set in the paper's order: 25 STS sets and SICK, or the mini-world's domains."""
+    if suite == "sts":
+        return [*readers.sts_all(), readers.sick("test")]
+    world = miniworld.World()
+    return [world.similarity(domain) for domain in world.DOMAINS]
+
+
+@cache
+def validation_sets(name: str) -> list[ScoredPairs]:
+    """``sts2016``: its five sets, as the paper validates; ``miniworld``: the trial split of its relatedness pairs."""
+    return readers.sts(2016) if name == "sts2016" else [miniworld.World().relatedness("trial")]
+
+
+@cache
+def excluded(suite: Suite) -> frozenset[str]:
+    """Keys of all test sentences, which no training pair may hold."""
+    return test_keys(test_sets(suite)) if suite == "sts" else frozenset()

@@ -1,0 +1,215 @@
+"""Recipes of trained encoders, and their artifacts: found by key, trained where missing, side by side where asked.
+
+An artifact is ``<artifacts>/<key>/encoder.safetensors``; the key is the hash of everything that decides its numbers
+(initial vectors, encoder, the stages up to here, seed). Two recipes with a common beginning share its artifact, so
+that the cumulative training of table 2 starts from the encoders of table 1.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock
+from joblib import Parallel, delayed
+from torch import Tensor
+
+from sentbook import checkpoint, results
+from sentbook.config import Encoder, MarginTraining, Section, Vectors, digest, parse
+from sentbook.data import corpora, sources, vectors
+from sentbook.data.text import Tokenisation, Vocabulary
+from sentbook.encoders import SentenceEncoder
+from sentbook.encoders.build import build, embedding_matrix
+from sentbook.errors import CheckpointError
+from sentbook.evaluation import suites
+from sentbook.paraphrase import prepare
+from sentbook.paths import artifacts
+from sentbook.training import fit, peak_memory_bytes
+
+# Raise when a change to the code changes the numbers of trained encoders.
+ARTIFACT_VERSION = 1
+
+
+class Recipe(Section):
+    """How one encoder comes about. No stage: the untrained encoder over the initial vectors."""
+
+    method: str
+    seed: int
+    vectors: Vectors
+    encoder: Encoder
+    stages: tuple[MarginTraining, ...] = ()
+    tokenisation: Tokenisation = "ptb"
+    suite: suites.Suite = "sts"
+    random_words: bool = False
+
+    def key(self, stages: int | None = None) -> str:
+        """The name of the artifact after the first ``stages`` stages (None: all)."""
+        values = self.model_dump(mode="json", exclude={"method", "stages"})
+        values["stages"] = [stage.model_dump(mode="json") for stage in self.stages[:stages]]
+        return digest({"version": ARTIFACT_VERSION, **values})
+
+    def prefix(self, stages: int) -> Recipe:
+        return self.model_copy(update={"stages": self.stages[:stages]})
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained encoder on disk: its recipe, and what its training left. `encoder` reads it when it is wanted, since
+    a table's thirty encoders of 90 MB each need not be in memory together."""
+
+    recipe: Recipe
+    metadata: dict[str, Any]
+    file: Path | None = None
+
+    def encoder(self) -> SentenceEncoder:
+        """The encoder, in evaluation mode.
+
+        Raises:
+            CheckpointError: the artifact is truncated or belongs to another recipe.
+        """
+        encoder, _ = untrained(self.recipe)
+        if self.recipe.stages:
+            tensors, _ = checkpoint.load(self.file or _artifact(self.recipe), self.recipe.key())
+            encoder.load_state_dict(tensors)
+        return encoder.eval()
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return _words(self.recipe.vectors)[0]
+
+    @property
+    def method(self) -> str:
+        return self.recipe.method
+
+    @property
+    def seed(self) -> int:
+        return self.recipe.seed
+
+    def curve(self) -> list[results.CurvePoint]:
+        """The last stage's training curve."""
+        history = self.metadata.get("history", {})
+        return [results.CurvePoint(method=self.method, seed=self.seed, **point) for point in history.get("curve", [])]
+
+    def cost(self) -> results.Cost:
+        """Of the last stage."""
+        history = self.metadata.get("history", {})
+        seconds = history.get("seconds", 0.0)
+        return results.Cost(
+            method=self.method,
+            seed=self.seed,
+            seconds=seconds,
+            peak_memory_bytes=history.get("peak_memory_bytes", 0),
+            parameters=self.metadata.get("parameters", 0),
+            examples_per_second=history.get("examples", 0) / seconds if seconds else 0.0,
+        )
+
+
+@lru_cache(maxsize=2)
+def _words(config: Vectors) -> tuple[Vocabulary, Tensor]:
+    loaded = vectors.load(config.name, config.path)
+    return Vocabulary(loaded.words), embedding_matrix(loaded)
+
+
+def untrained(recipe: Recipe) -> tuple[SentenceEncoder, Vocabulary]:
+    """The encoder before its first stage."""
+    vocabulary, weight = _words(recipe.vectors)
+    if recipe.random_words:  # the floor that any learning must beat
+        weight = torch.randn(weight.shape, generator=torch.Generator().manual_seed(recipe.seed))
+        weight[0] = 0
+    return build(recipe.encoder, weight, seed=recipe.seed), vocabulary
+
+
+def _artifact(recipe: Recipe) -> Path:
+    return artifacts() / recipe.key() / "encoder.safetensors"
+
+
+def load(recipe: Recipe) -> Trained:
+    """A recipe whose artifact is there.
+
+    Raises:
+        CheckpointError: the artifact is truncated or belongs to another recipe.
+    """
+    return Trained(recipe, checkpoint.read_metadata(_artifact(recipe), recipe.key()) if recipe.stages else {})
+
+
+def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
+    """Train the last stage of ``recipe`` on top of the artifact of the others, unless its artifact is there."""
+    if threads is not None:
+        torch.set_num_threads(threads)
+    target = _artifact(recipe)
+    folder = target.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "lock"):  # another notebook may want the same encoder
+        if target.exists():
+            return
+        stage = recipe.stages[-1]
+        started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        clock = time.monotonic()
+        start = load(recipe.prefix(len(recipe.stages) - 1))
+        exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
+        pairs = corpora.load(stage.corpora, seed=recipe.seed, limit=stage.limit, exclude=exclude)
+        validation = suites.validation_sets(stage.validation)
+        problem = prepare(start.encoder(), start.vocabulary, pairs, stage, validation, recipe.tokenisation)
+        name = f"[{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}]"
+        history = fit(
+            problem, stage, seed=recipe.seed, device=device, key=recipe.key(), folder=folder,
+            report=lambda line: print(name, line, flush=True),
+        )
+        problem.encoder.cpu()
+        metadata = {
+            "key": recipe.key(),
+            "recipe": recipe.model_dump(mode="json"),
+            "history": vars(history),
+            "pairs": len(pairs),
+            "parameters": problem.encoder.parameter_count(),
+            "data": sources.used(),
+            "git_commit": results.git_commit(),
+            "started": started,
+            "wall_seconds": time.monotonic() - clock,
+            "peak_memory_bytes": peak_memory_bytes(),
+        }
+        checkpoint.save(target, problem.encoder.state_dict(), metadata)
+        (folder / "checkpoint.safetensors").unlink(missing_ok=True)
+
+
+def obtain(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) -> list[Trained]:
+    """The encoders of ``recipes``, in their order; what has no artifact yet is trained.
+
+    Stages are trained level by level, each distinct beginning once.
+
+    Args:
+        jobs: how many trainings run side by side, each in a process of its own with one thread.
+
+    Raises:
+        SentbookError: as `sentbook.training.fit`; encoders that were finished keep their artifacts.
+    """
+    depth = max((len(recipe.stages) for recipe in recipes), default=0)
+    for level in range(1, depth + 1):
+        wanted = {recipe.prefix(level).key(): recipe.prefix(level) for recipe in recipes if len(recipe.stages) >= level}
+        missing = [recipe for recipe in wanted.values() if not _artifact(recipe).exists()]
+        if jobs == 1 or len(missing) == 1:
+            for recipe in missing:
+                _train_stage(recipe, device, None)
+        elif missing:
+            Parallel(n_jobs=jobs, batch_size=1)(delayed(_train_stage)(recipe, device, 1) for recipe in missing)
+    return [load(recipe) for recipe in recipes]
+
+
+def from_file(path: Path) -> Trained:
+    """A trained encoder by the path of its artifact, whatever its recipe.
+
+    Raises:
+        CheckpointError: no artifact there, or it is truncated.
+    """
+    file = path / "encoder.safetensors" if path.is_dir() else path
+    if not file.is_file():
+        raise CheckpointError(f"There is no trained encoder at {path}; name a folder of build/artifacts.")
+    metadata = checkpoint.read_metadata(file, None)
+    recipe = parse(Recipe, metadata.get("recipe", {}), str(file))
+    return Trained(recipe, metadata, file)

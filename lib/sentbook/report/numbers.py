@@ -1,0 +1,119 @@
+"""How a number is printed. The one place where correlations and shares are multiplied by 100."""
+
+from __future__ import annotations
+
+import math
+
+MINUS = "\u2212"
+DASH = "\u2013"
+LOWER_IS_BETTER = frozenset({"mse", "mae", "median_rank"})
+_SHARES = frozenset({"pearson", "spearman", "accuracy", "f1", "precision", "recall"})
+_NAMES = {
+    "pearson": "Pearson\u2019s r",
+    "spearman": "Spearman\u2019s \u03c1",
+    "mse": "Mean squared error",
+    "mae": "Mean absolute error",
+    "accuracy": "Accuracy",
+    "f1": "F1",
+    "median_rank": "Median rank",
+}
+_SHORT = {"pearson": "r", "spearman": "\u03c1", "mse": "MSE", "mae": "MAE", "accuracy": "acc.", "f1": "F1", "median_rank": "med. rank"}
+
+
+def factor(metric: str) -> float:
+    """100 for correlations and shares (stored in [-1, 1] or [0, 1]), 1 for errors and ranks."""
+    return 100.0 if metric in _SHARES or metric.startswith("r@") else 1.0
+
+
+def digits(metric: str) -> int:
+    """Decimals printed: 1 for values shown x100 and for ranks, 4 for mean squared errors, 3 otherwise."""
+    if factor(metric) == 100.0 or metric == "median_rank":
+        return 1
+    return 4 if metric == "mse" else 3
+
+
+def name(metric: str, *, unit: bool = True) -> str:
+    """The metric in words, with its unit: ``Pearson's r x 100``."""
+    return _NAMES.get(metric, metric) + (" \u00d7 100" if unit and factor(metric) == 100.0 else "")
+
+
+def short(metric: str) -> str:
+    """The metric as a column head: ``r x 100``."""
+    return _SHORT.get(metric, metric) + (" \u00d7 100" if factor(metric) == 100.0 else "")
+
+
+def lower_is_better(metric: str) -> bool:
+    return metric in LOWER_IS_BETTER
+
+
+def plain(value: float | None, places: int = 1, *, signed: bool = False) -> str:
+    """A number with a true minus sign and never a negative zero; a dash where there is none.
+
+    Example:
+        >>> plain(-0.04), plain(62.25, 2), plain(1.25, signed=True), plain(None)
+        ('0.0', '62.25', '+1.2', '\u2013')
+    """
+    if value is None or not math.isfinite(value):
+        return DASH
+    text = f"{abs(value):.{places}f}"
+    if float(text) == 0.0:
+        return text
+    if value < 0:
+        return MINUS + text
+    return f"+{text}" if signed else text
+
+
+def shown(value: float | None, metric: str, *, places: int | None = None, signed: bool = False) -> str:
+    """A stored value in the unit of its metric: ``shown(.716, "pearson") == "71.6"``."""
+    scaled = None if value is None else value * factor(metric)
+    return plain(scaled, digits(metric) if places is None else places, signed=signed)
+
+
+def interval(low: float | None, high: float | None, metric: str, *, places: int | None = None, signed: bool = False) -> str:
+    """``[low, high]`` in the metric's unit; empty where there is no interval."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    return f"[{shown(low, metric, places=places, signed=signed)}, {shown(high, metric, places=places, signed=signed)}]"
+
+
+def half_width(low: float | None, high: float | None, metric: str, *, places: int | None = None) -> str:
+    """The interval as ``\u00b1 half-width``; empty where there is none."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    return f"\u00b1 {shown((high - low) / 2, metric, places=places)}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value without its leading zero: ``.012``, ``<.001``, ``>.999``.
+
+    Raises:
+        ValueError: ``p`` is not a probability.
+    """
+    if p is None:
+        return DASH
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"{p} is not a probability")
+    if p < 0.001:
+        return "<.001"
+    if p > 0.999:
+        return ">.999"
+    return f"{p:.3f}"[1:]
+
+
+def minutes(seconds: float) -> str:
+    """A duration for people: ``42 s``, ``7.5 min``, ``3.2 h``."""
+    if seconds < 59.5:
+        return f"{seconds:.0f} s" if seconds >= 9.95 else f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def memory(size: float) -> str:
+    """Bytes for people: ``812 MB``, ``1.4 GB``."""
+    if size < 1e6:
+        return f"{size / 1e3:.0f} kB"
+    return f"{size / 1e6:.0f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB"
+
+
+def count(value: float) -> str:
+    """A whole number with thin spaces between thousands."""
+    return f"{round(value):,}".replace(",", "\u202f")

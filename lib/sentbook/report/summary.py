@@ -1,0 +1,206 @@
+"""From rows of a run to what a table prints: centre and interval over seeds, the paper's values, the tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from sentbook.errors import ConfigError, DataError
+from sentbook.results import Run, Test
+
+Centre = Literal["mean", "median"]
+COLUMNS = ("paper", "table", "method", "dataset", "metric", "value")
+_PERCENT = ("accuracy", "f1")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One cell over its seeds. ``low`` and ``high`` are None with a single seed."""
+
+    value: float
+    low: float | None
+    high: float | None
+    seeds: int
+    n: int
+    values: tuple[float, ...]
+
+
+def centre_and_interval(values: Sequence[float], centre: Centre = "mean") -> tuple[float, float | None, float | None]:
+    """The centre of per-seed values and an interval for it.
+
+    Equation:
+        mean: ``m +- t(.975, k-1) s / sqrt(k)``; median: the smallest and largest of the k values, which hold the median of the
+        distribution with probability ``1 - 2^(1-k)`` (93.75 % for k = 5), whatever its shape.
+
+    Args:
+        values: (k,) one per seed.
+        centre: as the paper summarises its runs.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if len(array) == 0:
+        raise ConfigError("There is no value to summarise; run the experiment first.")
+    middle = float(np.median(array) if centre == "median" else array.mean())
+    if len(array) < 2:
+        return middle, None, None
+    if centre == "median":
+        return middle, float(array.min()), float(array.max())
+    half = float(stats.t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / math.sqrt(len(array)))
+    return middle, middle - half, middle + half
+
+
+def interval_words(centre: Centre, seeds: Iterable[int]) -> str:
+    """What the brackets hold, as a caption says it."""
+    counts = sorted(set(seeds))
+    if not counts or counts[-1] < 2:
+        return "one seed: no interval over seeds"
+    several = f"{counts[0]}{chr(0x2013)}{counts[-1]}" if counts[0] != counts[-1] else str(counts[0])
+    if centre == "median":
+        return f"median of {several} seeds [lowest, highest]"
+    return f"mean of {several} seeds [95 % t-interval]"
+
+
+def over_seeds(
+    run: Run, metric: str, *, protocol: object = None, centre: Centre = "mean"
+) -> tuple[dict[tuple[str, str], Summary], list[str]]:
+    """Every (method, dataset) of ``metric`` over its seeds, and the protocols met, in the run's order.
+
+    Args:
+        protocol: one protocol or a sequence of them, where the run holds several for the same cell.
+
+    Raises:
+        ConfigError: a cell has values under two protocols and ``protocol`` does not choose.
+    """
+    if protocol is None:
+        wanted = None
+    elif isinstance(protocol, (list, tuple, set, frozenset)):
+        wanted = {str(one) for one in protocol}
+    else:
+        wanted = {str(protocol)}
+    cells: dict[tuple[str, str], dict[str, dict[int | None, float]]] = {}
+    sizes: dict[tuple[str, str], int] = {}
+    protocols: dict[str, None] = {}
+    for row in run.metrics:
+        if row.metric != metric or (wanted is not None and row.protocol not in wanted):
+            continue
+        key = (row.method, row.dataset)
+        protocols[row.protocol] = None
+        seeds = cells.setdefault(key, {}).setdefault(row.protocol, {})
+        if row.seed in seeds:
+            raise DataError(f"{run.paper}/{run.experiment} holds {key} of seed {row.seed} twice; make the run again.")
+        seeds[row.seed] = row.value
+        sizes[key] = row.n
+    summaries = {}
+    for key, by_protocol in cells.items():
+        if len(by_protocol) > 1:
+            raise ConfigError(f"{key} was scored under {sorted(by_protocol)}; choose one with protocol=.")
+        values = tuple(next(iter(by_protocol.values())).values())
+        middle, low, high = centre_and_interval(values, centre)
+        summaries[key] = Summary(middle, low, high, len(values), sizes[key], values)
+    return summaries, list(protocols)
+
+
+def reported(paper: str, table: str) -> pd.DataFrame:
+    """The paper's printed numbers of one table, on their own scale: ``pearson_x100`` becomes ``pearson`` in [-1, 1].
+
+    Args:
+        paper: ``cse``, ``cnn_lstm``, ``wsv`` or ``dnt``.
+        table: ``table1``, ...
+
+    Raises:
+        ConfigError: no such file.
+    """
+    stem = f"{paper.replace('_', '')}_{table}"
+    file = resources.files("sentbook") / "reported" / f"{stem}.csv"
+    if not file.is_file():
+        raise ConfigError(f"There are no printed numbers {stem}.csv; look into lib/sentbook/reported for those there are.")
+    with file.open(encoding="utf-8") as stream:
+        return on_scale(pd.read_csv(stream))
+
+
+def on_scale(frame: pd.DataFrame) -> pd.DataFrame:
+    """Convert printed units: ``*_x100`` by its name; accuracies and F1 printed in percent (above 1) likewise. Idempotent."""
+    missing = [column for column in COLUMNS[2:] if column not in frame.columns]
+    if missing:
+        raise DataError(f"The printed numbers lack the columns {missing}; they need method, dataset, metric and value.")
+    frame = frame.copy()
+    frame["value"] = pd.to_numeric(frame["value"], errors="coerce").astype(float)
+    frame = frame[frame["value"].notna()].reset_index(drop=True)
+    metric = frame["metric"].astype(str)
+    hundred = metric.str.endswith("_x100")
+    for name in _PERCENT:
+        rows = metric == name
+        if rows.any() and frame.loc[rows, "value"].max() > 1.0:
+            hundred |= rows
+    frame.loc[hundred, "value"] = frame.loc[hundred, "value"] / 100.0
+    frame["metric"] = metric.str.removesuffix("_x100")
+    return frame
+
+
+def printed(frame: pd.DataFrame | None, metric: str) -> dict[tuple[str, str], float]:
+    """The paper's values of ``metric`` by (method, dataset)."""
+    if frame is None or frame.empty:
+        return {}
+    rows = on_scale(frame)
+    rows = rows[rows["metric"] == metric]
+    return {(str(m), str(d)): float(v) for m, d, v in zip(rows["method"], rows["dataset"], rows["value"], strict=True)}
+
+
+def test_of(
+    tests: Iterable[Test], a: str, b: str, dataset: str, metric: str, kind: str | None = None
+) -> tuple[Test, float, float, float] | None:
+    """The test of ``a`` against ``b`` with estimate and interval of a - b, whichever way round it was recorded."""
+    for test in tests:
+        if test.dataset != dataset or test.metric != metric or (kind is not None and test.kind != kind):
+            continue
+        if (test.a, test.b) == (a, b):
+            return test, test.estimate, test.low, test.high
+        if (test.a, test.b) == (b, a):
+            return test, -test.estimate, -test.high, -test.low
+    return None
+
+
+test_of.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
+
+
+def significant(test: Test, level: float = 0.05) -> bool:
+    """By Holm's p where it was computed, else by p, else by the interval."""
+    p = test.p_holm if test.p_holm is not None else test.p
+    return p < level if p is not None else (test.low > 0 or test.high < 0)
+
+
+def ordered(values: Iterable[Any]) -> list[Any]:
+    """The distinct values in the order met."""
+    return list(dict.fromkeys(values))
+
+
+def is_average(dataset: str) -> bool:
+    return dataset.endswith("/avg") or dataset == "total_avg"
+
+
+def group_and_label(dataset: str) -> tuple[str, str]:
+    """The heading a row stands under and its short name: ``STS2012/MSRpar`` -> (``STS 2012``, ``MSRpar``).
+
+    Example:
+        >>> group_and_label("STS2012/avg"), group_and_label("total_avg"), group_and_label("SICK2014-test")
+        (('STS 2012', 'Average'), ('', 'Total average'), ('', 'SICK 2014 test'))
+    """
+    def spaced(text: str) -> str:
+        for prefix in ("STS", "SICK"):
+            rest = text.removeprefix(prefix)
+            if rest != text and rest[:1].isdigit():
+                return f"{prefix} {rest}".replace("-", " ")
+        return text
+
+    if dataset == "total_avg":
+        return "", "Total average"
+    group, slash, rest = dataset.partition("/")
+    if not slash:
+        return "", spaced(dataset)
+    return spaced(group), "Average" if rest == "avg" else rest

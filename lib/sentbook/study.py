@@ -1,0 +1,144 @@
+"""The steps of an experiment, as a notebook calls them: recipes, training, scores, record."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sentbook import results
+from sentbook.config import CSEPaper, Encoder, MarginTraining, digest, is_recorded
+from sentbook.data import corpora, sources
+from sentbook.data.types import ScoredPairs
+from sentbook.evaluation import suites
+from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
+from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.recipes import Recipe, Trained, obtain
+from sentbook.training import device_of, peak_memory_bytes
+
+
+class Study:
+    """One experiment of one paper under one configuration, from its start to its record.
+
+    Args:
+        paper, experiment: as in ``results/<profile>/<paper>/<experiment>.json``.
+        settings: see `sentbook.config.from_notebook`.
+    """
+
+    def __init__(self, paper: str, experiment: str, settings: CSEPaper) -> None:
+        self.paper, self.experiment, self.settings = paper, experiment, settings
+        self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        self._clock = time.monotonic()
+        self._trained: dict[str, Trained] = {}
+        self._data: dict[str, str] = {}
+        self._corpora: dict[str, None] = {}
+
+    # -- training ---------------------------------------------------------------------------------------------------
+
+    def recipes(
+        self,
+        method: str,
+        encoder: Encoder,
+        *stages: MarginTraining,
+        seeds: Sequence[int] | None = None,
+        random_words: bool = False,
+    ) -> list[Recipe]:
+        """One recipe a seed for ``method``, spelt as in the paper's table; no stage leaves the encoder untrained."""
+        settings = self.settings
+        return [
+            Recipe(
+                method=method, seed=seed, vectors=settings.vectors, encoder=encoder, stages=stages,
+                tokenisation=settings.tokenisation, suite=settings.suite, random_words=random_words,
+            )
+            for seed in (settings.seeds if seeds is None else seeds)
+        ]
+
+    def train(self, *recipes: Sequence[Recipe]) -> list[Trained]:
+        """The encoders of all ``recipes``: from their artifacts, or trained now."""
+        flat = [recipe for group in recipes for recipe in group]
+        trained = obtain(flat, device=self.settings.device, jobs=self.settings.jobs)
+        for encoder in trained:
+            self._note(encoder)
+        return trained
+
+    def _note(self, encoder: Trained) -> None:
+        self._trained[f"{encoder.method}/{encoder.seed}"] = encoder
+        self._data |= encoder.metadata.get("data", {})
+        for stage in encoder.recipe.stages:
+            self._corpora |= dict.fromkeys(stage.corpora)
+
+    # -- scores -----------------------------------------------------------------------------------------------------
+
+    def score(self, trained: Iterable[Trained], sets: Sequence[ScoredPairs] | None = None) -> ScoreBook:
+        """The cosine of every pair of every test set, under every encoder."""
+        sets = suites.test_sets(self.settings.suite) if sets is None else sets
+        book = ScoreBook(sets)
+        tokens: dict[int, Any] = {}
+        for item in trained:
+            vocabulary = item.vocabulary
+            if id(vocabulary) not in tokens:
+                tokens[id(vocabulary)] = tokenise_sets(sets, vocabulary, self.settings.tokenisation)
+            for dataset, values in cosine_scores(item.encoder(), tokens[id(vocabulary)]).items():
+                book.add(item.method, item.seed, dataset, values)
+        return book
+
+    # -- record -----------------------------------------------------------------------------------------------------
+
+    @property
+    def profile(self) -> str:
+        """The profile, or ``custom`` with the configuration's hash where a parameter was changed."""
+        settings = self.settings
+        return settings.profile if is_recorded(self.paper, settings) else f"custom/{digest(settings)}"
+
+    def record(
+        self,
+        *,
+        metrics: Sequence[results.Metric],
+        tests: Sequence[results.Test] = (),
+        claims: Sequence[results.Claim] = (),
+        curves: Sequence[results.CurvePoint] | None = None,
+        cost: Sequence[results.Cost] | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> results.Run:
+        """Write the run to the ledger and return it. A run with changed parameters never replaces a recorded one.
+
+        Raises:
+            StorageError: the ledger cannot be written.
+        """
+        settings = self.settings
+        trained = [item for item in self._trained.values() if item.recipe.stages]
+        run = results.Run(
+            paper=self.paper,
+            experiment=self.experiment,
+            profile=self.profile,
+            provenance=results.Provenance(
+                git_commit=results.git_commit(),
+                config=settings.model_dump(mode="json"),
+                config_hash=digest(settings),
+                data=dict(sorted((self._data | sources.used()).items())),
+                substitutions=[corpora.SUBSTITUTES[name] for name in self._corpora if name in corpora.SUBSTITUTES],
+                packages=results.packages(),
+                python=results.python_version(),
+                device=str(device_of(settings.device)),
+                started=self.started,
+                wall_seconds=round(time.monotonic() - self._clock, 1),
+                peak_memory_bytes=peak_memory_bytes(),
+                seeds=sorted({item.seed for item in self._trained.values()} or set(settings.seeds)),
+            ),
+            metrics=list(metrics),
+            tests=list(tests),
+            claims=list(claims),
+            curves=[point for item in trained for point in item.curve()] if curves is None else list(curves),
+            cost=[item.cost() for item in trained] if cost is None else list(cost),
+            extra={"artifacts": [_pedigree(item) for item in trained], **(extra or {})},
+        )
+        results.write(run)
+        return run
+
+
+def _pedigree(item: Trained) -> dict[str, Any]:
+    """Where an encoder's numbers come from."""
+    names = ("git_commit", "started", "wall_seconds", "pairs")
+    found = {name: item.metadata[name] for name in names if name in item.metadata}
+    return {"method": item.method, "seed": item.seed, "key": item.recipe.key(), **found}
