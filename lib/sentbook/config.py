@@ -125,6 +125,7 @@ class CSEPaper(Section):
     cse: CSEEncoder = CSEEncoder()
     phrase: MarginTraining = MarginTraining()
     sentence: MarginTraining = MarginTraining(corpora=("simple-wikipedia",), dropout=0.1)
+    words: MarginTraining = MarginTraining(corpora=("ppdb",))
     filter_sizes: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
     ablation: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
     relatedness: RelatednessTraining = RelatednessTraining()

@@ -14,7 +14,7 @@ from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.encoders import SentenceEncoder
 from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
-from sentbook.evaluation.statistics import pearson
+from sentbook.evaluation.correlation import pearson
 from sentbook.objectives import margin_loss
 
 

@@ -13,7 +13,7 @@ from sentbook.config import RelatednessTraining
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.types import ScoredPairs
 from sentbook.encoders import SentenceEncoder
-from sentbook.evaluation.statistics import pearson
+from sentbook.evaluation.correlation import pearson
 from sentbook.objectives import RelatednessHead, relatedness_loss, sparse_target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from sentbook.data import miniworld, readers
+from sentbook.data import readers
 from sentbook.data.overlap import test_keys
 from sentbook.data.types import ScoredPairs
 
@@ -31,3 +31,9 @@ def validation_sets(name: str) -> list[ScoredPairs]:
 def excluded(suite: Suite) -> frozenset[str]:
     """Keys of all test sentences, which no training pair may hold."""
     return test_keys(test_sets(suite)) if suite == "sts" else frozenset()
+
+
+@cache
+def relatedness(dataset: str, split: str) -> ScoredPairs:
+    """``train``, ``trial`` or ``test`` of SICK or of the mini-world's relatedness pairs, scored 1 to 5."""
+    return readers.sick(split) if dataset == "sick" else miniworld.World().relatedness(split)

@@ -17,7 +17,15 @@ _NAMES = {
     "f1": "F1",
     "median_rank": "Median rank",
 }
-_SHORT = {"pearson": "r", "spearman": "\u03c1", "mse": "MSE", "mae": "MAE", "accuracy": "acc.", "f1": "F1", "median_rank": "med. rank"}
+_SHORT = {
+    "pearson": "r",
+    "spearman": "\u03c1",
+    "mse": "MSE",
+    "mae": "MAE",
+    "accuracy": "acc.",
+    "f1": "F1",
+    "median_rank": "med. rank",
+}
 
 
 def factor(metric: str) -> float:
@@ -69,7 +77,9 @@ def shown(value: float | None, metric: str, *, places: int | None = None, signed
     return plain(scaled, digits(metric) if places is None else places, signed=signed)
 
 
-def interval(low: float | None, high: float | None, metric: str, *, places: int | None = None, signed: bool = False) -> str:
+def interval(
+    low: float | None, high: float | None, metric: str, *, places: int | None = None, signed: bool = False
+) -> str:
     """``[low, high]`` in the metric's unit; empty where there is no interval."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""

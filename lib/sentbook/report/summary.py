@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -36,8 +37,8 @@ def centre_and_interval(values: Sequence[float], centre: Centre = "mean") -> tup
     """The centre of per-seed values and an interval for it.
 
     Equation:
-        mean: ``m +- t(.975, k-1) s / sqrt(k)``; median: the smallest and largest of the k values, which hold the median of the
-        distribution with probability ``1 - 2^(1-k)`` (93.75 % for k = 5), whatever its shape.
+        mean: ``m +- t(.975, k-1) s / sqrt(k)``; median: the least and the greatest of the k values, which hold the
+        median of the distribution with probability ``1 - 2^(1-k)`` (93.75 % for k = 5), whatever its shape.
 
     Args:
         values: (k,) one per seed.
@@ -119,13 +120,15 @@ def reported(paper: str, table: str) -> pd.DataFrame:
     stem = f"{paper.replace('_', '')}_{table}"
     file = resources.files("sentbook") / "reported" / f"{stem}.csv"
     if not file.is_file():
-        raise ConfigError(f"There are no printed numbers {stem}.csv; look into lib/sentbook/reported for those there are.")
+        raise ConfigError(
+            f"There are no printed numbers {stem}.csv; look into lib/sentbook/reported for those there are."
+        )
     with file.open(encoding="utf-8") as stream:
         return on_scale(pd.read_csv(stream))
 
 
 def on_scale(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert printed units: ``*_x100`` by its name; accuracies and F1 printed in percent (above 1) likewise. Idempotent."""
+    """Convert printed units: ``*_x100`` by its name; accuracies and F1 printed in percent (above 1) likewise."""
     missing = [column for column in COLUMNS[2:] if column not in frame.columns]
     if missing:
         raise DataError(f"The printed numbers lack the columns {missing}; they need method, dataset, metric and value.")
@@ -191,7 +194,10 @@ def group_and_label(dataset: str) -> tuple[str, str]:
         >>> group_and_label("STS2012/avg"), group_and_label("total_avg"), group_and_label("SICK2014-test")
         (('STS 2012', 'Average'), ('', 'Total average'), ('', 'SICK 2014 test'))
     """
+
     def spaced(text: str) -> str:
+        if text == "miniworld":
+            return "Mini-world"
         for prefix in ("STS", "SICK"):
             rest = text.removeprefix(prefix)
             if rest != text and rest[:1].isdigit():
@@ -204,3 +210,33 @@ def group_and_label(dataset: str) -> tuple[str, str]:
     if not slash:
         return "", spaced(dataset)
     return spaced(group), "Average" if rest == "avg" else rest
+
+
+def headings(
+    rows: Sequence[str], naming: Callable[[str], tuple[str, str]] = group_and_label
+) -> list[tuple[str | None, str]]:
+    """The rows with headings between them: (row, label), or (None, heading).
+
+    A group of one row needs no heading: its name joins the label.
+
+    Example:
+        >>> headings(["STS2012/avg", "STS2013/FNWN", "STS2013/avg"])
+        [('STS2012/avg', 'STS 2012 average'), (None, 'STS 2013'), ('STS2013/FNWN', 'FNWN'), ('STS2013/avg', 'Average')]
+    """
+    named = [(row, *naming(row)) for row in rows]
+    lines: list[tuple[str | None, str]] = []
+    for group, members in groupby(named, key=lambda item: item[1]):
+        inside = list(members)
+        if group and len(inside) > 1:
+            lines.append((None, group))
+            lines += [(row, label) for row, _, label in inside]
+        else:
+            lines += [(row, full_name(group, label)) for row, _, label in inside]
+    return lines
+
+
+def full_name(group: str, label: str) -> str:
+    """A row's name where it stands without its heading."""
+    if not group:
+        return label
+    return f"{group} {label.lower() if label == 'Average' else label}"

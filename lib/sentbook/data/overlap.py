@@ -1,0 +1,63 @@
+"""Sentences that a training corpus shares with a test set: counted, and removed before training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sentbook.data.text import tokenise_words
+from sentbook.data.types import ParaphrasePairs, ScoredPairs
+
+
+def key(sentence: str) -> str:
+    """A sentence without case, punctuation and spacing.
+
+    Example:
+        >>> key("A man, is   playing!") == key("a man is playing")
+        True
+    """
+    return " ".join(tokenise_words(sentence))
+
+
+def _keys(sentences: Iterable[str]) -> frozenset[str]:
+    """Distinct keys; a sentence of marks alone has none."""
+    return frozenset(key(sentence) for sentence in sentences) - {""}
+
+
+def test_keys(tests: Iterable[ScoredPairs]) -> frozenset[str]:
+    """The keys of every sentence of the test sets."""
+    return _keys(sentence for pairs in tests for side in (pairs.first, pairs.second) for sentence in side)
+
+
+test_keys.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
+
+
+def remove(pairs: ParaphrasePairs, keys: frozenset[str]) -> tuple[ParaphrasePairs, int]:
+    """``pairs`` without those that hold a sentence of ``keys``, and how many were removed."""
+    rows = list(zip(pairs.first, pairs.second, pairs.source, strict=True))
+    kept = [row for row in rows if key(row[0]) not in keys and key(row[1]) not in keys]
+    first, second, source = ([row[column] for row in kept] for column in range(3))
+    return ParaphrasePairs(pairs.name, first, second, source), len(rows) - len(kept)
+
+
+def report(corpora: Sequence[ParaphrasePairs], tests: Sequence[ScoredPairs]) -> list[dict[str, Any]]:
+    """One row for each corpus and test set that share a sentence.
+
+    Returns:
+        Rows with ``corpus``, ``test``, ``sentences`` (distinct shared ones), ``share`` (of the test set's distinct
+        sentences) and ``pairs`` (training pairs that hold one).
+    """
+    sets = {pairs.name: _keys([*pairs.first, *pairs.second]) for pairs in tests}
+    anywhere = frozenset().union(*sets.values())
+    rows: list[dict[str, Any]] = []
+    for corpus in corpora:
+        keys = ((key(one), key(other)) for one, other in zip(corpus.first, corpus.second, strict=True))
+        touching = [pair for pair in keys if pair[0] in anywhere or pair[1] in anywhere]  # few, so the sets cost nothing
+        sentences = frozenset(side for pair in touching for side in pair)
+        for name, wanted in sets.items():
+            shared = wanted & sentences
+            if shared:
+                pairs = sum(one in shared or other in shared for one, other in touching)
+                share = len(shared) / len(wanted)
+                rows.append({"corpus": corpus.name, "test": name, "sentences": len(shared), "share": share, "pairs": pairs})
+    return rows

@@ -1,0 +1,190 @@
+"""Files of data: a registry of pinned addresses, digests, sizes and licences, and one way to a verified file.
+
+Look-up order: the mirror folder ``SENTBOOK_DATA``, the cache (``SENTBOOK_CACHE``, else the user's), a download. A file is
+verified after download and before use; downloads go to a temporary name and are renamed when they are whole.
+``tools/make_registry.py`` writes the registry from a mirror's manifests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pooch
+import requests
+
+from sentbook.errors import DataError, StorageError
+
+_used: dict[str, str] = {}
+
+
+@cache
+def registry() -> dict[str, dict[str, Any]]:
+    """Every file by its name ``<kind>/<dataset>/<file>``: sha256, bytes, licence, paper, source, url (None: only from a mirror)."""
+    table: dict[str, dict[str, Any]] = json.loads((files("sentbook.data") / "registry.json").read_text(encoding="utf-8"))
+    return table
+
+
+def mirror() -> Path | None:
+    """The folder named by ``SENTBOOK_DATA``, or None.
+
+    Raises:
+        DataError: the variable names no folder.
+    """
+    named = os.environ.get("SENTBOOK_DATA")
+    if not named:
+        return None
+    folder = Path(named).expanduser()
+    if not folder.is_dir():
+        raise DataError(f"SENTBOOK_DATA names {folder}, which is no folder; correct it or unset it.")
+    return folder
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: ``SENTBOOK_CACHE``, or the user's cache folder."""
+    return Path(os.environ.get("SENTBOOK_CACHE") or pooch.os_cache("sentbook")).expanduser()
+
+
+def sha256(name: str) -> str:
+    """The registered digest of ``name``."""
+    return str(_entry(name)["sha256"])
+
+
+def used() -> dict[str, str]:
+    """Digests of every file that this process has handed out so far."""
+    return dict(_used)
+
+
+def select(names: list[str]) -> list[str]:
+    """Registered files by name or by folder (``eval/sick2014``); all of them for an empty list.
+
+    Raises:
+        DataError: a name that is neither.
+    """
+    chosen: dict[str, None] = {} if names else dict.fromkeys(registry())
+    for name in (name.strip("/") for name in names):
+        found = [file for file in registry() if file == name or file.startswith(name + "/")]
+        if not found:
+            raise DataError(f"'{name}' is neither a registered file nor a folder of them; see `sentbook data list`.")
+        chosen |= dict.fromkeys(found)
+    return list(chosen)
+
+
+def _entry(name: str) -> dict[str, Any]:
+    try:
+        return registry()[name]
+    except KeyError:
+        raise DataError(f"'{name}' is not a registered file; see `sentbook data list`.") from None
+
+
+def find(name: str) -> Path | None:
+    """Where ``name`` lies now, verified or not: mirror, then cache; None when it is in neither."""
+    folders = [folder for folder in (mirror(), cache_folder()) if folder is not None]
+    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+
+
+def path(name: str) -> Path:
+    """A verified file.
+
+    Raises:
+        DataError: unknown, missing and without an address, unreachable, or not what the registry says.
+        StorageError: the cache cannot be written.
+    """
+    entry = _entry(name)
+    file = find(name)
+    if file is None:
+        file = download(name)
+    else:
+        verify(name, file)
+    _used[name] = entry["sha256"]
+    return file
+
+
+@cache
+def _digest(file: Path, size: int, modified: int) -> str:
+    """Once a process for a file that does not change (all registered files together take 0.2 s)."""
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _fault(name: str, file: Path) -> str | None:
+    """What is wrong with ``file``, in words, or None when it is the registered ``name``."""
+    entry, state = _entry(name), file.stat()
+    if _digest(file, state.st_size, state.st_mtime_ns) == entry["sha256"]:
+        return None
+    with file.open("rb") as stream:
+        head = stream.read(512).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if head.startswith((b"<!doctype html", b"<html")):
+        return "is an HTML page in place of data"
+    if state.st_size < entry["bytes"]:
+        return f"is truncated ({state.st_size:,} of {entry['bytes']:,} bytes)"
+    return "is not the registered file (its SHA-256 differs)"
+
+
+def verify(name: str, file: Path) -> None:
+    """Raise unless ``file`` is the registered ``name``.
+
+    Raises:
+        DataError: an HTML page, a truncated or another file, with the command that mends it.
+    """
+    try:
+        fault = _fault(name, file)
+    except OSError as error:
+        raise DataError(f"{file} cannot be read ({error.strerror}); give yourself the right to read it.") from error
+    if fault is None:
+        return
+    if _entry(name)["url"] is None:
+        raise DataError(f"{name} {fault}; copy it again from a whole mirror to {file}.")
+    # A mirror is never written to, and comes before the cache.
+    first = "" if file == cache_folder() / name else f"delete {file} and "
+    raise DataError(f"{name} {fault}; {first}run `sentbook data fetch {name}`.")
+
+
+def download(name: str) -> Path:
+    """Fetch ``name`` into the cache, whatever lies there, and verify it.
+
+    Raises:
+        DataError: no address, no network, or what came is not the file.
+        StorageError: the cache cannot be written.
+    """
+    entry, target = _entry(name), cache_folder() / name
+    if entry["url"] is None:
+        raise DataError(f"{name} can be had only from a mirror; set SENTBOOK_DATA to a mirror folder that holds it.")
+    again = f"run `sentbook data fetch {name}` again"
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        pooch.HTTPDownloader(timeout=30)(entry["url"], str(temporary), None)
+        if fault := _fault(name, temporary):
+            raise DataError(f"{name} was downloaded from {entry['url']} but {fault}; {again}, or set SENTBOOK_DATA to a mirror.")
+        temporary.replace(target)
+    except requests.RequestException as error:
+        arrived = temporary.stat().st_size if temporary.is_file() else 0
+        reason = f"stopped after {arrived:,} of {entry['bytes']:,} bytes" if arrived else "no connection"
+        if error.response is not None and not arrived:
+            reason = f"HTTP {error.response.status_code} from {entry['url']}"
+        raise DataError(
+            f"{name} could not be downloaded ({reason}); check the network and {again}, or set SENTBOOK_DATA to a mirror folder."
+        ) from error
+    except OSError as error:
+        raise StorageError(
+            f"{target} could not be written ({error.strerror}); free some space or set SENTBOOK_CACHE to a writable folder."
+        ) from error
+    finally:
+        _discard(temporary)
+    return target
+
+
+def _discard(temporary: Path) -> None:
+    try:
+        temporary.unlink(missing_ok=True)
+    except OSError:
+        pass  # a read-only cache, or a file where a folder should be: the first error says so already

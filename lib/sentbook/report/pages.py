@@ -1,0 +1,308 @@
+"""Pieces of the book written from recorded runs: verdicts, status, data cards, overlap. Each function returns Markdown.
+
+HTML pieces stand on one line each, so that Markdown leaves them alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sentbook import results
+from sentbook.errors import DataError
+from sentbook.paths import root
+from sentbook.report import numbers
+from sentbook.report.markup import Fragment, esc, pipes, simple, verdict
+from sentbook.report.summary import ordered
+from sentbook.results import Run
+
+# The most faithful first: a page shows the best run that was recorded.
+PROFILES = ("paper", "small", "demo")
+PAPERS = {
+    "cse": "Jiao et al. (2018)",
+    "cnn_lstm": "Gan et al. (2017)",
+    "wsv": "Yao et al. (2018)",
+    "dnt": "Zhang et al. (2018)",
+}
+_VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not run")
+
+
+def recorded(paper: str, profiles: Sequence[str] = PROFILES) -> dict[str, Run]:
+    """The best recorded run of each experiment of ``paper``: experiment -> run, by name.
+
+    Args:
+        paper: folder name, e.g. ``cse``.
+        profiles: in order of preference.
+
+    Raises:
+        DataError: a file is not a run of this schema.
+    """
+    runs: dict[str, Run] = {}
+    for profile in profiles:
+        folder = root() / "results" / profile / paper
+        for file in sorted(folder.glob("*.json")) if folder.is_dir() else []:
+            run = results.read(paper, file.stem, profile)
+            if run is not None:
+                runs.setdefault(file.stem, run)
+    return dict(sorted(runs.items()))
+
+
+def _link(text: str, target: str | None) -> str:
+    return f'<a href="{esc(target)}">{esc(text)}</a>' if target else esc(text)
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+
+
+def verdicts_page(
+    paper: str,
+    *,
+    runs: Mapping[str, Run] | None = None,
+    profiles: Sequence[str] = PROFILES,
+    pages: Mapping[str, str] | None = None,
+) -> str:
+    """Every claim of ``paper`` with its verdict: a count, then a table for each experiment.
+
+    Args:
+        runs: experiment -> run; None: `recorded`.
+        pages: experiment -> address of its page, relative to the page this text goes to.
+
+    Returns:
+        Markdown.
+    """
+    found = recorded(paper, profiles) if runs is None else dict(runs)
+    if not any(run.claims for run in found.values()):
+        command = f"make run NOTEBOOK={paper}/table1 PROFILE=small"
+        return f"No verdict is recorded for {PAPERS.get(paper, paper)} yet. Make one with `{command}`.\n"
+    parts = [verdict_summary(run.claims for run in found.values()).html()]
+    for experiment, run in found.items():
+        if not run.claims:
+            continue
+        rows = [
+            [
+                f'{esc(claim.text)} <span class="sb-soft">{esc(claim.source)}</span>',
+                verdict(claim.verdict),
+                f'{esc(claim.evidence)}<span class="sb-ci">Rule: {esc(claim.rule)}</span>',
+            ]
+            for claim in run.claims
+        ]
+        made = f"profile {run.profile}, {len(run.provenance.seeds)} seeds, {run.provenance.started[:10]}"
+        caption = (
+            f"<strong>{_link(title(experiment), (pages or {}).get(experiment))}</strong>"
+            f'<span class="sb-how">{esc(made)}</span>'
+        )
+        heads = ["The paper says", "Verdict", "Evidence"]
+        body = simple(heads, rows, caption, left=3, label=title(experiment), text=frozenset({2}), wrap=True)
+        parts.append(Fragment(body, kind="sentbook-table sentbook-wide").html(style=False))
+        if run.provenance.substitutions:
+            parts.append(f"Trained on substitutes: {_escape_markdown('; '.join(run.provenance.substitutions))}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def verdict_summary(claims: Iterable[Iterable[results.Claim]]) -> Fragment:
+    """How many claims got which verdict, as one line of marks."""
+    counts = dict.fromkeys(_VERDICTS, 0)
+    for group in claims:
+        for claim in group:
+            counts[claim.verdict] += 1
+    items = "".join(f'<li class="sb-badge">{number} {verdict(name)}</li>' for name, number in counts.items() if number)
+    words = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    return Fragment(
+        f'<ul class="sb-badges" aria-label="Verdicts">{items}</ul>', kind="sentbook-verdicts", markdown=words
+    )
+
+
+def title(experiment: str) -> str:
+    """``table1`` -> ``Table 1``.
+
+    Example:
+        >>> title("table1"), title("figure3"), title("ambiguities")
+        ('Table 1', 'Figure 3', 'Ambiguities')
+    """
+    for word in ("table", "figure"):
+        rest = experiment.removeprefix(word)
+        if rest != experiment and rest.isdigit():
+            return f"{word.capitalize()} {rest}"
+    return experiment.replace("_", " ").capitalize()
+
+
+# -- status ------------------------------------------------------------------------------------------------------------
+
+
+def status_page(
+    papers: Sequence[str] = tuple(PAPERS),
+    *,
+    profiles: Sequence[str] = PROFILES,
+    runs: Sequence[Run] | None = None,
+    pages: Mapping[str, str] | None = None,
+) -> str:
+    """Which notebook ran when, where, with what, and for how long, in each profile.
+
+    Args:
+        runs: None: every recorded run of ``papers``.
+        pages: ``<paper>/<experiment>`` -> address.
+
+    Returns:
+        Markdown.
+    """
+    if runs is None:
+        runs = [run for profile in profiles for paper in papers for run in recorded(paper, [profile]).values()]
+    if not runs:
+        return "No run is recorded yet.\n"
+    times = {(f"{run.paper}/{run.experiment}", run.profile): run for run in runs}
+    names = sorted({name for name, _ in times})
+    columns = [p for p in profiles if any(profile == p for _, profile in times)]
+    columns += [p for p in ordered(profile for _, profile in times) if p not in columns]
+    rows = []
+    for name in names:
+        cells = [_link(name, (pages or {}).get(name))]
+        for profile in columns:
+            run = times.get((name, profile))
+            cells.append(
+                f'{numbers.minutes(run.provenance.wall_seconds)}<span class="sb-ci">'
+                f"{esc(numbers.memory(run.provenance.peak_memory_bytes))}, {esc(run.provenance.started[:10])}</span>"
+                if run
+                else '<span class="sb-soft">not run</span>'
+            )
+        rows.append(cells)
+    total = ["Together"]
+    for profile in columns:
+        total.append(numbers.minutes(sum(r.provenance.wall_seconds for (_, p), r in times.items() if p == profile)))
+    caption = (
+        '<strong>Time and memory of each notebook</strong><span class="sb-how">wall time; peak memory; date</span>'
+    )
+    body = simple(["Notebook", *columns], [*rows, total], caption, label="Time of each notebook")
+    machines = ordered(
+        (run.profile, run.provenance.device, run.provenance.python, tuple(run.provenance.packages.items()))
+        for run in runs
+    )
+    lines = [
+        f"- **{_escape_markdown(profile)}**: {_escape_markdown(device)}, Python {_escape_markdown(python)}, "
+        + _escape_markdown(", ".join(f"{name} {version}" for name, version in packages))
+        for profile, device, python, packages in machines
+    ]
+    commits = ordered(run.provenance.git_commit[:7] for run in runs)
+    return (
+        "\n\n".join(
+            [
+                Fragment(body).html(),
+                "\n".join(lines),
+                f"Commits: {', '.join(f'`{c}`' for c in map(_escape_markdown, commits))}.",
+            ]
+        )
+        + "\n"
+    )
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def data_cards(
+    entries: Mapping[str, Mapping[str, Any]] | None = None, *, kind: str | None = None, links: bool = True
+) -> str:
+    """A card for each data set: files, size, licence, where it comes from, digests.
+
+    Args:
+        entries: file -> {sha256, bytes, licence, source, url}; None: the registry.
+        kind: ``eval``, ``corpora`` or ``vectors`` alone, without heading; None: all, each under its heading.
+        links: link each file to its pinned address.
+
+    Returns:
+        Markdown: a heading and a table for each kind, a folded list of files for each data set.
+    """
+    if entries is None:
+        from sentbook.data import sources  # the cards alone need the registry
+
+        entries = sources.registry()
+    sets: dict[tuple[str, str], list[tuple[str, Mapping[str, Any]]]] = {}
+    for name, entry in entries.items():
+        first, _, rest = name.partition("/")
+        dataset, slash, _ = rest.partition("/")
+        sets.setdefault((first, dataset if slash else rest), []).append((name, entry))
+    parts = []
+    for shown in ordered(found for found, _ in sets if kind in (None, found)):
+        if kind is None:
+            parts.append(f"## {_escape_markdown(_KINDS.get(shown, shown.capitalize()))}")
+        rows = []
+        for (owner, dataset), files in sets.items():
+            if owner != shown:
+                continue
+            size = sum(int(entry.get("bytes") or 0) for _, entry in files)
+            listed = "".join(
+                f"<li>{_link(name.rpartition('/')[2], entry.get('url') if links else None)} "
+                f"<code>{esc(str(entry.get('sha256', ''))[:12])}</code></li>"
+                for name, entry in files
+            )
+            licences = "; ".join(ordered(str(entry.get("licence") or "not stated") for _, entry in files))
+            origins = ", ".join(ordered(str(entry.get("source") or "not stated") for _, entry in files))
+            rows.append(
+                [
+                    esc(dataset),
+                    esc(licences),
+                    esc(origins),
+                    f"<details><summary>{len(files)}</summary><ul>{listed}</ul></details>",
+                    esc(numbers.memory(size)),
+                ]
+            )
+        heads = ["Data set", "Licence", "From", "Files", "Size"]
+        body = simple(heads, rows, left=4, label=_KINDS.get(shown, shown), text=frozenset({1, 2}), wrap=True)
+        parts.append(Fragment(body, kind="sentbook-table sentbook-wide").html())
+    return "\n\n".join(parts) + "\n"
+
+
+_KINDS = {"eval": "Test sets", "train": "Training corpora", "vectors": "Word vectors"}
+
+
+def overlap_table(
+    rows: Run | Sequence[Mapping[str, Any]], *, caption: str = "Sentences shared with the test sets"
+) -> str:
+    """How many sentences each training corpus shares with each test set.
+
+    Args:
+        rows: as `sentbook.data.overlap.report` gives them, or a run that holds them in ``extra["overlap"]``. Columns of
+            text come first, counts after them.
+
+    Returns:
+        Markdown with the table as HTML.
+
+    Raises:
+        DataError: the run holds no such rows.
+    """
+    if isinstance(rows, Run):
+        if "overlap" not in rows.extra:
+            raise DataError(f"{rows.paper}/{rows.experiment} holds no overlap report; record it in extra['overlap'].")
+        rows = rows.extra["overlap"]
+    rows = list(rows)
+    if not rows:
+        return "No training sentence occurs in a test set.\n"
+    columns = ordered(name for row in rows for name in row)
+    texts = [name for name in columns if any(isinstance(row.get(name), str) for row in rows)]
+    columns = [*texts, *[name for name in columns if name not in texts]]
+    heads = [name.replace("_", " ").capitalize() for name in columns]
+    cells = [[_cell(name, row.get(name)) for name in columns] for row in rows]
+    body = simple(
+        heads,
+        [[esc(cell) for cell in row] for row in cells],
+        f"<strong>{esc(caption)}</strong>",
+        left=max(1, len(texts)),
+        label=caption,
+    )
+    return Fragment(body, markdown=pipes(heads, cells, left=max(1, len(texts)))).html() + "\n"
+
+
+def _cell(name: str, value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return numbers.count(value)
+    if isinstance(value, float):
+        return f"{numbers.plain(100 * value, 1)} %" if name == "share" else numbers.plain(value, 3)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _escape_markdown(text: str) -> str:
+    """Text of a record in a line of Markdown: neither markup nor HTML."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()#!|$<>&~" else c for c in " ".join(text.split()))

@@ -1,0 +1,106 @@
+"""Tokenisation, vocabulary, padding and batches."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sentbook.data.text import (
+    TokenIds,
+    Vocabulary,
+    batches_by_tokens,
+    bucketed_batches,
+    shuffled_batches,
+    tokenise_ptb,
+    tokenise_words,
+)
+from sentbook.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tokens"),
+    [
+        ("I can't go.", "i ca n't go ."),
+        ("We’ll see John's dog", "we 'll see john 's dog"),
+        ("It costs $1,000.50 -- or 3/4!", "it costs $ 1,000.50 -- or 3/4 !"),
+        ("a well-known U.S. man...", "a well-known u.s. man ..."),
+        ("#hash @you <b>x</b>", "#hash @you < b > x < / b >"),
+        ("naïve café", "naïve café"),
+        ('"quoted" (text)', '" quoted " ( text )'),
+    ],
+)
+def test_ptb(sentence: str, tokens: str) -> None:
+    assert tokenise_ptb(sentence) == tokens.split()
+
+
+@given(st.text())
+def test_ptb_loses_no_visible_character(text: str) -> None:
+    """Tokens joined are the text without white space, lower-cased (but for quotes and dashes made plain)."""
+    plain = text.translate(str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"})).lower()
+    assert "".join(tokenise_ptb(text)) == "".join(character for character in plain if not character.isspace())
+
+
+def test_words_drop_marks() -> None:
+    assert tokenise_words("Don't <b>stop</b>!") == ["don", "t", "b", "stop", "b"]
+
+
+def test_vocabulary_ids_and_unknowns() -> None:
+    vocabulary = Vocabulary(["cat", "dog"])
+    tokens = vocabulary.encode(["Dog cat", "#cat zebra"])
+    assert len(vocabulary) == 4
+    assert tokens.flat.tolist() == [3, 2, 2, 1]  # a hashtag is looked up once more without its mark
+    assert tokens.lengths.tolist() == [2, 2]
+
+
+def test_an_empty_sentence_is_named() -> None:
+    with pytest.raises(DataError, match="Sentence 2 is empty"):
+        Vocabulary(["cat"]).encode(["cat", "  \t"])
+
+
+def test_a_repeated_word_is_refused() -> None:
+    with pytest.raises(DataError, match="twice"):
+        Vocabulary(["cat", "cat"])
+
+
+def test_padding_and_minimum_width() -> None:
+    tokens = TokenIds(np.array([5, 6, 7, 8]), np.array([0, 1, 4]))
+    ids, lengths = tokens.padded(np.array([1, 0]))
+    assert ids.tolist() == [[6, 7, 8], [5, 0, 0]]
+    assert lengths.tolist() == [3, 1]
+    assert tokens.padded(np.array([0]), minimum=3)[0].tolist() == [[5, 0, 0]]
+
+
+def test_order_permutes_words_and_leaves_padding_at_the_end() -> None:
+    tokens = TokenIds(np.array([5, 6, 7, 8]), np.array([0, 3, 4]))
+    keys = np.array([[0.9, 0.1, 0.5, 0.0], [0.9, 0.0, 0.0, 0.0]])
+    assert tokens.padded(np.array([0, 1]), order=keys)[0].tolist() == [[6, 7, 5], [8, 0, 0]]
+
+
+@given(st.integers(1, 300), st.integers(2, 40), st.integers(0, 5))
+def test_batches_hold_every_example_once(size: int, batch: int, seed: int) -> None:
+    lengths = np.random.default_rng(seed).integers(1, 30, size)
+    for batches in (
+        shuffled_batches(size, batch, np.random.default_rng(seed)),
+        bucketed_batches(lengths, batch, np.random.default_rng(seed)),
+    ):
+        assert sorted(np.concatenate(batches).tolist()) == list(range(size))
+        assert max(map(len, batches)) <= batch
+
+
+def test_buckets_save_padding() -> None:
+    lengths = np.random.default_rng(0).integers(1, 40, 5_000)
+
+    def cells(batches: list[np.ndarray]) -> int:
+        return sum(len(rows) * lengths[rows].max() for rows in batches)
+
+    rng = np.random.default_rng(1)
+    assert cells(bucketed_batches(lengths, 50, rng)) < 1.15 * lengths.sum()
+    assert cells(shuffled_batches(len(lengths), 50, rng)) > 1.8 * lengths.sum()
+
+
+@given(st.lists(st.integers(1, 90), min_size=1, max_size=60), st.integers(50, 400))
+def test_token_batches_are_bounded(lengths: list[int], most: int) -> None:
+    array = np.array(lengths)
+    batches = list(batches_by_tokens(array, most))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))
+    assert all(len(rows) == 1 or len(rows) * array[rows].max() <= most for rows in batches)

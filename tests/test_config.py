@@ -1,0 +1,92 @@
+"""Every faulty parameter stops the run with one sentence that helps."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sentbook import config
+from sentbook.config import CSEPaper, MarginTraining, digest, from_notebook, is_recorded, load, merge, parse
+from sentbook.errors import ConfigError
+from sentbook.paths import root
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"sede": [1]}, "Unknown parameter 'sede' in cse, profile demo; did you mean 'seeds'?"),
+        ({"sentence": {"margn": 0.4}}, "did you mean 'margin'"),
+        ({"cse": {"kind": "cse", "width": [1]}}, "width"),
+        ({"sentence": {"margin": "wide"}}, "'sentence.margin'"),
+        ({"sentence": {"margin": 3}}, "less than or equal to 2 (got 3)"),
+        ({"sentence": {"learning_rate": float("nan")}}, "learning_rate"),
+        ({"seeds": [1, 1]}, "holds a seed twice"),
+        ({"seeds": []}, "seeds"),
+        ({"profile": "large"}, "There is no profile 'large' of cse; choose one of demo, small, paper."),
+        ({"sentence": {"batch_size": 1}}, "greater than or equal to 2"),
+    ],
+)
+def test_faults(changes: dict, sentence: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load("cse", changes)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_unknown_paper() -> None:
+    with pytest.raises(ConfigError, match="Unknown paper 'sce'"):
+        load("sce", {})
+
+
+def test_yaml_numbers_in_either_spelling() -> None:
+    """YAML 1.1 reads 1e-3 as a string; the typed configuration makes it a number all the same."""
+    assert yaml.safe_load("1e-3") == "1e-3"
+    assert parse(MarginTraining, yaml.safe_load("learning_rate: 1e-3")).learning_rate == 1e-3
+
+
+@pytest.mark.parametrize("path", sorted((root() / "params").glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_profile_parses_and_says_only_what_differs(path: Path) -> None:
+    settings = load(path.parent.name, {"profile": path.stem})
+    assert settings.profile == path.stem
+    assert is_recorded(path.parent.name, settings)
+
+
+def test_changes_are_laid_over_the_profile() -> None:
+    base = load("cse", {"profile": "demo"})
+    changed = load("cse", {"profile": "demo", "sentence": {"margin": 0.8}})
+    assert changed.sentence.margin == 0.8
+    assert changed.sentence.corpora == base.sentence.corpora
+    assert not is_recorded("cse", changed)
+    assert is_recorded("cse", load("cse", {"profile": "demo", "jobs": 2}))  # jobs do not decide a number
+
+
+def test_a_notebook_hands_over_its_plain_variables() -> None:
+    namespace = {"profile": "demo", "seeds": None, "sentence": {}, "_private": 3, "In": [], "Out": {}, "config": config}
+    assert from_notebook("cse", namespace) == load("cse", {"profile": "demo"})
+    with pytest.raises(ConfigError, match="Unknown parameter 'margin'"):
+        from_notebook("cse", {**namespace, "margin": 0.4})
+
+
+def test_digest_is_of_values_not_of_spelling() -> None:
+    assert digest(CSEPaper()) == digest(CSEPaper(profile="paper"))
+    assert digest(CSEPaper()) != digest(CSEPaper(seeds=(7,)))
+
+
+def test_broken_yaml(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text("a: [1,\nb", encoding="utf-8")
+    with pytest.raises(ConfigError, match="not valid YAML near line"):
+        config.read_yaml(file)
+    file.write_text("- 1", encoding="utf-8")
+    with pytest.raises(ConfigError, match="must be a mapping"):
+        config.read_yaml(file)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        config.read_yaml(tmp_path / "none.yaml")
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.integers()), st.dictionaries(st.sampled_from("abc"), st.integers()))
+def test_merge_prefers_changes(base: dict, changes: dict) -> None:
+    assert merge({"s": base}, {"s": changes}) == {"s": {**base, **changes}}
