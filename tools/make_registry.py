@@ -66,13 +66,16 @@ PAPERS = {
     "eval/short-answer-grading": "Mohler, Bunescu and Mihalcea 2011",
     "eval/wordsim": "Hill, Reichart and Korhonen 2015 (SimLex-999); Finkelstein et al. 2002 (WordSim-353)",
     "train/bible": "Carlson, Riddell and Rockmore 2018",
-    "train/captions": "Young et al. 2014 (Flickr30k); Elliott et al. 2016 (Multi30k); Hodosh et al. 2013 (Flickr8k)",
+    "train/captions": "Young et al. 2014 (Flickr30k); Elliott et al. 2016 (Multi30k)",
     "train/nli": "Bowman et al. 2015; Kaushik et al. 2020; Saha et al. 2020; Zhang et al. 2017; Poliak et al. 2018",
     "train/novels": "100 English novels, Computational Stylistics Group",
     "train/parasci": "Dong, Wan and Cao 2021",
     "train/ppdb": "Ganitkevitch, Van Durme and Callison-Burch 2013",
     "train/quora": "Iyer, Dandekar and Csernai 2017",
-    "train/simplification": "Xu et al. 2016; Alva-Manchego et al. 2020; Zhu et al. 2010; Botha et al. 2018; Vajjala and Lucic 2018",
+    "train/simplification/turk_asset": "Xu et al. 2016 (TurkCorpus); Alva-Manchego et al. 2020 (ASSET)",
+    "train/simplification/wiki_simple": "Xu et al. 2016; Zhu et al. 2010 (PWKP); Zhang and Lapata 2017 (WikiLarge)",
+    "train/simplification/wikisplit": "Botha et al. 2018 (WikiSplit); Filippova and Altun 2013 (compression)",
+    "train/simplification/onestop": "Vajjala and Lucic 2018 (OneStopEnglish)",
     "train/twitter_url": "Lan et al. 2017",
     "vectors/glove": "Pennington, Socher and Manning 2014",
     "vectors/googlenews": "Mikolov et al. 2013; Bolukbasi et al. 2016",
@@ -113,7 +116,7 @@ def entries(mirror: Path) -> dict[str, dict]:
             if not wanted(file):
                 continue
             pinned = address(kind, row)
-            papers = [paper for start, paper in PAPERS.items() if file == start or file.startswith((start + "/", start))]
+            papers = [PAPERS[start] for start in sorted(PAPERS, key=len) if file.startswith(start)]
             found[file] = {
                 "bytes": row["bytes"],
                 "sha256": row["sha256"],

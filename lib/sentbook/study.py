@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import time
 from collections.abc import Iterable, Sequence
@@ -10,11 +11,11 @@ from typing import Any
 from sentbook import results
 from sentbook.config import CSEPaper, Encoder, MarginTraining, digest, is_recorded
 from sentbook.data import corpora, sources
-from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import suites
 from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.recipes import Recipe, Trained, obtain
+from sentbook.supervised import FineTuned, SupervisedRecipe, fine_tune
 from sentbook.training import device_of, peak_memory_bytes
 
 
@@ -30,7 +31,7 @@ class Study:
         self.paper, self.experiment, self.settings = paper, experiment, settings
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
-        self._trained: dict[str, Trained] = {}
+        self._trained: dict[str, Trained | FineTuned] = {}
         self._data: dict[str, str] = {}
         self._corpora: dict[str, None] = {}
 
@@ -70,10 +71,16 @@ class Study:
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
-    def score(self, trained: Iterable[Trained], sets: Sequence[ScoredPairs] | None = None) -> ScoreBook:
-        """The cosine of every pair of every test set, under every encoder."""
-        sets = suites.test_sets(self.settings.suite) if sets is None else sets
+    def score(self, trained: Iterable[Trained], *, sick_in_total: bool = True) -> ScoreBook:
+        """The cosine of every pair of every test set, under every encoder.
+
+        Args:
+            sick_in_total: whether the total average counts SICK (table 1) or STS alone (table 5).
+        """
+        sets = suites.test_sets(self.settings.suite)
         book = ScoreBook(sets)
+        if not sick_in_total:
+            book = ScoreBook(sets, [name for name in book.total if not name.startswith("SICK")])
         tokens: dict[int, Any] = {}
         for item in trained:
             vocabulary = item.vocabulary
@@ -81,6 +88,32 @@ class Study:
                 tokens[id(vocabulary)] = tokenise_sets(sets, vocabulary, self.settings.tokenisation)
             for dataset, values in cosine_scores(item.encoder(), tokens[id(vocabulary)]).items():
                 book.add(item.method, item.seed, dataset, values)
+        return book
+
+    # -- supervised relatedness -----------------------------------------------------------------------------------------
+
+    def fine_tune(self, *recipes: Sequence[Recipe]) -> list[FineTuned]:
+        """Each recipe's encoder, fine-tuned on the relatedness pairs; its own stages are trained first where missing."""
+        settings = self.settings
+        self.train(*recipes)
+        supervised = [
+            SupervisedRecipe(method=recipe.method, start=recipe, settings=settings.relatedness)
+            for group in recipes
+            for recipe in group
+        ]
+        tuned = fine_tune(supervised, device=settings.device, jobs=settings.jobs)
+        for item in tuned:
+            self._data |= item.metadata.get("data", {})
+        self._trained = {f"{item.method}/{item.seed}": item for item in tuned}
+        return tuned
+
+    def score_relatedness(self, tuned: Iterable[FineTuned]) -> ScoreBook:
+        """The predictions of fine-tuned encoders on the test pairs."""
+        test = suites.relatedness(self.settings.relatedness.dataset, "test")
+        name = "SICK2014-test" if self.settings.relatedness.dataset == "sick" else test.name
+        book = ScoreBook([dataclasses.replace(test, name=name)])
+        for item in tuned:
+            book.add(item.method, item.seed, name, item.predictions)
         return book
 
     # -- record -----------------------------------------------------------------------------------------------------
@@ -107,7 +140,7 @@ class Study:
             StorageError: the ledger cannot be written.
         """
         settings = self.settings
-        trained = [item for item in self._trained.values() if item.recipe.stages]
+        trained = [item for item in self._trained.values() if item.metadata]
         run = results.Run(
             paper=self.paper,
             experiment=self.experiment,
@@ -137,7 +170,7 @@ class Study:
         return run
 
 
-def _pedigree(item: Trained) -> dict[str, Any]:
+def _pedigree(item: Trained | FineTuned) -> dict[str, Any]:
     """Where an encoder's numbers come from."""
     names = ("git_commit", "started", "wall_seconds", "pairs")
     found = {name: item.metadata[name] for name in names if name in item.metadata}

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sentbook.data import alignment, readers, sources
+from sentbook.data import alignment, readers, sources, text
 from sentbook.data.overlap import remove
-from sentbook.data.text import tokenise_ptb
 from sentbook.data.types import ParaphrasePairs
 from sentbook.errors import ConfigError
 
@@ -89,12 +88,12 @@ def _align() -> ParaphrasePairs:
 
 @lru_cache(maxsize=1)
 def _phrases() -> ParaphrasePairs:
-    """Aligned once (7 s) and kept in the cache, under a name made of the inputs' digests and of the code that reads them."""
+    """Aligned once (7 s) and kept in the cache; its name there is a digest of the inputs and of the code."""
     identity = hashlib.sha256()
     for file in FILES["phrases"]:
         sources.path(file)  # also records that this process used it
         identity.update(sources.sha256(file).encode())
-    for module in (alignment, readers.paraphrases):
+    for module in (alignment, text, readers.paraphrases):
         identity.update(Path(str(module.__file__)).read_bytes())
     kept = sources.cache_folder() / "derived" / f"phrases-{identity.hexdigest()[:16]}.tsv.gz"
     try:
@@ -165,5 +164,5 @@ def load(
         rows += zip(pairs.first, pairs.second, [name] * len(pairs), strict=True)
     order = np.random.default_rng([seed, 1]).permutation(len(rows))[:limit]
     # Marks alone (a lone bullet, say) leave no token.
-    chosen = [rows[index] for index in order if tokenise_ptb(rows[index][0]) and tokenise_ptb(rows[index][1])]
+    chosen = [rows[index] for index in order if text.tokenise_ptb(rows[index][0]) and text.tokenise_ptb(rows[index][1])]
     return ParaphrasePairs("+".join(names), *([row[column] for row in chosen] for column in range(3)))

@@ -52,12 +52,16 @@ def report(corpora: Sequence[ParaphrasePairs], tests: Sequence[ScoredPairs]) -> 
     rows: list[dict[str, Any]] = []
     for corpus in corpora:
         keys = ((key(one), key(other)) for one, other in zip(corpus.first, corpus.second, strict=True))
-        touching = [pair for pair in keys if pair[0] in anywhere or pair[1] in anywhere]  # few, so the sets cost nothing
+        touching = [
+            pair for pair in keys if pair[0] in anywhere or pair[1] in anywhere
+        ]  # few, so the sets cost nothing
         sentences = frozenset(side for pair in touching for side in pair)
         for name, wanted in sets.items():
             shared = wanted & sentences
             if shared:
                 pairs = sum(one in shared or other in shared for one, other in touching)
                 share = len(shared) / len(wanted)
-                rows.append({"corpus": corpus.name, "test": name, "sentences": len(shared), "share": share, "pairs": pairs})
+                rows.append(
+                    {"corpus": corpus.name, "test": name, "sentences": len(shared), "share": share, "pairs": pairs}
+                )
     return rows

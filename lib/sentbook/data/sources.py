@@ -1,7 +1,7 @@
 """Files of data: a registry of pinned addresses, digests, sizes and licences, and one way to a verified file.
 
-Look-up order: the mirror folder ``SENTBOOK_DATA``, the cache (``SENTBOOK_CACHE``, else the user's), a download. A file is
-verified after download and before use; downloads go to a temporary name and are renamed when they are whole.
+Look-up order: the mirror folder ``SENTBOOK_DATA``, the cache (``SENTBOOK_CACHE``, else the user's), a download. A file
+is verified after download and before use; downloads go to a temporary name and are renamed when they are whole.
 ``tools/make_registry.py`` writes the registry from a mirror's manifests.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -25,8 +26,14 @@ _used: dict[str, str] = {}
 
 @cache
 def registry() -> dict[str, dict[str, Any]]:
-    """Every file by its name ``<kind>/<dataset>/<file>``: sha256, bytes, licence, paper, source, url (None: only from a mirror)."""
-    table: dict[str, dict[str, Any]] = json.loads((files("sentbook.data") / "registry.json").read_text(encoding="utf-8"))
+    """Every file by its name ``<kind>/<dataset>/<file>``.
+
+    Returns:
+        Per file ``sha256``, ``bytes``, ``licence``, ``paper``, ``source`` in words, ``url`` (None: only from a mirror).
+    """
+    table: dict[str, dict[str, Any]] = json.loads(
+        (files("sentbook.data") / "registry.json").read_text(encoding="utf-8")
+    )
     return table
 
 
@@ -162,29 +169,52 @@ def download(name: str) -> Path:
     temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        pooch.HTTPDownloader(timeout=30)(entry["url"], str(temporary), None)
+        _transfer(entry["url"], temporary)
         if fault := _fault(name, temporary):
-            raise DataError(f"{name} was downloaded from {entry['url']} but {fault}; {again}, or set SENTBOOK_DATA to a mirror.")
+            raise DataError(
+                f"{name} was downloaded from {entry['url']} but {fault}; {again}, or set SENTBOOK_DATA to a mirror."
+            )
         temporary.replace(target)
-    except requests.RequestException as error:
-        arrived = temporary.stat().st_size if temporary.is_file() else 0
-        reason = f"stopped after {arrived:,} of {entry['bytes']:,} bytes" if arrived else "no connection"
-        if error.response is not None and not arrived:
-            reason = f"HTTP {error.response.status_code} from {entry['url']}"
+    except _Interrupted as error:
         raise DataError(
-            f"{name} could not be downloaded ({reason}); check the network and {again}, or set SENTBOOK_DATA to a mirror folder."
+            f"{name} is truncated: the download stopped after {error.arrived:,} of {entry['bytes']:,} bytes; {again}."
+        ) from error
+    except requests.RequestException as error:
+        status = None if error.response is None else error.response.status_code
+        reason = "no connection" if status is None else f"HTTP {status} from {entry['url']}"
+        raise DataError(
+            f"{name} could not be downloaded ({reason}); check the network and {again}, or set SENTBOOK_DATA."
         ) from error
     except OSError as error:
         raise StorageError(
-            f"{target} could not be written ({error.strerror}); free some space or set SENTBOOK_CACHE to a writable folder."
+            f"{target} could not be written ({error.strerror}); "
+            "free some space or set SENTBOOK_CACHE to a writable folder."
         ) from error
     finally:
         _discard(temporary)
     return target
 
 
+class _Interrupted(requests.RequestException):
+    """The connection broke after ``arrived`` bytes."""
+
+    def __init__(self, arrived: int) -> None:
+        super().__init__()
+        self.arrived = arrived
+
+
+def _transfer(url: str, target: Path) -> None:
+    # Not pooch's downloader: it leaves the socket open when a connection breaks, and does not say how far it came.
+    with requests.get(url, stream=True, timeout=30, headers={"Accept-Encoding": "identity"}) as response:
+        response.raise_for_status()
+        try:
+            with target.open("wb") as file:
+                for block in response.iter_content(1 << 16):
+                    file.write(block)
+        except requests.RequestException as error:
+            raise _Interrupted(response.raw.tell()) from error
+
+
 def _discard(temporary: Path) -> None:
-    try:
+    with suppress(OSError):  # a read-only cache, or a file where a folder should be: the first error says so already
         temporary.unlink(missing_ok=True)
-    except OSError:
-        pass  # a read-only cache, or a file where a folder should be: the first error says so already

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data import sources
+from sentbook.data.miniworld import World
 from sentbook.errors import DataError
 
 VectorName = Literal["miniworld", "glove-6b-50d", "word2vec-300d", "word2vec-300d-expanded", "glove-840b-300d-sick", "file"]
@@ -189,8 +190,6 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         DataError: unknown name, or the file is missing or malformed.
     """
     if name == "miniworld":
-        from sentbook.data.miniworld import World  # TEMP
-
         words, matrix = World().vectors(50)
         return WordVectors(words, matrix)
     if name == "glove-6b-50d":

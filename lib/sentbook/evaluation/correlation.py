@@ -39,3 +39,11 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise NumericalError("A score is NaN or infinite; train the encoder again with a lower learning rate.")
     return pearson(rankdata(x), rankdata(y))
+
+
+def mse(first: ArrayLike, second: ArrayLike) -> float:
+    """Mean squared error of two (N,) arrays; lower is better."""
+    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if x.shape != y.shape:
+        raise ValueError(f"The mean squared error needs two arrays of one length, not {x.shape} and {y.shape}.")
+    return float(np.mean((x - y) ** 2))

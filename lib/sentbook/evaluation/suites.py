@@ -6,6 +6,7 @@ from functools import cache
 from typing import Literal
 
 from sentbook.data import readers
+from sentbook.data.miniworld import World
 from sentbook.data.overlap import test_keys
 from sentbook.data.types import ScoredPairs
 
@@ -17,14 +18,14 @@ def test_sets(suite: Suite) -> list[ScoredPairs]:
     """Every test set in the paper's order: 25 STS sets and SICK, or the mini-world's domains."""
     if suite == "sts":
         return [*readers.sts_all(), readers.sick("test")]
-    world = miniworld.World()
+    world = World()
     return [world.similarity(domain) for domain in world.DOMAINS]
 
 
 @cache
 def validation_sets(name: str) -> list[ScoredPairs]:
     """``sts2016``: its five sets, as the paper validates; ``miniworld``: the trial split of its relatedness pairs."""
-    return readers.sts(2016) if name == "sts2016" else [miniworld.World().relatedness("trial")]
+    return readers.sts(2016) if name == "sts2016" else [World().relatedness("trial")]
 
 
 @cache
@@ -36,4 +37,4 @@ def excluded(suite: Suite) -> frozenset[str]:
 @cache
 def relatedness(dataset: str, split: str) -> ScoredPairs:
     """``train``, ``trial`` or ``test`` of SICK or of the mini-world's relatedness pairs, scored 1 to 5."""
-    return readers.sick(split) if dataset == "sick" else miniworld.World().relatedness(split)
+    return readers.sick(split) if dataset == "sick" else World().relatedness(split)

@@ -7,9 +7,9 @@ numbers only. All text is escaped.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -273,9 +273,9 @@ def groups_table(frame: pd.DataFrame, *, a: str, b: str, caption: str = "Mean ab
 
 
 def _with_interval(
-    row: Mapping[str, object], name: str, places: int, *, scale: float = 1.0, signed: bool = False, bold: bool = False
+    row: Mapping[Hashable, Any], name: str, places: int, *, scale: float = 1.0, signed: bool = False, bold: bool = False
 ) -> tuple[str, str]:
-    value, low, high = (float(row[key]) * scale for key in (name, f"{name} low", f"{name} high"))  # type: ignore[arg-type]
+    value, low, high = (float(row[key]) * scale for key in (name, f"{name} low", f"{name} high"))
     text = numbers.plain(value, places, signed=signed)
     around = ""
     if np.isfinite(low) and np.isfinite(high):
@@ -370,11 +370,11 @@ def examples(
     note = f"scores by {MAP_WORDS[how]} \u00b7 common words marked \u00b7 bold: nearer to gold"
     top = (f"<strong>{esc(caption)}</strong>" if caption else "") + f'<span class="sb-how">{esc(note)}</span>'
     frame = pd.DataFrame.from_records(records)
-    text = [[numbers.plain(v, 2) if isinstance(v, float) else str(v) for v in record.values()] for record in records]
+    lines = [[numbers.plain(v, 2) if isinstance(v, float) else str(v) for v in record.values()] for record in records]
     return Fragment(
         table(head + "</tr>", bodies, top, label=caption or "Examples"),
         kind="sentbook-table sentbook-examples",
-        markdown=pipes([*frame.columns], text) if records else "No pair falls into a group.",
+        markdown=pipes([*frame.columns], lines) if records else "No pair falls into a group.",
         frame=frame,
     )
 

@@ -84,7 +84,7 @@ def training_curves(
         axes.set_xlabel("Training examples seen")
         axes.set_ylabel(f"{numbers.name(metric)}, {splits[0]}")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _thousands(value)))
-        axes.xaxis.set_major_locator(MaxNLocator(6))
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         axes.grid(axis="y")
         axes.margins(x=0.01)
         _legend(axes, len(lines))
@@ -190,7 +190,8 @@ def forest(
     wins = sum(1 for _, (_, estimate, _, _) in by_row.items() if estimate > 0)
     sure = sum(1 for test, *_ in by_row.values() if significant(test))
     kinds = " and ".join(ordered(test.kind for test, *_ in by_row.values()))
-    how = f"Filled: p < .05 after Holm. Diamonds: averages. Bars: 95 % ({kinds})."
+    rule = "p < .05 after Holm" if any(t.p_holm is not None for t, *_ in by_row.values()) else "interval without zero"
+    how = f"Filled: {rule}. Diamonds: averages. Bars: 95 % ({kinds})."
     return render(
         draw,
         size=(WIDTH, 0.75 + _ROW * len(lines)),

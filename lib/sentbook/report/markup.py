@@ -21,7 +21,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066
 def esc(text: object) -> str:
     """Any text, safe in HTML content and in quoted attributes; control characters become a replacement sign."""
     cleaned = _FORBIDDEN.sub("\ufffd", str(text))
-    return html.escape(re.sub(r"\s+", " ", cleaned), quote=True)
+    return html.escape(re.sub(r"[ \t\r\n]+", " ", cleaned), quote=True)
 
 
 def badge(text: str, kind: str = "") -> str:
@@ -55,6 +55,8 @@ class Fragment:
 
     def html(self, *, style: bool = True) -> str:
         """The fragment; without its style sheet where the page has it already."""
+        if not self.body:
+            return ""
         return f'<div class="sentbook {self.kind}">{style_tag() if style else ""}{self.body}</div>'
 
     def to_markdown(self) -> str:
@@ -81,12 +83,16 @@ def pipes(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) 
 
 
 def table(head: str, bodies: Sequence[str], caption: str, *, label: str) -> str:
-    """A scrolling table; ``head`` and ``bodies`` are rows of HTML, one body a group."""
+    """A scrolling table; ``head`` and ``bodies`` are rows of HTML, one body a group.
+
+    The caption stands above the part that scrolls, so that a phone shows all of it.
+    """
     groups = "".join(f"<tbody>{body}</tbody>" for body in bodies)
-    top = f"<caption>{caption}</caption>" if caption else ""
+    top = f'<div class="sb-caption">{caption}</div>' if caption else ""
     return (
-        f'<div class="sb-scroll" role="region" tabindex="0" aria-label="{esc(label)}">'
-        f"<table>{top}<thead>{head}</thead>{groups}</table></div>"
+        f'{top}<div class="sb-scroll" role="region" tabindex="0" aria-label="{esc(label)}">'
+        f'<table aria-label="{esc(label)}">'
+        f"<thead>{head}</thead>{groups}</table></div>"
     )
 
 

@@ -6,6 +6,7 @@ HTML pieces stand on one line each, so that Markdown leaves them alone.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -205,7 +206,7 @@ def data_cards(
 
     Args:
         entries: file -> {sha256, bytes, licence, source, url}; None: the registry.
-        kind: ``eval``, ``corpora`` or ``vectors`` alone, without heading; None: all, each under its heading.
+        kind: ``eval``, ``train`` or ``vectors`` alone, without heading; None: all, each under its heading.
         links: link each file to its pinned address.
 
     Returns:
@@ -229,26 +230,31 @@ def data_cards(
             if owner != shown:
                 continue
             size = sum(int(entry.get("bytes") or 0) for _, entry in files)
-            listed = "".join(
-                f"<li>{_link(name.rpartition('/')[2], entry.get('url') if links else None)} "
-                f"<code>{esc(str(entry.get('sha256', ''))[:12])}</code></li>"
-                for name, entry in files
-            )
-            licences = "; ".join(ordered(str(entry.get("licence") or "not stated") for _, entry in files))
-            origins = ", ".join(ordered(str(entry.get("source") or "not stated") for _, entry in files))
-            rows.append(
-                [
-                    esc(dataset),
-                    esc(licences),
-                    esc(origins),
-                    f"<details><summary>{len(files)}</summary><ul>{listed}</ul></details>",
-                    esc(numbers.memory(size)),
-                ]
-            )
-        heads = ["Data set", "Licence", "From", "Files", "Size"]
-        body = simple(heads, rows, left=4, label=_KINDS.get(shown, shown), text=frozenset({1, 2}), wrap=True)
+            rows.append([esc(dataset), _licences(files), _files(files, links=links), esc(numbers.memory(size))])
+        heads = ["Data set", "Licence", "Files", "Size"]
+        body = simple(heads, rows, left=3, label=_KINDS.get(shown, shown), text=frozenset({1, 2}), wrap=True)
         parts.append(Fragment(body, kind="sentbook-table sentbook-wide").html())
     return "\n\n".join(parts) + "\n"
+
+
+def _licences(files: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """The licence, or a folded list where a data set's files have several or a long one."""
+    found = ordered(str(entry.get("licence") or "not stated") for _, entry in files)
+    if len(found) == 1 and len(found[0]) <= 90:
+        return esc(found[0])
+    head = f"{len(found)} licences" if len(found) > 1 else f"{esc(found[0][:60].rpartition(' ')[0])} \u2026"
+    return f"<details><summary>{head}</summary><ul>{''.join(f'<li>{esc(one)}</li>' for one in found)}</ul></details>"
+
+
+def _files(files: Sequence[tuple[str, Mapping[str, Any]]], *, links: bool) -> str:
+    """A folded list: name, short digest, where the file comes from."""
+    listed = "".join(
+        f"<li>{_link(name.rpartition('/')[2], entry.get('url') if links else None)} "
+        f"<code>{esc(str(entry.get('sha256', ''))[:12])}</code> "
+        f'<span class="sb-soft">{esc(entry.get("source") or "")}</span></li>'
+        for name, entry in files
+    )
+    return f"<details><summary>{len(files)}</summary><ul>{listed}</ul></details>"
 
 
 _KINDS = {"eval": "Test sets", "train": "Training corpora", "vectors": "Word vectors"}
@@ -272,15 +278,16 @@ def overlap_table(
     if isinstance(rows, Run):
         if "overlap" not in rows.extra:
             raise DataError(f"{rows.paper}/{rows.experiment} holds no overlap report; record it in extra['overlap'].")
-        rows = rows.extra["overlap"]
-    rows = list(rows)
-    if not rows:
+        found: list[Mapping[str, Any]] = rows.extra["overlap"]
+    else:
+        found = list(rows)
+    if not found:
         return "No training sentence occurs in a test set.\n"
-    columns = ordered(name for row in rows for name in row)
-    texts = [name for name in columns if any(isinstance(row.get(name), str) for row in rows)]
+    columns = ordered(name for row in found for name in row)
+    texts = [name for name in columns if any(isinstance(row.get(name), str) for row in found)]
     columns = [*texts, *[name for name in columns if name not in texts]]
     heads = [name.replace("_", " ").capitalize() for name in columns]
-    cells = [[_cell(name, row.get(name)) for name in columns] for row in rows]
+    cells = [[_cell(name, row.get(name)) for name in columns] for row in found]
     body = simple(
         heads,
         [[esc(cell) for cell in row] for row in cells],
@@ -305,4 +312,4 @@ def _cell(name: str, value: object) -> str:
 
 def _escape_markdown(text: str) -> str:
     """Text of a record in a line of Markdown: neither markup nor HTML."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()#!|$<>&~" else c for c in " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]()!|$~])", r"\\\1", esc(text))

@@ -56,7 +56,7 @@ def place(method: str, methods: Sequence[str]) -> int:
     return free[unnamed.index(method) % len(free)] if method in unnamed else free[0]
 
 
-def rc(mode: Mode) -> dict[str, Any]:
+def rc(mode: Mode) -> Any:
     """Matplotlib settings of ``mode``: transparent ground, text kept as text, identifiers that do not change."""
     palette = PALETTES[mode]
     return {

@@ -158,15 +158,25 @@ def printed(frame: pd.DataFrame | None, metric: str) -> dict[tuple[str, str], fl
 def test_of(
     tests: Iterable[Test], a: str, b: str, dataset: str, metric: str, kind: str | None = None
 ) -> tuple[Test, float, float, float] | None:
-    """The test of ``a`` against ``b`` with estimate and interval of a - b, whichever way round it was recorded."""
-    for test in tests:
-        if test.dataset != dataset or test.metric != metric or (kind is not None and test.kind != kind):
-            continue
-        if (test.a, test.b) == (a, b):
-            return test, test.estimate, test.low, test.high
-        if (test.a, test.b) == (b, a):
-            return test, -test.estimate, -test.high, -test.low
-    return None
+    """The test of ``a`` against ``b`` with estimate and interval of a - b, whichever way round it was recorded.
+
+    Where several kinds were recorded and ``kind`` does not choose, one with an interval is preferred: a p-value alone
+    (Williams, Steiger) is stored with an interval of no width.
+    """
+    found = [
+        test
+        for test in tests
+        if test.dataset == dataset
+        and test.metric == metric
+        and {test.a, test.b} == {a, b}
+        and (kind is None or test.kind == kind)
+    ]
+    if not found:
+        return None
+    test = next((one for one in found if one.high > one.low), found[0])
+    if (test.a, test.b) == (a, b):
+        return test, test.estimate, test.low, test.high
+    return test, -test.estimate, -test.high, -test.low
 
 
 test_of.__test__ = False  # type: ignore[attr-defined]  # not a pytest function

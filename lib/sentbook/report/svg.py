@@ -41,10 +41,12 @@ class Plot:
 
     def html(self, *, style: bool = True) -> str:
         """A figure element that shows the drawing of the page's mode."""
+        # The drawings stand in a division of their own: the book's theme hides captions that are siblings of a mode.
         caption = f"<figcaption>{esc(self.caption)}</figcaption>" if self.caption else ""
         return (
             f'<figure class="sentbook sentbook-figure">{style_tag() if style else ""}'
-            f'<div class="sb-plot only-light">{self.light}</div><div class="sb-plot only-dark">{self.dark}</div>'
+            f'<div><div class="sb-plot only-light">{self.light}</div>'
+            f'<div class="sb-plot only-dark">{self.dark}</div></div>'
             f"{caption}</figure>"
         )
 
@@ -70,7 +72,7 @@ def render(draw: Draw, *, size: tuple[float, float], caption: str, alt: str) -> 
         caption: shown below.
         alt: what the drawing shows, in a sentence.
     """
-    return Plot(*(_one(draw, size, mode, alt) for mode in ("light", "dark")), caption, alt)  # type: ignore[arg-type]
+    return Plot(_one(draw, size, "light", alt), _one(draw, size, "dark", alt), caption, alt)
 
 
 def _one(draw: Draw, size: tuple[float, float], mode: Mode, alt: str) -> str:

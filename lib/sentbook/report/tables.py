@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pandas as pd
 
@@ -28,6 +29,7 @@ from sentbook.report.summary import (
 )
 from sentbook.results import Run, Test
 
+Key = TypeVar("Key", bound=Hashable)
 _FOLDERS = {"CSE": "cse", "CNN-LSTM": "cnn_lstm", "WSV": "wsv", "DNT": "dnt"}
 
 
@@ -97,8 +99,8 @@ class _Block:
     title: str
     metric: str
     places: int
-    paper: dict[Hashable, float] = field(default_factory=dict)
-    ours: dict[Hashable, Summary] = field(default_factory=dict)
+    paper: dict[str, float] = field(default_factory=dict)
+    ours: dict[str, Summary] = field(default_factory=dict)
     rank_alone: bool = False  # the best of a column, not of a row
 
     @property
@@ -107,7 +109,7 @@ class _Block:
         return [*(["paper"] if self.paper else []), *(["ours"] if self.ours else []), *(["diff."] if both else [])]
 
 
-def _best(values: Mapping[Hashable, float], metric: str, places: int) -> set[Hashable]:
+def _best(values: Mapping[Key, float], metric: str, places: int) -> set[Key]:
     """The keys of the best value as printed; none where there is only one value, all of several that print alike."""
     if len(values) < 2:
         return set()
@@ -360,15 +362,15 @@ def _winners(blocks: Sequence[_Block], rows: Sequence[str]) -> tuple[set[tuple[i
     if blocks and blocks[0].rank_alone:
         for number, block in enumerate(blocks):
             values = {key: summary.value for key, summary in block.ours.items()}
-            paper |= {(number, str(row)) for row in _best(block.paper, block.metric, block.places)}
-            ours |= {(number, str(row)) for row in _best(values, block.metric, block.places)}
+            paper |= {(number, row) for row in _best(block.paper, block.metric, block.places)}
+            ours |= {(number, row) for row in _best(values, block.metric, block.places)}
         return paper, ours
     for row in rows:
         metric, places = (blocks[0].metric, blocks[0].places) if blocks else ("", 1)
         theirs = {n: block.paper[row] for n, block in enumerate(blocks) if row in block.paper}
         own = {n: block.ours[row].value for n, block in enumerate(blocks) if row in block.ours}
-        paper |= {(int(str(n)), row) for n in _best(dict(theirs), metric, places)}
-        ours |= {(int(str(n)), row) for n in _best(dict(own), metric, places)}
+        paper |= {(n, row) for n in _best(theirs, metric, places)}
+        ours |= {(n, row) for n in _best(own, metric, places)}
     return paper, ours
 
 
@@ -453,11 +455,15 @@ def _foot(contrast: Mapping[str, tuple[Test, float, float, float]], pair: tuple[
     if not contrast or pair is None:
         return ""
     kinds = " and ".join(ordered(found[0].kind for found in contrast.values()))
-    corrected = any(found[0].p_holm is not None for found in contrast.values())
+    rule = "p < .05"
+    if any(found[0].p_holm is not None for found in contrast.values()):
+        rule = "p < .05 after Holm"
+    elif all(found[0].p is None for found in contrast.values()):
+        rule = "interval without zero"
     stars = sum(significant(found[0]) for found in contrast.values())
     return (
         f"{pair[0]} {numbers.MINUS} {pair[1]}: difference of ours with its 95 % interval ({kinds}). "
-        f"* p < .05{' after Holm' if corrected else ''}: {stars} of {len(contrast)} rows. Bold: best of its row."
+        f"* {rule}: {stars} of {len(contrast)} rows. Bold: best of its row."
     )
 
 
@@ -545,7 +551,7 @@ def cost(run: Run | None, *, caption: str = "Cost of one training", command: str
     frame = pd.DataFrame([row.model_dump() for row in run.cost])
     columns = ["seconds", "peak_memory_bytes", "parameters", "examples_per_second"]
     mean = frame.groupby("method", sort=False)[columns].mean()
-    counts = frame.groupby("method", sort=False)["seed"].nunique()
+    counts = frame.groupby("method", sort=False)["seed"].nunique().to_dict()
     head = ["Method", "Seeds", "Time", "Memory", "Parameters", "Examples/s"]
     rows = [
         [

@@ -174,7 +174,7 @@ KITCHEN = {
         cut | act/change/blade | things | cut ~ up, chop, slice
         boil | act/change/heat | things | boil, stew, simmer
         taste | body/sense/taste | things | taste, sample, try ~ out
-        devour | body/intake/eat | things | eat, polish ~ off, devour
+        eat | body/intake/eat | things | eat, polish ~ off, devour
         switch_on | act/control/switch | tools | switch ~ on, turn ~ on, start
         switch_off | act/control/switch | tools | switch ~ off, turn ~ off, stop
         clean | act/change/wash | tools | clean, wash ~ up, scrub
@@ -186,7 +186,7 @@ KITCHEN = {
         grab | act/hold/take | tools | grab, take hold of, seize
         celebrate | act/fun/self | - | celebrate, have a ball, party
         wait | act/still/wait | - | wait, hang around, linger
-        smoke | act/break/self | - | fail, fall apart, break down
+        fail | act/break/self | - | fail, fall apart, break down
     """,
     "places": """
         kitchen | place/house/inside | in the kitchen, by the stove

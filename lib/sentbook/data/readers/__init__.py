@@ -1,5 +1,11 @@
 """Published files to typed data, with their official sizes asserted. One file a family of data sets."""
 
+from sentbook.data.readers.activities import activities
+from sentbook.data.readers.answers import short_answers
+from sentbook.data.readers.classification import cr, mpqa, mr, subj, trec
+from sentbook.data.readers.msrp import msrp
+from sentbook.data.readers.nli import nli
+from sentbook.data.readers.novels import novels
 from sentbook.data.readers.paraphrases import (
     bible,
     captions,
@@ -14,22 +20,35 @@ from sentbook.data.readers.paraphrases import (
 )
 from sentbook.data.readers.sick import sick, sick_entailment
 from sentbook.data.readers.sts import sts, sts2012_train, sts_all, stsbenchmark
+from sentbook.data.readers.wordsim import simlex999, wordsim353
 
 __all__ = [
+    "activities",
     "bible",
     "captions",
+    "cr",
+    "mpqa",
+    "mr",
+    "msrp",
+    "nli",
+    "novels",
     "onestop",
     "parasci",
     "ppdb_lexical",
     "quora",
     "rewrites",
+    "short_answers",
     "sick",
     "sick_entailment",
+    "simlex999",
     "simple_wikipedia",
     "sts",
     "sts2012_train",
     "sts_all",
     "stsbenchmark",
+    "subj",
+    "trec",
     "twitter",
     "wikisplit",
+    "wordsim353",
 ]

@@ -1,4 +1,9 @@
-"""Training corpora of pairs taken to mean the same. Sizes are those of the files; rows with an empty side are dropped."""
+"""Training corpora of pairs taken to mean the same.
+
+The number of rows of every file is asserted. Then repeated pairs, pairs of equal sides and rows with an empty side (28,
+all in PPDB) are dropped: they teach nothing. Pairs left: PPDB 207,932, captions 57,990 (seed 0), rewrites 31,870,
+Simple Wikipedia 3,652, WikiSplit 12,000, OneStop 4,736, Quora 53,986, Twitter 11,109, ParaSCI 40,162, Bible 91,675.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,9 @@ from sentbook.data.types import ParaphrasePairs
 
 def _pairs(name: str, found: Iterable[tuple[str, str]]) -> ParaphrasePairs:
     """Distinct pairs in file order, without those whose sides are equal or empty."""
-    kept = dict.fromkeys((first, second) for first, second in found if first.strip() and second.strip() and first != second)
+    kept = dict.fromkeys(
+        (first, second) for first, second in found if first.strip() and second.strip() and first != second
+    )
     return ParaphrasePairs(name, [first for first, _ in kept], [second for _, second in kept], [name] * len(kept))
 
 
@@ -21,7 +28,11 @@ def ppdb_lexical() -> ParaphrasePairs:
     Either order counts as the same pair.
     """
     found: dict[tuple[str, str], None] = {}
-    sizes = {"2.0-xxl-lexical.equivalence": 50_154, "1.0-m-lexical.pairs": 69_704, "1.0-xxxl-lexical.uniquepairs": 210_372}
+    sizes = {
+        "2.0-xxl-lexical.equivalence": 50_154,
+        "1.0-m-lexical.pairs": 69_704,
+        "1.0-xxxl-lexical.uniquepairs": 210_372,
+    }
     for release, size in sizes.items():
         cells = list(rows(f"train/ppdb/ppdb-{release}.tsv.gz", 2))
         expect(f"PPDB {release}", len(cells), size)
@@ -32,8 +43,8 @@ def ppdb_lexical() -> ParaphrasePairs:
 def captions(seed: int = 0) -> ParaphrasePairs:
     """Two disjoint pairs of captions for each of 29,000 Flickr30k photos (Young et al. 2014, in Multi30k).
 
-    The files sort a photo's captions by length; they are shuffled by ``seed`` before they are paired. Captions of a photo
-    describe one scene and need not be paraphrases.
+    The files sort a photo's captions by length; they are shuffled by ``seed`` before they are paired. Captions of a
+    photo describe one scene and need not be paraphrases.
     """
     columns = [lines(f"train/captions/train.{column}.en.gz") for column in range(1, 6)]
     for column in columns:
@@ -47,7 +58,10 @@ def captions(seed: int = 0) -> ParaphrasePairs:
 
 
 def rewrites() -> ParaphrasePairs:
-    """Crowd-written simplifications of 2,000 Wikipedia sentences: TurkCorpus (Xu et al. 2016), ASSET (Alva-Manchego 2020)."""
+    """Crowd-written simplifications of 2,000 Wikipedia sentences.
+
+    Source: TurkCorpus (Xu et al. 2016), 8 writers; ASSET (Alva-Manchego et al. 2020), 10 writers.
+    """
     cells = list(rows("train/simplification/turk_asset_tune.tsv.gz", 4))
     expect("TurkCorpus and ASSET", len(cells), 36_000)
     return _pairs("rewrites", ((row[0], row[1]) for row in cells))

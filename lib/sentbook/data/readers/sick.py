@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from sentbook.data.readers.tables import expect, rows
+from sentbook.data.readers.tables import expect, one_of, rows
 from sentbook.data.types import LabelledPairs, ScoredPairs
 
 FILES = {"train": ("SICK_train", 4500), "trial": ("SICK_trial", 500), "test": ("SICK_test_annotated", 4927)}
@@ -14,7 +14,7 @@ CLASSES = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
 
 
 def _rows(split: str) -> list[list[str]]:
-    file, size = FILES[split]
+    file, size = one_of("SICK split", split, FILES)
     cells = list(rows(f"eval/sick2014/{file}.txt", 5, header=True))
     expect(f"SICK {split}", len(cells), size)
     return cells
@@ -25,6 +25,7 @@ def sick(split: str) -> ScoredPairs:
     """Relatedness on 1-5: ``train`` 4500, ``trial`` 500 or ``test`` 4927 pairs (Marelli et al. 2014).
 
     Raises:
+        ConfigError: an unknown split.
         DataError: the file is missing, or has not its official size.
     """
     cells = _rows(split)

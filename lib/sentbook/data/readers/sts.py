@@ -6,8 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from sentbook.data.readers.tables import expect, lines, rows
+from sentbook.data.readers.tables import expect, lines, one_of, rows
 from sentbook.data.types import ScoredPairs
+from sentbook.errors import ConfigError, DataError
 
 # Per year: (name in the papers' tables, name in the release, scored pairs), in the order of the papers' tables.
 SETS: dict[int, tuple[tuple[str, str, int], ...]] = {
@@ -49,6 +50,11 @@ def _read(name: str, folder: str, release: str, official: int, prefix: str = "ST
     sentences = lines(f"eval/{folder}/{prefix}.input.{release}.txt")
     gold = lines(f"eval/{folder}/{prefix}.gs.{release}.txt")
     expect(f"{name} (gold lines)", len(gold), len(sentences))
+    for number, line in enumerate(sentences, start=1):
+        if "\t" not in line:
+            raise DataError(
+                f"{folder}/{prefix}.input.{release}.txt, line {number}: one sentence, not a pair; fetch it again."
+            )
     # A blank gold line means that the pair was not scored; it is not a 0.
     scored = [(line.split("\t"), float(score)) for line, score in zip(sentences, gold, strict=True) if score.strip()]
     expect(name, len(scored), official)
@@ -69,8 +75,11 @@ def sts(year: int) -> list[ScoredPairs]:
     Source: Agirre et al. 2012-2016.
 
     Raises:
+        ConfigError: another year.
         DataError: a file is missing, or a set has not its official size.
     """
+    if year not in SETS:
+        raise ConfigError(f"There is no STS {year} here; choose a year from {min(SETS)} to {max(SETS)}.")
     prefix = "STS2016" if year == 2016 else "STS"
     return [_read(f"STS{year}/{name}", f"sts{year}", release, size, prefix) for name, release, size in SETS[year]]
 
@@ -91,8 +100,9 @@ def stsbenchmark(split: str) -> ScoredPairs:
 
     The files are read without quoting: a default CSV reader joins lines at unbalanced quotes and loses rows.
     """
+    size = one_of("STS-B split", split, BENCHMARK_SIZES)
     cells = list(rows(f"eval/stsbenchmark/sts-{split}.csv", 7))
-    expect(f"STS-B {split}", len(cells), BENCHMARK_SIZES[split])
+    expect(f"STS-B {split}", len(cells), size)
     return ScoredPairs(
         name=f"STSB-{split}",
         first=[row[5] for row in cells],

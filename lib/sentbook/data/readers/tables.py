@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gzip
 import lzma
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from sentbook.data import sources
-from sentbook.errors import DataError
+from sentbook.errors import ConfigError, DataError
+
+T = TypeVar("T")
 
 
 def lines(name: str, encoding: str = "utf-8-sig") -> list[str]:
@@ -19,12 +23,13 @@ def lines(name: str, encoding: str = "utf-8-sig") -> list[str]:
         DataError: the file is missing, damaged, or not text in ``encoding``.
     """
     file = sources.path(name)
-    opener = {".gz": gzip.open, ".xz": lzma.open}.get(file.suffix, open)
+    unpack: Callable[[bytes], bytes] = {".gz": gzip.decompress, ".xz": lzma.decompress}.get(file.suffix, bytes)
     try:
-        with opener(file, "rb") as stream:
-            text = stream.read().decode(encoding)
-    except (UnicodeDecodeError, EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise DataError(f"{name} cannot be read as {encoding} text; run `sentbook data check` and fetch it again.") from error
+        text = unpack(file.read_bytes()).decode(encoding)
+    except (UnicodeDecodeError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise DataError(
+            f"{name} cannot be read as {encoding} text; run `sentbook data check` and fetch it again."
+        ) from error
     return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
 
 
@@ -51,3 +56,14 @@ def expect(name: str, found: int, official: int) -> None:
     """
     if found != official:
         raise DataError(f"{name} has {found:,} items, not {official:,}; run `sentbook data check` and fetch it again.")
+
+
+def one_of(what: str, name: str, choices: Mapping[str, T]) -> T:
+    """What ``name`` stands for among ``choices``.
+
+    Raises:
+        ConfigError: an unknown name, with the known ones.
+    """
+    if name not in choices:
+        raise ConfigError(f"Unknown {what} '{name}'; choose among {', '.join(choices)}.")
+    return choices[name]

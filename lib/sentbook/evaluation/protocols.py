@@ -1,0 +1,52 @@
+"""How a number was computed, as a value that travels with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sentbook.data.text import Tokenisation
+
+
+class Score(StrEnum):
+    """Where a pair's score comes from."""
+
+    COSINE = "cosine"
+    TRAINED_HEAD = "trained head"
+
+
+class Measure(StrEnum):
+    """What is computed from scores and gold."""
+
+    PEARSON = "pearson"
+    SPEARMAN = "spearman"
+    MSE = "mse"
+
+
+class Aggregation(StrEnum):
+    """How the sets of a year become one number."""
+
+    MEAN = "mean of sets"
+    WEIGHTED = "size-weighted mean of sets"
+    POOLED = "pooled pairs"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One way to a number; `str` is what table headers print.
+
+    Example:
+        >>> str(Protocol(Score.COSINE, Measure.PEARSON))
+        'cosine, pearson, mean of sets, ptb tokens'
+    """
+
+    score: Score
+    measure: Measure
+    aggregation: Aggregation = Aggregation.MEAN
+    tokens: Tokenisation = "ptb"
+
+    def __str__(self) -> str:
+        return f"{self.score}, {self.measure}, {self.aggregation}, {self.tokens} tokens"
+
+
+COSINE_PEARSON = Protocol(Score.COSINE, Measure.PEARSON)

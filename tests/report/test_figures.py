@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sentbook.errors import ConfigError
+from sentbook.report import figures, summary
+from sentbook.report.svg import Plot
+from sentbook.results import Run
+
+Check = Callable[[str], object]
+RANDOM = np.random.default_rng(0)
+GOLD = RANDOM.uniform(0, 5, 600)
+SCORES = {"PP": GOLD / 5 + RANDOM.normal(0, 0.2, 600), "CSE": GOLD / 5 + RANDOM.normal(0, 0.1, 600)}
+DRAW: dict[str, Callable[[Run], Plot]] = {
+    "training_curves": lambda run: figures.training_curves(run, caption="Validation"),
+    "forest": lambda run: figures.forest(run, a="CSE", b="PP"),
+    "paired_dots": lambda run: figures.paired_dots(run, summary.reported("cse", "table1"), a="CSE", b="PP"),
+    "bars": lambda run: figures.ablation_bars(run, datasets=["STS2012/avg", "SICK2014"]),
+    "differences": lambda run: figures.ablation_bars(run, datasets=["STS2012/avg", "SICK2014"], reference="PP"),
+    "scatter": lambda run: figures.scatter(GOLD, SCORES),
+    "small scatter": lambda run: figures.scatter(GOLD[:50], {"CSE": SCORES["CSE"][:50]}),
+    "heat map": lambda run: figures.error_heatmap(
+        RANDOM.uniform(0, 1, 600), GOLD, {name: np.abs(5 * score - GOLD) for name, score in SCORES.items()}
+    ),
+    "architecture": lambda run: figures.architecture_cse(caption="The encoder"),
+}
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_figures_are_well_formed_in_both_modes(name: str, run: Run, well_formed: Check) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plot = DRAW[name](run)
+    html = plot._repr_html_()
+    well_formed(html)
+    assert html.count('class="sb-plot only-light"') == html.count('class="sb-plot only-dark"') == 1
+    assert plot.light != plot.dark
+    assert html.count('role="img"') == 2 and html.count("aria-label=") == 2 and plot.alt
+    assert "<metadata" not in html and "*{" not in plot.light and "#ffffff" not in plot.dark
+    assert not re.search(r'(?:href|src)="(?!#)', html)  # nothing is fetched
+
+
+@pytest.mark.parametrize("name", ["training_curves", "forest", "architecture", "scatter"])
+def test_two_calls_draw_the_same(name: str, run: Run) -> None:
+    assert DRAW[name](run) == DRAW[name](run)
+
+
+def test_figures_of_one_page_share_no_identifier(run: Run, well_formed: Check) -> None:
+    well_formed(DRAW["forest"](run).html() + DRAW["training_curves"](run).html() + DRAW["bars"](run).html())
+
+
+def test_every_reference_has_its_target(run: Run) -> None:
+    for drawing in (DRAW["paired_dots"](run).light, DRAW["scatter"](run).dark):
+        ids = set(re.findall(r'\bid="([^"]+)"', drawing))
+        used = set(re.findall(r'href="#([^"]+)"', drawing)) | set(re.findall(r"url\(#([^)]+)\)", drawing))
+        assert used and used <= ids
+
+
+def test_text_stays_text_and_scaled(run: Run) -> None:
+    drawing = DRAW["forest"](run).light
+    assert "MSRpar</text>" in drawing and "+9.0 [+7.0, +11.0]</text>" in drawing
+
+
+def test_the_style_shows_exactly_one_mode(run: Run) -> None:
+    html = DRAW["bars"](run).html()
+    assert ".sb-plot.only-dark{display: none}" in html
+    for theme in ('html[data-theme="dark"]', 'body[data-jp-theme-light="false"]'):
+        for mode in ("only-light", "only-dark"):
+            assert f"{theme} .sentbook .sb-plot.{mode}" in html
+
+
+def test_seeds_of_different_length_meet_at_common_steps(run: Run) -> None:
+    short = [p for p in run.curves if p.seed != 3 or p.step <= 4000]
+    plot = figures.training_curves(run.model_copy(update={"curves": short}))
+    ticks = [float(tick) for tick in re.findall(r">([\d.]+) k</text>", plot.light)]
+    assert 3 <= max(ticks) <= 4  # seed 3 stopped at 4000 of 8000
+
+
+def test_what_is_not_there_is_a_clear_mistake(run: Run) -> None:
+    for call, words in (
+        (lambda: figures.training_curves(run, metric="mse"), "holds no curve"),
+        (lambda: figures.forest(run, a="CSE", b="GRAN"), "holds no test"),
+        (lambda: figures.paired_dots(run, a="X", b="Y"), "holds no pearson"),
+        (lambda: figures.ablation_bars(run, reference="GRAN"), "reference"),
+        (lambda: figures.scatter([1.0, 2.0], {"CSE": [1.0]}), "must agree"),
+        (lambda: figures.error_heatmap([0.5], [1.0], {"CSE": [0.1]}), "No cell"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            call()
+
+
+def test_figures_are_saved_as_two_files(run: Run, tmp_path: Path) -> None:
+    written = DRAW["architecture"](run).save(tmp_path / "encoder.svg")
+    assert [file.name for file in written] == ["encoder-light.svg", "encoder-dark.svg"]
+    assert all(file.read_text(encoding="utf-8").startswith("<?xml") for file in written)
+
+
+def test_the_caption_is_no_sibling_of_a_hidden_mode(run: Run, well_formed: Check) -> None:
+    """The book's theme hides ``.only-dark ~ figcaption`` on light pages."""
+    figure = well_formed(DRAW["architecture"](run).html())[0]
+    assert [child.tag for child in figure] == ["style", "div", "figcaption"]

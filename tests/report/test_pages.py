@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import doctest
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sentbook import results
+from sentbook.errors import DataError
+from sentbook.report import pages
+from sentbook.results import Run
+
+Check = Callable[[str], object]
+
+
+@pytest.fixture
+def ledger(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout of its own with table 1 in two profiles and table 2 in one."""
+    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(pages, "root", lambda: tmp_path)
+    for profile, experiment in (("small", "table1"), ("demo", "table1"), ("demo", "table2")):
+        results.write(run.model_copy(update={"profile": profile, "experiment": experiment}))
+    return tmp_path
+
+
+def _fragments(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("<div")]
+
+
+def test_examples_of_the_docstrings() -> None:
+    assert doctest.testmod(pages).failed == 0
+
+
+def test_the_best_recorded_run_is_taken(ledger: Path) -> None:
+    runs = pages.recorded("cse")
+    assert {name: run.profile for name, run in runs.items()} == {"table1": "small", "table2": "demo"}
+    assert pages.recorded("wsv") == {}
+
+
+def test_verdicts_page(ledger: Path, well_formed: Check) -> None:
+    text = pages.verdicts_page("cse", pages={"table1": "../_executed/cse/table1.html"})
+    assert '<a href="../_executed/cse/table1.html">Table 1</a>' in text and "Table 2" in text
+    assert re.search(r'2 <span class="verdict verdict-not-reproduced">', text)
+    assert "<script>" not in text and "<img" not in text
+    assert len(_fragments(text)) == 3
+    for fragment in _fragments(text):
+        well_formed(fragment)
+
+
+def test_a_paper_without_runs_says_what_to_do(ledger: Path) -> None:
+    text = pages.verdicts_page("wsv")
+    assert "No verdict is recorded" in text and "make run NOTEBOOK=wsv/table1" in text
+
+
+def test_status_page(ledger: Path, well_formed: Check) -> None:
+    text = pages.status_page(["cse"])
+    (fragment,) = _fragments(text)
+    well_formed(fragment)
+    assert "30.6 min" in text and "not run" in text and "torch 2.13.0" in text and "Together" in text
+    assert pages.status_page(["wsv"]) == "No run is recorded yet.\n"
+
+
+def test_data_cards(well_formed: Check) -> None:
+    entries = {
+        "eval/sick2014/SICK_train.txt": {
+            "sha256": "c" * 64, "bytes": 1000, "licence": "CC BY-NC-SA", "source": "owner/name", "url": "https://x.example/a",
+        },
+        "eval/sick2014/SICK_trial.txt": {"sha256": "d" * 64, "bytes": 500, "licence": "CC BY-NC-SA", "source": "o/n"},
+        "vectors/v.npy": {"sha256": "e" * 64, "bytes": 9_000_000, "licence": "<script>", "source": "s", "url": None},
+    }  # fmt: skip
+    text = pages.data_cards(entries)
+    assert "## Test sets" in text and "## Word vectors" in text and "<script>" not in text
+    assert 'href="https://x.example/a"' in text and "9 MB" in text and "cccccccccccc<" in text
+    for fragment in _fragments(text):
+        well_formed(fragment)
+    alone = pages.data_cards(entries, kind="eval", links=False)
+    assert "##" not in alone and "v.npy" not in alone and "href" not in alone
+
+
+def test_overlap_table(run: Run, well_formed: Check) -> None:
+    rows = [{"corpus": "captions", "test": "STS2014/images", "sentences": 1200, "share": 0.0421, "pairs": 3000}]
+    text = pages.overlap_table(rows)
+    well_formed(text.strip())
+    assert "4.2 %" in text and "1\u202f200" in text and '<th scope="col" class="sb-first">Corpus</th>' in text
+    kept = run.model_copy(update={"extra": {"overlap": rows}})
+    assert pages.overlap_table(kept) == text
+    assert "No training sentence" in pages.overlap_table([])
+    with pytest.raises(DataError, match="no overlap report"):
+        pages.overlap_table(run)
