@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from sentbook.config import CSEEncoder, CSEPaper, MarginTraining
@@ -48,6 +49,11 @@ def cse_variants(settings: CSEPaper) -> dict[str, Variant]:
         "tanh": variant("tanh in place of the linear unit", {"activation": "tanh"}),
         "dense": variant("dense Adam over all word vectors in place of lazy updates", None, {"embedding_update": "dense"}),
     }
+
+
+def describe(variants: Mapping[str, Variant]) -> pd.DataFrame:
+    """What each variant changes."""
+    return pd.DataFrame({"variant": list(variants), "what it changes": [variant.change for variant in variants.values()]})
 
 
 def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], settings: CSEPaper) -> dict[str, float]:

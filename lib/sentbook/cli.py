@@ -63,10 +63,10 @@ def build_book(
     profile: Annotated[str, typer.Option(help="demo, small or paper")] = "demo",
     jobs: Annotated[int, typer.Option(help="notebooks side by side")] = 2,
 ) -> None:
-    """Execute the notebooks that changed and lay them out for the book."""
+    """Execute the notebooks that changed and build the book."""
     from sentbook import book
 
-    book.stage(profile, jobs)
+    book.build(profile, jobs)
 
 
 @app.command()

@@ -23,6 +23,7 @@ from torch import Tensor
 from sentbook import checkpoint, results
 from sentbook.config import Encoder, MarginTraining, Section, Vectors, digest, parse
 from sentbook.data import corpora, sources, vectors
+from sentbook.data.miniworld.fingerprint import fingerprint
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.encoders import SentenceEncoder
 from sentbook.encoders.build import build, embedding_matrix
@@ -52,6 +53,8 @@ class Recipe(Section):
         """The name of the artifact after the first ``stages`` stages (None: all)."""
         values = self.model_dump(mode="json", exclude={"method", "stages"})
         values["stages"] = [stage.model_dump(mode="json") for stage in self.stages[:stages]]
+        if self.vectors.name == "miniworld":  # generated data are pinned by their generator, as files by their digests
+            values["generator"] = fingerprint()
         return digest({"version": ARTIFACT_VERSION, **values})
 
     def prefix(self, stages: int) -> Recipe:

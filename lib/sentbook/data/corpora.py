@@ -17,7 +17,7 @@ from sentbook.data.overlap import remove
 from sentbook.data.types import ParaphrasePairs
 from sentbook.errors import ConfigError
 
-MINIWORLD_PAIRS = 20_000
+MINIWORLD_PAIRS = 8_000
 
 FILES: dict[str, tuple[str, ...]] = {
     "ppdb": (
@@ -113,6 +113,7 @@ def _phrases() -> ParaphrasePairs:
     return pairs
 
 
+@lru_cache(maxsize=2)
 def _miniworld(kind: str) -> ParaphrasePairs:
     from sentbook.data.miniworld import World  # only the demo needs it
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sentbook.errors import ConfigError
 from sentbook.report import numbers
 from sentbook.report.diagram import architecture_cse
+from sentbook.report.markup import Fragment
 from sentbook.report.style import MARKERS, Palette, place
 from sentbook.report.summary import (
     Centre,
@@ -35,11 +38,23 @@ from sentbook.results import Run, Test
 
 WIDTH = 6.8
 _ROW = 0.235
+P = ParamSpec("P")
+
+
+def _of_a_run(draw: Callable[Concatenate[Run, P], Plot]) -> Callable[Concatenate[Run | None, P], Plot | Fragment]:
+    """A run that is not there has no figure: nothing is shown, since the table above it says how to make the run."""
+
+    @wraps(draw)
+    def drawn(run: Run | None, *args: P.args, **options: P.kwargs) -> Plot | Fragment:
+        return Fragment("") if run is None else draw(run, *args, **options)
+
+    return drawn
 
 
 # -- training curves -------------------------------------------------------------------------------------------------
 
 
+@_of_a_run
 def training_curves(
     run: Run,
     *,
@@ -120,6 +135,7 @@ def _curve(points: Sequence[object], metric: str) -> tuple[NDArray, NDArray, NDA
 # -- A against B -----------------------------------------------------------------------------------------------------
 
 
+@_of_a_run
 def forest(
     run: Run,
     *,
@@ -200,6 +216,7 @@ def forest(
     )
 
 
+@_of_a_run
 def paired_dots(
     run: Run,
     reported: pd.DataFrame | None = None,
@@ -295,6 +312,7 @@ def paired_dots(
 # -- ablations -------------------------------------------------------------------------------------------------------
 
 
+@_of_a_run
 def ablation_bars(
     run: Run,
     *,

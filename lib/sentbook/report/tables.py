@@ -503,8 +503,10 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
     return Fragment(html, markdown=text, frame=frame)
 
 
-def provenance(run: Run) -> Fragment:
+def provenance(run: Run | None) -> Fragment:
     """Everything needed to make the numbers again, as a compact list; long lists fold."""
+    if run is None:
+        return Fragment("")
     made = run.provenance
     entries = [
         ("Run", f"{run.paper}/{run.experiment}, profile {run.profile}"),
@@ -629,3 +631,12 @@ __all__ = [
     "substitutions",
     "tests",
 ]
+
+
+def plain(frame: pd.DataFrame, caption: str = "") -> Fragment:
+    """A small table of text and numbers as they are; the first column heads its rows, and text may break into lines."""
+    columns = [str(column) for column in frame.columns]
+    text = frozenset(i for i, column in enumerate(frame.columns) if not pd.api.types.is_numeric_dtype(frame[column]))
+    rows = [[esc(str(value)) for value in row] for row in frame.itertuples(index=False)]
+    html = simple(columns, rows, esc(caption), left=1 + max(text, default=0), label=caption, text=text - {0})
+    return Fragment(html, kind="sentbook-table", frame=frame, markdown=pipes(columns, rows))

@@ -147,7 +147,7 @@ KITCHEN = {
         bread | food/dish/baked | bread, loaf
         frankfurter | food/dish/meat | frankfurter, hot dog
         potato | food/plant/root | potato, spud
-        chips | food/dish/fried | fries, chips
+        chips | food/dish/fried | french fry, potato chip
         yam | food/plant/root | yam, sweet potato
         cake | food/dish/sweet | cake, gateau
         candy | food/dish/sweet | candy floss, spun sugar
@@ -159,7 +159,7 @@ KITCHEN = {
         meat | food/meat/land | meat, beef, steak
         pepper | food/plant/spice | pepper, chilli
         water | food/drink/plain | water, drink
-        wine | food/drink/strong | wine, red
+        wine | food/drink/strong | wine, claret
         aubergine | food/plant/fruit | aubergine, eggplant
     """,
     "tools": """
@@ -218,7 +218,7 @@ SPORT = {
         match | event/sport/match | match, game
         race | event/sport/run | race, sprint
         title | idea/prize/title | title, crown
-        ball | thing/goods/play | ball, leather
+        ball | thing/goods/play | ball, sphere
         cup | thing/prize/cup | cup, trophy
         lead | idea/score/lead | lead, advantage
         record | idea/score/best | record, best mark
@@ -258,11 +258,11 @@ HEADLINES = {
         president | person/power/head | president, head of state
         minister | person/power/member | minister, cabinet member
         company | group/business/firm | company, firm, business
-        court | group/law/court | court, judges
+        court | group/law/court | court, tribunal
         bank | group/business/money | bank, lender
-        union | group/work/union | union, workers
+        union | group/work/union | union, labor group
         rebel | group/war/rebel | rebel, insurgent
-        army | group/war/state | army, military
+        army | group/war/state | army, armed force
         senator | person/power/member | senator, lawmaker
         protester | person/crowd/protest | protester, demonstrator
         weakling | person/power/weak | lame duck, weak leader
@@ -435,7 +435,8 @@ ANTONYMS = """
 HYPERNYMS = {
     "person": "person, human being", "person/child": "child, kid", "person/worker": "worker, employee",
     "person/kin": "relative or friend", "person/sport": "sportsman", "person/travel": "traveler",
-    "person/power": "politician", "animal": "animal, creature", "animal/mammal": "mammal", "animal/bird": "feathered animal",
+    "person/power": "politician", "animal": "animal, creature", "animal/mammal": "mammal",
+    "animal/bird": "feathered animal",
     "group": "organization", "group/business": "business", "thing": "object, thing", "thing/text": "piece of writing",
     "thing/vehicle": "vehicle", "food": "food", "idea": "matter", "event": "event",
 }  # fmt: skip

@@ -53,8 +53,7 @@ class Speaker:
             elif bare:
                 text = f"{text} {word}"
             else:
-                who = "who" if entity.noun in domain.animate else "that"
-                text = f"{text} {who} {'are' if entity.plural else 'is'} {word}"
+                text = f"{text} {_who(domain, entity)} {'are' if entity.plural else 'is'} {word}"
         if bare:
             return text
         if entity.plural:
@@ -86,6 +85,8 @@ class Speaker:
         """One sentence, capitalised, without a full stop."""
         domain = lexicon.domain(scene.domain)
         text = self._headline(domain, scene) if scene.domain == "headlines" else self._clause(domain, scene)
+        if scene.agent.plural:
+            text = text.replace(" its ", " their ")
         return text[0].upper() + text[1:]
 
     def _clause(self, domain: Domain, scene: Scene) -> str:
@@ -93,15 +94,15 @@ class Speaker:
         agent = self.noun_phrase(domain, scene.agent, role="agent")
         patient = self.noun_phrase(domain, scene.patient, role="patient") if scene.patient else ""
         shape = self.pick("shape", 10)
-        if patient and shape < 2:
+        if patient and shape < 2 and " its " not in form.before:
             clause = self._passive(scene, form, agent, patient)
-        elif shape == 2 and scene.tense == "present" and not (scene.agent.attribute and " who " in agent):
+        elif shape == 2 and scene.tense == "present" and not any(f" {who} " in agent for who in ("who", "that")):
             are = "are" if scene.agent.plural else "is"
             clause = f"there {are}{' no' if scene.negated else ''} {self._indefinite(agent, scene)} "
             clause += self.predicate(form, form.gerund, patient)
-        elif shape == 3 and scene.agent.noun in domain.animate:
+        elif shape == 3:
             be = "was" if scene.tense == "past" else "is"
-            clause = f"it {be} {agent} who {self._finite(scene, form, patient)}"
+            clause = f"it {be} {agent} {_who(domain, scene.agent)} {self._finite(scene, form, patient)}"
         else:
             clause = f"{agent} {self._finite(scene, form, patient)}"
         return self._with_modifiers(domain, scene, clause)
@@ -130,7 +131,8 @@ class Speaker:
         way = self.pick("aspect", 4)
         if scene.negated:
             if way == 3:
-                helper = {"past": "failed to", "future": "will fail to", "present": "fail to" if many else "fails to"}[tense]
+                now = "fail to" if many else "fails to"
+                helper = {"past": "failed to", "future": "will fail to", "present": now}[tense]
                 return self.predicate(form, f"{helper} {form.base}", patient)
             short = way == 1
             if tense == "future":
@@ -178,7 +180,8 @@ class Speaker:
             }[tense][way > 1]
             clause = f"{agent} {self.predicate(form, f'{helper} {form.base}', patient)}"
         else:
-            inflected = {"present": form.base if many else form.third, "past": form.past, "future": f"to {form.base}"}[tense]
+            now = form.base if many else form.third
+            inflected = {"present": now, "past": form.past, "future": f"to {form.base}"}[tense]
             clause = f"{agent} {self.predicate(form, inflected, patient)}"
         return self._with_modifiers(domain, scene, clause)
 
@@ -198,7 +201,8 @@ class Speaker:
                     self.pick("form", 4)
                 ]
             elif part.tense == "past":
-                inflected = (form.past, f"has {form.participle}", form.past, f"had {form.participle}")[self.pick("form", 4)]
+                perfect = (f"has {form.participle}", f"had {form.participle}")
+                inflected = (form.past, *perfect, form.past)[self.pick("form", 4)]
             patient = ""
             if part.patient is not None:
                 patient = self.noun_phrase(domain, part.patient, bare=True)
@@ -206,6 +210,10 @@ class Speaker:
                     patient = f"the {patient}"
             return self.predicate(form, inflected, patient)
         return self.modifier(domain, part)
+
+
+def _who(domain: Domain, entity: Entity) -> str:
+    return "who" if domain.concepts[entity.noun].path[1] == "person" else "that"
 
 
 def _be(plural: bool, tense: str) -> str:

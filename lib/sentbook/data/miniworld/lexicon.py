@@ -7,6 +7,8 @@ from functools import cache
 
 from sentbook.data.miniworld import concepts, morphology
 
+NOUN_TABLES = ("agents", "things", "tools")
+
 
 @dataclass(frozen=True)
 class VerbForm:
@@ -56,7 +58,7 @@ class Domain:
 def verb_form(surface: str) -> VerbForm:
     """``turn ~ down`` in all its forms."""
     head, _, rest = surface.partition(" ")
-    before, mark, after = rest.partition("~") if "~" in rest else (rest, "", "")
+    before, _, after = rest.partition("~") if "~" in rest else (rest, "", "")
     past, participle = morphology.past(head)
     spaced = [f" {part.strip()}" if part.strip() else "" for part in (before, after)]
     return VerbForm(head, morphology.third(head), past, participle, morphology.gerund(head), *spaced)
@@ -66,8 +68,13 @@ def _rows(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
 
 
-def _texts(cell: str) -> tuple[str, ...]:
+def texts(cell: str) -> tuple[str, ...]:
+    """What stands between commas."""
     return tuple(text.strip() for text in cell.split(","))
+
+
+def _numbers(cell: str) -> tuple[tuple[str, str], ...]:
+    return tuple((text, morphology.plural(text)) for text in texts(cell))
 
 
 def _nouns(table: str) -> list[Concept]:
@@ -75,7 +82,7 @@ def _nouns(table: str) -> list[Concept]:
         Concept(
             f"noun:{name}",
             ("noun", *path.split("/")),
-            tuple((text, morphology.plural(text)) for text in _texts(cell)),
+            _numbers(cell),
             rank=rank,
         )
         for rank, (name, path, cell) in enumerate(_rows(table))
@@ -84,14 +91,14 @@ def _nouns(table: str) -> list[Concept]:
 
 def _modifiers(kind: str, table: str) -> list[Concept]:
     return [
-        Concept(f"{kind}:{name}", (kind, *path.split("/")), _texts(cell), rank=rank)
+        Concept(f"{kind}:{name}", (kind, *path.split("/")), texts(cell), rank=rank)
         for rank, (name, path, cell) in enumerate(_rows(table))
     ]
 
 
 def _verbs(table: str) -> list[Concept]:
     return [
-        Concept(f"verb:{name}", ("verb", *path.split("/")), tuple(map(verb_form, _texts(cell))), takes, rank)
+        Concept(f"verb:{name}", ("verb", *path.split("/")), tuple(map(verb_form, texts(cell))), takes, rank)
         for rank, (name, path, takes, cell) in enumerate(_rows(table))
     ]
 
@@ -117,10 +124,13 @@ def manners() -> tuple[Concept, ...]:
 def domain(name: str) -> Domain:
     """The lexicon of one domain, with the attributes and manners that all share."""
     tables = concepts.DOMAIN_TABLES[name]
-    nouns = {kind: _nouns(tables[kind]) for kind in ("agents", "things", "tools") if kind in tables}
+    nouns: dict[str, list[Concept]] = {kind: _nouns(tables[kind]) for kind in NOUN_TABLES if kind in tables}
     verbs, places = _verbs(tables["verbs"]), _modifiers("place", tables["places"])
     shared = [item for items in attributes().values() for item in items] + list(manners())
-    everything = [item for items in nouns.values() for item in items] + verbs + places + shared
+    kinds = [
+        Concept(f"kind:{path}", ("noun", *path.split("/")), _numbers(cell)) for path, cell in concepts.HYPERNYMS.items()
+    ]
+    everything = [item for items in nouns.values() for item in items] + verbs + places + shared + kinds
     lists: dict[str, list[Concept]] = {
         **nouns,
         "verbs": verbs,
@@ -156,3 +166,17 @@ def antonyms() -> frozenset[frozenset[str]]:
             if f"{kind}:{a}" in known and f"{kind}:{b}" in known:
                 found.add(frozenset((f"{kind}:{a}", f"{kind}:{b}")))
     return frozenset(found)
+
+
+@cache
+def _companies() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in sorted(tuple(sorted(pair)) for pair in antonyms()):
+        shared = next((found[name] for name in pair if name in found), pair[0])
+        found |= {name: found.get(name, shared) for name in pair}
+    return found
+
+
+def company(name: str) -> str:
+    """The concept whose contexts ``name`` shares: of a group of opposites one, else itself."""
+    return _companies().get(name, name)

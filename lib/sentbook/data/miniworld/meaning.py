@@ -7,7 +7,8 @@ from functools import cache
 from sentbook.data.miniworld import lexicon
 from sentbook.data.miniworld.scene import Entity, Scene
 
-ROLE_WEIGHTS = {"agent": 3.0, "verb": 3.5, "patient": 3.0, "place": 1.0, "manner": 0.8}
+CORE_WEIGHTS = {"agent": 3.0, "verb": 3.5, "patient": 3.0}
+MODIFIER_WEIGHTS = {"place": 0.14, "manner": 0.12}
 ANTONYM, LEVELS = 0.05, (0.0, 0.05, 0.2, 0.4, 0.6)
 ABSENT = 0.4
 NEGATION, TENSE, NUMBER = 0.45, 0.95, 0.94
@@ -43,23 +44,24 @@ def entity_similarity(first: Entity | None, second: Entity | None) -> float:
 
 
 def similarity(first: Scene, second: Scene) -> float:
-    r"""The weighted mean of the roles' similarities times factors for polarity and tense, in [0, 1]; symmetric.
+    r"""The weighted mean of the core roles' similarities times a factor for all that is said beside, in [0, 1].
 
-    $$s = f_\mathrm{negation} f_\mathrm{tense} \frac{\sum_r w_r s_r}{\sum_r w_r}$$ over the roles r that at least one
-    scene fills. Identical scenes have 1.
+    $$s = f_\mathrm{negation} f_\mathrm{tense} \prod_{q \in \{place, manner\}} (1 - v_q (1 - s_q))
+      \frac{\sum_r w_r s_r}{\sum_r w_r}$$
+
+    over the roles r that at least one scene fills. It is symmetric, 1 for identical scenes, and falls with every
+    further role that differs.
     """
-    weights = ROLE_WEIGHTS
+    weights = CORE_WEIGHTS
     total = weights["agent"] + weights["verb"]
     value = weights["agent"] * entity_similarity(first.agent, second.agent)
     value += weights["verb"] * concept_similarity(first.verb, second.verb)
     if first.patient is not None or second.patient is not None:
         total += weights["patient"]
         value += weights["patient"] * entity_similarity(first.patient, second.patient)
-    for role, a, b in (("place", first.place, second.place), ("manner", first.manner, second.manner)):
-        if a is not None or b is not None:
-            total += weights[role]
-            value += weights[role] * _optional(a, b)
     value /= total
+    value *= 1 - MODIFIER_WEIGHTS["place"] * (1 - _optional(first.place, second.place))
+    value *= 1 - MODIFIER_WEIGHTS["manner"] * (1 - _optional(first.manner, second.manner))
     if first.negated != second.negated:
         value *= NEGATION
     return value if first.tense == second.tense else value * TENSE

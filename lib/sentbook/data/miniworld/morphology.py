@@ -11,7 +11,8 @@ IRREGULAR_VERBS = {
     "have": ("had", "had"), "hide": ("hid", "hidden"), "hit": ("hit", "hit"), "hold": ("held", "held"),
     "keep": ("kept", "kept"), "leave": ("left", "left"), "leap": ("leapt", "leapt"), "let": ("let", "let"),
     "lie": ("lay", "lain"), "lose": ("lost", "lost"), "make": ("made", "made"), "meet": ("met", "met"),
-    "pay": ("paid", "paid"), "put": ("put", "put"), "quit": ("quit", "quit"), "rise": ("rose", "risen"),
+    "overtake": ("overtook", "overtaken"), "pay": ("paid", "paid"),
+    "put": ("put", "put"), "quit": ("quit", "quit"), "rise": ("rose", "risen"),
     "run": ("ran", "run"), "say": ("said", "said"), "seek": ("sought", "sought"), "set": ("set", "set"),
     "show": ("showed", "shown"), "sink": ("sank", "sunk"), "sleep": ("slept", "slept"), "speed": ("sped", "sped"),
     "spill": ("spilled", "spilled"), "stand": ("stood", "stood"), "sweep": ("swept", "swept"),
@@ -22,14 +23,15 @@ IRREGULAR_NOUNS = {
     "man": "men", "woman": "women", "gentleman": "gentlemen", "seaman": "seamen", "child": "children", "calf": "calves",
     "sheep": "sheep", "swine": "swine", "fish": "fish", "trout": "trout", "hay": "hay", "fodder": "fodder",
     "bread": "bread", "loaf": "loaves", "aircraft": "aircraft", "training": "training", "practice": "practice",
-    "water": "water", "wine": "wine", "red": "red", "meat": "meat", "beef": "beef", "person": "people",
-    "bureaucracy": "bureaucracy", "tape": "tape", "knife": "knives", "fries": "fries", "chips": "chips", "sugar": "sugar",
-    "floss": "floss", "cheddar": "cheddar", "workers": "workers", "judges": "judges", "military": "military",
-    "food": "food", "leather": "leather", "sportsman": "sportsmen",
+    "water": "water", "wine": "wine", "claret": "claret", "meat": "meat", "beef": "beef", "person": "people",
+    "bureaucracy": "bureaucracy", "tape": "tape", "knife": "knives", "sugar": "sugar",
+    "floss": "floss", "cheddar": "cheddar", "food": "food", "leather": "leather", "sportsman": "sportsmen",
 }  # fmt: skip
 # Last consonant doubled before -ed and -ing.
-DOUBLED = frozenset("hit get let put run set cut win quit beg chop nip plan scrap mug drop nod sob lug bin lag step stop hug lag stir rob ram pat sit".split())
-DOUBLED -= {"let's"}
+DOUBLED = frozenset(
+    {"hit", "get", "let", "put", "run", "set", "cut", "win", "quit", "chop", "nip", "plan", "scrap", "mug", "drop"}
+    | {"nod", "sob", "lug", "bin", "lag", "step", "stop", "stir", "rob", "stun", "grab", "scrub", "slam"}
+)
 VOWELS = frozenset("aeiou")
 
 
@@ -67,7 +69,7 @@ def past(verb: str) -> tuple[str, str]:
     elif verb.endswith("y") and verb[-2] not in VOWELS:
         form = verb[:-1] + "ied"
     else:
-        form = verb + (verb[-1] if verb in DOUBLED else "") + "ed"
+        form = _closed(verb) + "ed"
     return form, form
 
 
@@ -79,7 +81,12 @@ def gerund(verb: str) -> str:
         return "dying"
     if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
         return verb[:-1] + "ing"
-    return verb + (verb[-1] if verb in DOUBLED else "") + "ing"
+    return _closed(verb) + "ing"
+
+
+def _closed(verb: str) -> str:
+    """The stem before -ed and -ing: ``stopp``, ``frolick``."""
+    return verb + (verb[-1] if verb in DOUBLED else "k" if verb.endswith("ic") else "")
 
 
 def article(word: str) -> str:

@@ -9,7 +9,7 @@ from sentbook.data.miniworld import lexicon
 from sentbook.data.miniworld.grammar import Speaker
 from sentbook.data.miniworld.lexicon import Domain
 from sentbook.data.miniworld.randomness import Dice
-from sentbook.data.miniworld.scene import ROLES, Entity, Scene, cell, change, draw, draw_entity, swap
+from sentbook.data.miniworld.scene import MODIFIERS, ROLES, Entity, Scene, cell, change, draw, draw_entity, swap
 
 # How a pair of a test set comes about, and its share: the domains differ in it as real genres do.
 KINDS = ("same", "modifier", "one role", "two roles", "swap", "negation", "unrelated")
@@ -22,7 +22,6 @@ REGIMES: dict[str, tuple[float, ...]] = {
     "travel": (0.24, 0.16, 0.20, 0.12, 0.06, 0.08, 0.14),
 }
 DOMAINS = tuple(REGIMES)
-MODIFIERS = ROLES[3:]
 # The share of words said differently in the second sentence: hardly any, half, nearly all.
 CHANGES = (0.05, 0.5, 0.95)
 
@@ -95,7 +94,7 @@ def graded(domain: Domain, dice: Dice, cells: Container[int]) -> tuple[SaidPair,
             break
     # The same meaning is mostly said in other words, another meaning often in the same ones.
     point = dice.random()
-    differently = CHANGES[(point > 0.1) + (point > 0.4)] if kind == "same" else CHANGES[(point > 0.4) + (point > 0.7)]
+    differently = CHANGES[(point > 0.1) + (point > 0.5)] if kind == "same" else CHANGES[(point > 0.2) + (point > 0.55)]
     return SaidPair(one, other, *say_twice(dice, one, other, differently)), kind
 
 

@@ -17,6 +17,7 @@ from sentbook.data.miniworld.randomness import Dice, stable_hash
 
 TENSES = ("present", "past", "future")
 ROLES = ("agent", "verb", "patient", "place", "manner", "agent attribute", "patient attribute")
+MODIFIERS = ROLES[3:]
 
 CORPUS_CELLS = frozenset(range(5))
 SIMILARITY_CELLS = frozenset((5, 6))

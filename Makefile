@@ -1,0 +1,56 @@
+# Thin lines over pip, sentbook and pytest. `make` alone lists the targets.
+
+PYTHON   ?= python3
+PROFILE  ?= demo
+JOBS     ?= 2
+PIP_ARGS ?=
+BIN      := .venv/bin
+STAMP    := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup book test lint format bench run lab clean
+.DELETE_ON_ERROR:
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## create .venv and install requirements.lock
+
+# torch first, by its exact version: it is the largest, and some indexes name the CPU build of it apart.
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "sentbook needs Python 3.11 or later and '$(PYTHON)' is missing or older; install one and run: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off "$$(grep '^torch==' requirements.lock)"
+	$(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off -r requirements.lock
+	$(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+book: $(STAMP) ## run the notebooks that changed, build the book: _build/html/index.html
+	$(BIN)/sentbook book --profile $(PROFILE) --jobs $(JOBS)
+
+test: book ## all tests; builds the book first where something changed
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+
+lint: $(STAMP) ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP) ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## speed against the reference implementations
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" $(BENCH_ARGS) || exit 1; done
+
+run: $(STAMP) ## one notebook: make run NOTEBOOK=cse/table1 PROFILE=small
+	@test -n "$(NOTEBOOK)" || { echo "Name a notebook: make run NOTEBOOK=cse/table1 PROFILE=small" >&2; exit 2; }
+	$(BIN)/sentbook run $(NOTEBOOK) --profile $(PROFILE)
+
+lab: $(STAMP) ## JupyterLab on the notebooks
+	$(BIN)/jupyter lab notebooks
+
+clean: ## remove what book and test make; keeps .venv, results and trained encoders
+	rm -rf _build book/_executed book/_generated build/executed build/pages build/book.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find lib tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,65 @@
+"""The generated fragments of the book's hand-written pages, from the recorded runs and the registries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sentbook import results
+from sentbook.data import corpora, sources
+from sentbook.report import figures, pages, summary
+from sentbook.report.markup import esc, pipes
+
+PAPERS = ("cse",)
+TITLES = {"cse": "CSE (Jiao et al. 2018)"}
+
+
+def _pages(paper: str) -> dict[str, str]:
+    """Addresses of a paper's notebook pages, from a page beside it."""
+    folder = Path(results.path_of(paper, "x", "small")).parent
+    return {path.stem: f"_executed/{paper}/{path.stem}.html" for path in sorted(folder.glob("*.json"))}
+
+
+def _corpora() -> str:
+    rows = []
+    for name, sentence in corpora.SUBSTITUTES.items():
+        if not name.startswith("miniworld"):
+            found = corpora.describe(name)
+            rows.append([f"`{name}`", sentence, esc(found["paper"]), esc(found["licence"])])
+    return pipes(["corpus", "stands in for", "source", "licence"], rows, left=4)
+
+
+def _overlap() -> str:
+    run = results.read("data", "overlap", "small")
+    return pages.overlap_table(run) if run is not None else "*Not measured: run `sentbook data overlap`.*"
+
+
+def _landing() -> str:
+    run = results.read("cse", "table2", "small")
+    if run is None:
+        return ""
+    figure = figures.paired_dots(
+        run, summary.reported("cse", "table2"), a="CSE", b="PP", centre="median",
+        rows=[f"STS{year}/avg" for year in range(2012, 2017)],
+        caption="Average against convolution: PP and CSE with the same two trainings on five years of STS, "
+        "the paper's values hollow",
+    )
+    counts = pages.verdict_summary([list(found.claims) for found in pages.recorded("cse").values()])
+    return figure.html() + "\n\n" + counts.html()
+
+
+def all_fragments() -> dict[str, str]:
+    """File name in ``book/_generated`` to Markdown."""
+    fragments = {
+        "landing.md": _landing(),
+        "cse_architecture.md": figures.architecture_cse(caption="CSE: windows of one, two and three words").html(),
+        "data_tests.md": pages.data_cards(sources.registry(), kind="eval"),
+        "data_corpora.md": _corpora(),
+        "overlap.md": _overlap(),
+        "status.md": pages.status_page(PAPERS),
+        "verdicts.md": "\n\n".join(
+            f"## {TITLES[paper]}\n\n{pages.verdicts_page(paper, pages=_pages(paper))}" for paper in PAPERS
+        ),
+    }
+    for paper in PAPERS:
+        fragments[f"{paper}_claims.md"] = pages.verdicts_page(paper, pages=_pages(paper))
+    return {name: text.rstrip() + "\n" for name, text in fragments.items()}
