@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from sentbook import ablations, config
 from sentbook.ablations import cse_variants, describe, interior_permutation
 from sentbook.config import CSEPaper
+from sentbook.data.types import ScoredPairs
 from sentbook.errors import ConfigError
+from sentbook.evaluation import suites
 from sentbook.recipes import Recipe, Trained
 
 CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -103,8 +106,10 @@ def test_a_method_counts_once_and_only_when_asked_for(monkeypatch: pytest.Monkey
     assert len(encoded) == 2  # before and after, once
 
 
-def test_filters_too_wide_for_any_interior_are_one_sentence() -> None:
-    settings = paper(cse={"filters": 2, "widths": [1, 9]})
+def test_filters_too_wide_for_any_interior_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = paper()
+    short = ScoredPairs("short", ["One cat sees a dog"], ["A dog"], np.array([1.0]), (0, 5))
+    monkeypatch.setattr(suites, "test_sets", lambda suite: [short])
     trained = [Biased(recipe(settings, settings.cse, "clean"), {})]
-    with pytest.raises(ConfigError, match=r"No test sentence has two words more than twice the edge of 8"):
+    with pytest.raises(ConfigError, match=r"^No test sentence has the 6 words .* width 3 needs; lower cse\.widths\.$"):
         interior_permutation(trained, ["clean"], settings)

@@ -90,7 +90,7 @@ def test_a_huge_coefficient_holds_parameters_where_they_are_pulled(loaded: bool)
     """With learning rate x coefficient = 1, a step of SGD lands one loss gradient away from the anchor."""
     trained = problem(
         loaded, optimiser="sgd", embedding_update="frozen", learning_rate=1e-4, composition_decay=1e4, epochs=2,
-        keep="last", batch_size=10,
+        keep="last", batch_size=10, normalise=False,  # a vector near 0 has no direction to learn from
     )  # fmt: skip
     before = [value.detach().clone() for value in trained.encoder.composition()]
     fit(trained, trained.settings, seed=1, device="cpu", report=lambda line: None)
@@ -102,7 +102,8 @@ def test_a_small_coefficient_lets_them_move() -> None:
     trained = problem(composition_decay=1e-5, learning_rate=0.01, epochs=2, keep="last", batch_size=10)
     before = [value.detach().clone() for value in trained.encoder.composition()]
     fit(trained, trained.settings, seed=1, device="cpu", report=lambda line: None)
-    assert all((value - start).abs().max() > 1e-3 for value, start in zip(trained.encoder.composition(), before, strict=True))
+    for value, start in zip(trained.encoder.composition(), before, strict=True):
+        assert (value - start).abs().max() > 1e-3
 
 
 def test_the_seed_decides_the_head_and_the_global_state_is_left_alone() -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sentbook.config import CSEEncoder, CSEPaper, MarginTraining
 from sentbook.data.text import TokenIds
 from sentbook.encoders import encode_ids
+from sentbook.errors import ConfigError
 from sentbook.evaluation import suites
 from sentbook.recipes import Trained
 
@@ -61,6 +62,9 @@ def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], se
 
     The interior is all but the first and last h - 1 words, h the widest filter. Sentences are the test sets' that have at
     least two interior words.
+
+    Raises:
+        ConfigError: there is no such sentence.
     """
     sentences = [text for pairs in suites.test_sets(settings.suite)[:5] for text in pairs.first]
     edge = max(settings.cse.widths) - 1
@@ -70,6 +74,11 @@ def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], se
             continue
         tokens = trained.vocabulary.encode(sentences, settings.tokenisation)
         long = np.flatnonzero(tokens.lengths >= 2 * edge + 2)
+        if not len(long):
+            raise ConfigError(
+                f"No test sentence has the {2 * edge + 2} words that the permutation test with a filter of width "
+                f"{edge + 1} needs; lower cse.widths."
+            )
         kept = [tokens.flat[tokens.offsets[row] : tokens.offsets[row + 1]] for row in long]
         rng = np.random.default_rng(0)
         shuffled = [np.concatenate([ids[:edge], rng.permutation(ids[edge : len(ids) - edge]), ids[len(ids) - edge :]]) for ids in kept]

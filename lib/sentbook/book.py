@@ -257,7 +257,7 @@ def run_one(source: Path, profile: str, parameters: Mapping[str, Any]) -> Path:
         exclude_input=True, require_js_url="", jquery_url="",
         mathjax_url=(root() / "book" / "_static" / "mathjax" / "tex-svg.js").as_uri(),
     )
-    page = nbformat.read(executed_path(source, profile), as_version=4)
+    page = lay_out(nbformat.read(executed_path(source, profile), as_version=4))
     body, _ = exporter.from_notebook_node(page)
     target = root() / "build" / "pages" / profile / source.parent.name / f"{source.stem}.html"
     write_atomically(target, body)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from sentbook.errors import ConfigError, SentbookError, StorageError
+from sentbook.errors import ConfigError, DataError, SentbookError, StorageError
 
 app = typer.Typer(
     help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -33,7 +33,12 @@ def _parameters(changes: list[str]) -> dict[str, Any]:
         *sections, last = name.split(".")
         for section in sections:
             target = target.setdefault(section, {})
-        target[last] = yaml.safe_load(value)
+            if not isinstance(target, dict):
+                raise ConfigError(f"'{change}' sets a part of '{section}', which another --set makes {target!r}; drop one.")
+        try:
+            target[last] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ConfigError(f"'{value}' in '{change}' is not valid YAML; write for example seeds=[1,2].") from None
     return result
 
 
@@ -50,7 +55,8 @@ def run(
     paper, _, name = notebook.removesuffix(".ipynb").removeprefix("notebooks/").partition("/")
     source = root() / "notebooks" / paper / f"{name}.ipynb"
     if not source.is_file():
-        known = sorted(str(path.relative_to(root() / "notebooks").with_suffix("")) for path in source.parent.parent.glob("*/*.ipynb"))
+        folder = root() / "notebooks"
+        known = sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.glob("*/*.ipynb"))
         raise ConfigError(f"There is no notebook '{notebook}'; choose one of {', '.join(known)}.")
     changes = {"profile": profile, **_parameters(set_ or [])}
     config.load(paper, changes)  # a typo stops here, before a kernel starts
@@ -80,7 +86,10 @@ def encode(
     from sentbook import recipes
     from sentbook.encoders import encode as encode_sentences
 
-    lines = [line.rstrip("\n") for line in sys.stdin]
+    try:
+        lines = [line.rstrip("\n") for line in sys.stdin]
+    except UnicodeDecodeError as error:
+        raise DataError("Standard input is not UTF-8 text; convert it first, for example with iconv.") from error
     if not lines:
         raise ConfigError("Standard input is empty; give one sentence a line.")
     trained = recipes.from_file(model)
@@ -89,8 +98,12 @@ def encode(
         with output.open("wb") as file:
             np.save(file, vectors, allow_pickle=False)
     except OSError as error:
-        raise StorageError(f"{output} could not be written ({error.strerror}); choose another place.") from error
+        reason = error.strerror or error
+        raise StorageError(f"{output} could not be written ({reason}); choose another place.") from error
     typer.echo(f"{len(vectors)} vectors of {vectors.shape[1]} numbers in {output}")
+
+
+_INTERRUPTED = "sentbook: Interrupted; run the same command to go on: what was finished is kept."
 
 
 def main() -> None:
@@ -102,8 +115,12 @@ def main() -> None:
         typer.echo(f"sentbook: {error}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        typer.echo("sentbook: Interrupted; run the same command to go on: what was finished is kept.", err=True)
+        typer.echo(_INTERRUPTED, err=True)
         sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == 130:  # typer's silent answer to Ctrl-C inside a command
+            typer.echo(_INTERRUPTED, err=True)
+        raise
 
 
 if __name__ == "__main__":

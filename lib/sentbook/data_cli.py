@@ -103,3 +103,13 @@ def check(names: Names = None) -> None:
     if faults:
         raise DataError(f"{len(faults)} of {present} files are wrong; do as the line of each says.")
     typer.echo(f"{present} files are as registered, {missing} are not here.")
+
+
+@app.command(name="overlap")
+def measure_overlap() -> None:
+    """Count the sentences that training corpora share with test sets, and record the counts for the book."""
+    from sentbook import leakage
+
+    run = leakage.record()
+    for row in run.extra["overlap"]:
+        print(f"{row['corpus']:18} {row['test']:26} {row['sentences']:6} sentences ({row['share']:.1%}), {row['pairs']} pairs")

@@ -95,7 +95,11 @@ class Cost(Record):
 
 
 class Provenance(Record):
-    """All that is needed to make the numbers again."""
+    """All that is needed to make the numbers again.
+
+    ``wall_seconds`` is the run's own; ``training_seconds`` sums the trainings whose encoders it used, most of them
+    found by their key and made earlier, side by side.
+    """
 
     git_commit: str
     config: dict[str, Any]
@@ -107,6 +111,7 @@ class Provenance(Record):
     device: str
     started: str
     wall_seconds: float
+    training_seconds: float = 0.0
     peak_memory_bytes: int
     seeds: list[int]
 

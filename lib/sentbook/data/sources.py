@@ -10,16 +10,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import pooch
 import requests
 
 from sentbook.errors import DataError, StorageError
+
+with warnings.catch_warnings():
+    # pooch brings a progress bar that warns in every notebook without ipywidgets.
+    warnings.simplefilter("ignore")
+    import pooch
 
 _used: dict[str, str] = {}
 

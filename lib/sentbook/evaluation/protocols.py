@@ -26,6 +26,7 @@ class Measure(StrEnum):
 class Aggregation(StrEnum):
     """How the sets of a year become one number."""
 
+    PER_SET = "per set"
     MEAN = "mean of sets"
     WEIGHTED = "size-weighted mean of sets"
     POOLED = "pooled pairs"

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sentbook import results
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation import statistics
+from sentbook.errors import NumericalError
+from sentbook.evaluation import statistics, sts
 from sentbook.evaluation.correlation import pearson
-from sentbook.evaluation.protocols import Measure, Protocol, Score
-from sentbook.evaluation.sts import MEASURES, by_year
+from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score
+from sentbook.evaluation.sts import MEASURES, TOTAL, by_year
 
 Array = NDArray[np.float64]
-TOTAL = "total_avg"
 
 
 class ScoreBook:
@@ -31,10 +31,12 @@ class ScoreBook:
 
     def __init__(self, sets: Sequence[ScoredPairs], total: Sequence[str] | None = None) -> None:
         self._sets = {pairs.name: pairs for pairs in sets}
-        self.total = list(total) if total is not None else [name for name in self._sets if not name.startswith("STS2016")]
+        counted = [name for name in self._sets if not name.startswith("STS2016")]
+        self.total = counted if total is None else list(total)
         groups = {year: [pairs.name for pairs in members] for year, members in by_year(list(sets)).items()}
         self._members = {f"{year}/avg": names for year, names in groups.items() if len(names) > 1} | {TOTAL: self.total}
         self._scores: dict[str, dict[int, dict[str, Array]]] = {}
+        self._counts: dict[tuple[str, int], NDArray[np.uint8]] = {}
         self._resampled: dict[tuple[str, str, str, int], Array] = {}
 
     # -- contents ------------------------------------------------------------------------------------------------------
@@ -67,11 +69,17 @@ class ScoreBook:
 
         Raises:
             ValueError: another number of scores than pairs, or a set that is not in the book.
+            NumericalError: a score is NaN or infinite.
         """
         array = np.asarray(scores, dtype=np.float64)
         if dataset not in self._sets or array.shape != self.gold(dataset).shape:
             raise ValueError(f"{method}, seed {seed}: {array.shape} scores do not fit {dataset}.")
+        if not np.isfinite(array).all():
+            raise NumericalError(
+                f"{method}, seed {seed}: a score on {dataset} is NaN or infinite; train it with a lower learning rate."
+            )
         self._scores.setdefault(method, {}).setdefault(seed, {})[dataset] = array
+        self._resampled = {key: values for key, values in self._resampled.items() if key[0] != method}
 
     def stacked(self, method: str, dataset: str) -> Array:
         """(S, N) scores, a row a seed."""
@@ -88,16 +96,23 @@ class ScoreBook:
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def value(self, method: str, seed: int, row: str, measure: Measure = Measure.PEARSON) -> float:
-        """One cell of a table for one seed."""
-        compute = MEASURES[measure]
-        return float(np.mean([compute(self._scores[method][seed][name], self.gold(name)) for name in self.members(row)]))
+        """One cell of a table for one seed; an average is the plain mean over its sets."""
+        compute, scores = MEASURES[measure], self._scores[method][seed]
+        return float(np.mean([compute(scores[name], self.gold(name)) for name in self.members(row)]))
 
     def values(self, method: str, row: str, measure: Measure = Measure.PEARSON) -> list[float]:
         """A cell for every seed."""
         return [self.value(method, seed, row, measure) for seed in self.seeds(method)]
 
     def metric_rows(self, protocol: Protocol, rows: Sequence[str] | None = None) -> list[results.Metric]:
-        """The ledger's rows: every method, seed and row under ``protocol``, whose aggregation is the mean of sets."""
+        """The ledger's rows: every method, seed and row under ``protocol``, whichever its aggregation.
+
+        Args:
+            rows: sets or averages; None: all. A protocol that is per set has no averages.
+        """
+        if rows is None:
+            rows = self.names if protocol.aggregation is Aggregation.PER_SET else [*self.names, *self.averages]
+        members = {row: [self._sets[name] for name in self.members(row)] for row in rows}
         return [
             results.Metric(
                 method=method,
@@ -105,12 +120,12 @@ class ScoreBook:
                 metric=str(protocol.measure),
                 protocol=str(protocol),
                 seed=seed,
-                value=self.value(method, seed, row, protocol.measure),
-                n=sum(len(self._sets[name]) for name in self.members(row)),
+                value=sts.evaluate(self._scores[method][seed], members[row], protocol),
+                n=sum(map(len, members[row])),
             )
             for method in self.methods
             for seed in self.seeds(method)
-            for row in (rows if rows is not None else [*self.names, *self.averages])
+            for row in rows
         ]
 
     def relatedness_rows(self, tokens: Any = "ptb") -> list[results.Metric]:
@@ -123,21 +138,30 @@ class ScoreBook:
 
     # -- comparisons ---------------------------------------------------------------------------------------------------
 
+    def _resample(self, name: str, resamples: int) -> NDArray[np.uint8]:
+        """(R, N) counts of a set's pairs, drawn once for all methods; an item is never drawn 256 times."""
+        key = (name, resamples)
+        if key not in self._counts:
+            drawn = statistics.resample_counts(len(self.gold(name)), resamples, [0, self.names.index(name)])
+            self._counts[key] = drawn.astype(np.uint8)
+        return self._counts[key]
+
     def _bootstrap(self, method: str, row: str, metric: str, resamples: int) -> Array:
         """(R,) resampled values of a row; the resamples of a set are the same for every method."""
         key = (method, row, metric, resamples)
         if key not in self._resampled:
             parts = self.members(row)
             if parts == [row]:
-                index = self.names.index(row)
-                counts = statistics.resample_counts(len(self.gold(row)), resamples, [0, index])
-                stacked = self.stacked(method, row)
+                counts, stacked = self._resample(row, resamples), self.stacked(method, row)
                 self._resampled[key] = statistics.bootstrap(metric, stacked, self.gold(row), counts)  # type: ignore[arg-type]
             else:
-                self._resampled[key] = np.mean([self._bootstrap(method, name, metric, resamples) for name in parts], axis=0)
+                by_set = [self._bootstrap(method, name, metric, resamples) for name in parts]
+                self._resampled[key] = np.mean(by_set, axis=0)
         return self._resampled[key]
 
-    def difference(self, a: str, b: str, row: str | None = None, metric: str = "pearson", resamples: int = 2000) -> results.Test:
+    def difference(
+        self, a: str, b: str, row: str | None = None, metric: str = "pearson", resamples: int = 2000
+    ) -> results.Test:
         """A - B on a row (None: the first set) by the paired bootstrap over pairs, seeds pooled."""
         row = self.names[0] if row is None else row
         measure = Measure(metric)
@@ -149,23 +173,34 @@ class ScoreBook:
             estimate=found.estimate, low=found.low, high=found.high, p=found.p,
         )
 
+    def interval(
+        self, method: str, row: str, metric: str = "pearson", resamples: int = 2000
+    ) -> statistics.Estimate:
+        """One method's value on a row, mean over seeds, with its interval over pairs."""
+        low, high = np.percentile(self._bootstrap(method, row, metric, resamples), [2.5, 97.5])
+        return statistics.Estimate(float(np.mean(self.values(method, row, Measure(metric)))), float(low), float(high))
+
     def table_tests(self, a: str, b: str, resamples: int = 2000) -> list[results.Test]:
         """A - B on every row; Holm's correction over the sets, and apart from them over the averages.
 
         Williams' test of each set, on scores averaged over seeds, stands beside the bootstrap as a second opinion.
         """
+        families = [
+            [self.difference(a, b, name, resamples=resamples) for name in self.names],
+            [self.difference(a, b, row, resamples=resamples) for row in self.averages],
+            [self._williams(a, b, name) for name in self.names],
+        ]
         tests: list[results.Test] = []
-        for rows in (self.names, self.averages):
-            found = [self.difference(a, b, row, resamples=resamples) for row in rows]
-            adjusted = statistics.holm([test.p or 0.0 for test in found])
-            tests += [test.model_copy(update={"p_holm": p}) for test, p in zip(found, adjusted, strict=True)]
-        return tests + [self._williams(a, b, name) for name in self.names]
+        for family in families:
+            adjusted = statistics.holm([1.0 if test.p is None else test.p for test in family])
+            tests += [test.model_copy(update={"p_holm": p}) for test, p in zip(family, adjusted, strict=True)]
+        return tests
 
     def _williams(self, a: str, b: str, name: str) -> results.Test:
         first, second, gold = self.mean_scores(a, name), self.mean_scores(b, name), self.gold(name)
         r_a, r_b = pearson(first, gold), pearson(second, gold)
         _, p = statistics.williams(r_a, r_b, pearson(first, second), len(gold))
-        # The test gives no interval; the difference stands for its bounds.
+        gap = r_a - r_b  # the test gives no interval; the difference stands for its bounds
         return results.Test(
-            kind="williams", a=a, b=b, dataset=name, metric="pearson", estimate=r_a - r_b, low=r_a - r_b, high=r_a - r_b, p=p
+            kind="williams", a=a, b=b, dataset=name, metric="pearson", estimate=gap, low=gap, high=gap, p=p
         )

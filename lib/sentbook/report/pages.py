@@ -16,6 +16,7 @@ from sentbook.paths import root
 from sentbook.report import numbers
 from sentbook.report.markup import Fragment, esc, pipes, simple, verdict
 from sentbook.report.summary import ordered
+from sentbook.report.tables import time_of
 from sentbook.results import Run
 
 # The most faithful first: a page shows the best run that was recorded.
@@ -161,7 +162,7 @@ def status_page(
         for profile in columns:
             run = times.get((name, profile))
             cells.append(
-                f'{numbers.minutes(run.provenance.wall_seconds)}<span class="sb-ci">'
+                f'{time_of(run)}<span class="sb-ci">'
                 f"{esc(numbers.memory(run.provenance.peak_memory_bytes))}, {esc(run.provenance.started[:10])}</span>"
                 if run
                 else '<span class="sb-soft">not run</span>'
@@ -169,9 +170,19 @@ def status_page(
         rows.append(cells)
     total = ["Together"]
     for profile in columns:
-        total.append(numbers.minutes(sum(r.provenance.wall_seconds for (_, p), r in times.items() if p == profile)))
+        of_profile = [run for (_, p), run in times.items() if p == profile]
+        # An encoder that several notebooks use was trained once.
+        trained = {
+            item["key"]: item["wall_seconds"]
+            for run in of_profile
+            for item in run.extra.get("artifacts", [])
+            if "wall_seconds" in item
+        }
+        wall = sum(run.provenance.wall_seconds for run in of_profile)
+        total.append(numbers.minutes(wall) + (f" + {numbers.minutes(sum(trained.values()))} of training" if trained else ""))
     caption = (
-        '<strong>Time and memory of each notebook</strong><span class="sb-how">wall time; peak memory; date</span>'
+        '<strong>Time and memory of each notebook</strong><span class="sb-how">wall time, and the sum of the trainings '
+        "that it used, each in one process of one thread; peak memory; date</span>"
     )
     body = simple(["Notebook", *columns], [*rows, total], caption, label="Time of each notebook")
     machines = ordered(

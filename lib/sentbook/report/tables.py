@@ -47,7 +47,7 @@ def badges(run: Run, *, just_made: bool = False) -> str:
         badge(made.started[:10]),
         badge(f"commit {_short_commit(made.git_commit)}"),
         badge(made.device),
-        badge(numbers.minutes(made.wall_seconds)),
+        badge(time_of(run)),
     ]
     if made.substitutions:
         items.append(badge("substituted training data", "substitute"))
@@ -60,8 +60,15 @@ def _badge_text(run: Run, just_made: bool) -> str:
     substituted = ", substituted training data" if made.substitutions else ""
     return (
         f"{kind}: profile {run.profile}, seeds {', '.join(map(str, made.seeds))}, {made.started[:10]}, "
-        f"commit {_short_commit(made.git_commit)}, {made.device}, {numbers.minutes(made.wall_seconds)}{substituted}."
+        f"commit {_short_commit(made.git_commit)}, {made.device}, {time_of(run)}{substituted}."
     )
+
+
+def time_of(run: Run) -> str:
+    """Minutes of the run, and of the trainings whose encoders it used."""
+    made = run.provenance
+    trained = f" + {numbers.minutes(made.training_seconds)} of training" if made.training_seconds else ""
+    return numbers.minutes(made.wall_seconds) + trained
 
 
 def _short_commit(commit: str) -> str:
@@ -515,7 +522,7 @@ def provenance(run: Run | None) -> Fragment:
         ("Started", made.started.replace("T", " ")),
         ("Seeds", ", ".join(map(str, made.seeds))),
         ("Device", made.device),
-        ("Time", numbers.minutes(made.wall_seconds)),
+        ("Time", time_of(run)),
         ("Peak memory", numbers.memory(made.peak_memory_bytes)),
         ("Python", made.python),
         ("Packages", ", ".join(f"{name} {version}" for name, version in made.packages.items()) or "not recorded"),

@@ -3,40 +3,66 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import as_file, files
+from importlib.resources import files
 
 import pandas as pd
 
 from sentbook.errors import ConfigError
 
+IN_PERCENT = ("accuracy", "f1")
+
 
 @cache
-def table(paper: str, name: str) -> pd.DataFrame:
-    """``name`` of ``paper`` (``cse``, ``cnn_lstm``, ``wsv``, ``dnt``): columns paper, table, method, dataset, metric, value.
+def _table(paper: str, name: str) -> pd.DataFrame:
+    stem = f"{paper.replace('_', '')}_{name}.csv"
+    source = files("sentbook.reported") / stem
+    if not source.is_file():
+        raise ConfigError(f"There are no printed numbers {stem}; look into lib/sentbook/reported for those there are.")
+    with source.open(encoding="utf-8") as stream:
+        frame = pd.read_csv(stream)
+    values = pd.to_numeric(frame["value"], errors="coerce")
+    if values.isna().any():  # a table of settings, in words
+        return frame
+    metric = frame["metric"]
+    hundred = metric.str.endswith("_x100") | metric.str.contains("_x100_", regex=False)
+    for unit in IN_PERCENT:
+        rows = metric == unit
+        hundred |= rows & bool((values[rows] > 1).any())
+    frame["value"] = values.astype(float).where(~hundred, values / 100)
+    frame["metric"] = metric.str.replace("_x100", "", regex=False)
+    return frame
 
-    The CSV's ``_x100`` is a unit: values are converted to [-1, 1] or [0, 1] here, once.
+
+def table(paper: str, name: str) -> pd.DataFrame:
+    """A printed table: columns paper, table, method, dataset, metric, value.
+
+    The CSV's ``_x100`` is a unit: values are converted to [-1, 1] here, once, as are accuracies and F1 printed in
+    percent. The values of a table of settings (``dnt``'s tables 2 and 3) are words and stay so.
+
+    Args:
+        paper: ``cse``, ``cnn_lstm``, ``wsv`` or ``dnt``.
+        name: ``table1``, ..., or ``text_numbers``.
+
+    Returns:
+        A frame of the caller's own.
 
     Raises:
         ConfigError: no such table.
     """
-    source = files("sentbook.reported") / f"{paper.replace('_', '')}_{name}.csv"
-    if not source.is_file():
-        raise ConfigError(f"There are no printed numbers for {paper}/{name}.")
-    with as_file(source) as path:
-        frame = pd.read_csv(path)
-    hundred = frame["metric"].str.endswith("_x100")
-    frame["value"] = frame["value"].where(~hundred, frame["value"] / 100)
-    frame["metric"] = frame["metric"].str.removesuffix("_x100")
-    return frame
+    return _table(paper, name).copy()
 
 
 def value(paper: str, name: str, method: str, dataset: str, metric: str = "pearson") -> float:
     """One printed number.
 
     Raises:
-        ConfigError: no such cell.
+        ConfigError: no such table or cell.
+
+    Example:
+        >>> value("cse", "table1", "CSE", "STS2013/FNWN")
+        0.298
     """
-    frame = table(paper, name)
+    frame = _table(paper, name)
     cell = frame[(frame["method"] == method) & (frame["dataset"] == dataset) & (frame["metric"] == metric)]
     if len(cell) != 1:
         raise ConfigError(f"{paper}/{name} prints no {metric} of {method} on {dataset}.")

@@ -29,9 +29,12 @@ SENTENCE_CELLS = {"train": range(6), "trial": range(6, 7), "test": range(7, 10)}
 class World:
     """A generator of data sets; every method depends on the seed and its own arguments alone.
 
-    A longer set begins with the shorter one. Scenes are split by their core (agent, action, object), under all seeds
-    alike: `sentences`, `stories` and `scenes` hold none of the cores of a test set, and the splits of a task share
-    none; see `scene`. Phrases are parts of scenes and never whole sentences.
+    `phrases`, `sentences`, `similarity`, `stories` and `scenes`: a longer set begins with the shorter one.
+
+    Scenes are split by their core (agent, action, object), under all seeds alike (see `scene`). `sentences`, `stories`
+    and `scenes` hold no core of `similarity`, of `relatedness` and `paraphrase`, of an `entailment` premise or of a
+    reference answer, and the splits of one task share none; a hypothesis or a student's answer may have any core.
+    `classification` is split by whole sentences. Phrases are parts of scenes, never whole sentences.
 
     Args:
         seed: of what is drawn and of the word vectors; the lexicon and the grammar are fixed.

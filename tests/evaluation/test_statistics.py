@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.metrics import accuracy_score, f1_score
+
+from sentbook.errors import NumericalError
+from sentbook.evaluation import statistics
+from sentbook.evaluation.correlation import mse, pearson, spearman
+
+METRICS: dict[Any, Any] = {
+    "pearson": pearson,
+    "spearman": spearman,
+    "mse": mse,
+    "accuracy": lambda x, y: accuracy_score(y, x),
+    "f1": lambda x, y: f1_score(y, x, zero_division=0),
+}
+seeds = st.integers(0, 2**32 - 1)
+
+
+def sample(metric: str, shape: tuple[int, int], rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(S, N) scores that know something of their (N,) gold; gold has ties."""
+    gold = rng.integers(0, 2 if metric in ("accuracy", "f1") else 6, shape[1]).astype(float)
+    scores = gold + rng.normal(size=shape)
+    return (scores > 0.5).astype(float) if metric in ("accuracy", "f1") else scores, gold
+
+
+# -- bootstrap ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_bootstrap_is_the_metric_of_the_repeated_items(metric: Any) -> None:
+    """Brute force: build each resample item by item, and call the plain metric."""
+    scores, gold = sample(metric, (3, 40), np.random.default_rng(1))
+    counts = statistics.resample_counts(40, 300, [5])  # more than one block of 250
+    expected = [
+        [METRICS[metric](np.repeat(row, times), np.repeat(gold, times)) for times in counts.astype(int)] for row in scores
+    ]
+    found = statistics.bootstrap_by_seed(metric, scores, gold, counts)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(
+        statistics.bootstrap(metric, scores, gold, counts.astype(np.uint8)), np.mean(expected, axis=0), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("resample_seeds", [False, True])
+def test_paired_bootstrap_against_loops(metric: Any, resample_seeds: bool) -> None:
+    rng = np.random.default_rng(2)
+    sizes, resamples = (30, 45), 60
+    data = [sample(metric, (2 + 3, size), rng) for size in sizes]
+    a, b, gold = [x[:2] for x, _ in data], [x[2:] for x, _ in data], [y for _, y in data]
+    found = statistics.paired_bootstrap(
+        metric, a, b, gold, resamples=resamples, seed=9, resample_seeds=resample_seeds
+    )
+
+    def weights(side: int, size: int) -> NDArray[Any]:
+        if not resample_seeds:
+            return np.full((resamples, size), 1 / size)
+        return np.random.default_rng([9, 2, side]).multinomial(size, np.full(size, 1 / size), size=resamples) / size
+
+    shares = [weights(0, 2), weights(1, 3)]
+    draws = [statistics.resample_counts(size, resamples, [9, index]).astype(int) for index, size in enumerate(sizes)]
+    sampled = []
+    for r in range(resamples):
+        means = []
+        for system, share in zip((a, b), shares, strict=True):
+            by_set = []
+            for table, target, draw in zip(system, gold, draws, strict=True):
+                values = [METRICS[metric](np.repeat(row, draw[r]), np.repeat(target, draw[r])) for row in table]
+                by_set.append(np.dot(share[r], values))
+            means.append(np.mean(by_set))
+        sampled.append(means[0] - means[1])
+    point = [np.mean([METRICS[metric](row, y) for x, y in zip(s, gold, strict=True) for row in x]) for s in (a, b)]
+    assert found.estimate == pytest.approx(point[0] - point[1], abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(np.percentile(sampled, [2.5, 97.5]), abs=1e-12)
+    tail = min(np.sum(np.array(sampled) <= 1e-15), np.sum(np.array(sampled) >= -1e-15))
+    if metric in ("pearson", "spearman", "mse"):  # no exact zeros, whose rounding would decide
+        assert found.p == pytest.approx(min(1, 2 * (1 + tail) / (resamples + 1)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds, metric=st.sampled_from(["pearson", "spearman", "mse"]))
+def test_swapping_the_systems_changes_the_sign_alone(seed: int, metric: Any) -> None:
+    rng = np.random.default_rng(seed)
+    gold = rng.normal(size=25)
+    a, b = gold + rng.normal(size=(2, 25)), gold + 2 * rng.normal(size=(4, 25))
+    forth = statistics.paired_bootstrap(metric, [a], [b], [gold], resamples=50)
+    back = statistics.paired_bootstrap(metric, [b], [a], [gold], resamples=50)
+    assert (forth.estimate, forth.low, forth.high) == pytest.approx((-back.estimate, -back.high, -back.low), abs=1e-12)
+    assert forth.p == back.p
+    same = statistics.paired_bootstrap(metric, [a], [a], [gold], resamples=50)
+    assert (same.estimate, same.low, same.high, same.p) == (0, 0, 0, 1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds, scale=st.floats(1e-9, 1e9), shift=st.floats(-1, 1), metric=st.sampled_from(["pearson", "spearman"]))
+def test_an_affine_map_of_scores_changes_no_correlation(seed: int, scale: float, shift: float, metric: Any) -> None:
+    rng = np.random.default_rng(seed)
+    gold = rng.normal(size=30)
+    scores = gold + rng.normal(size=(2, 30))
+    counts = statistics.resample_counts(30, 40, [seed])
+    np.testing.assert_allclose(
+        statistics.bootstrap(metric, scale * (scores + shift), gold, counts),
+        statistics.bootstrap(metric, scores, gold, counts),
+        atol=1e-6,
+    )
+
+
+def test_a_constant_system_has_correlation_0_in_every_resample() -> None:
+    gold = np.arange(20.0)
+    counts = statistics.resample_counts(20, 50, [0])
+    for metric in ("pearson", "spearman"):
+        assert not statistics.bootstrap(metric, np.full((2, 20), 0.1), gold, counts).any()  # type: ignore[arg-type]
+    # A resample that happens to draw one item 20 times is constant too.
+    alone = np.zeros((1, 20), dtype=np.float32)
+    alone[0, 3] = 20
+    assert statistics.bootstrap("pearson", gold, gold, alone) == [0]
+
+
+def test_resamples_draw_as_many_items_as_there_are() -> None:
+    counts = statistics.resample_counts(50, 200, [1, 2])
+    assert (counts.sum(axis=1) == 50).all()
+    assert counts.mean() == 1
+    np.testing.assert_array_equal(counts, statistics.resample_counts(50, 200, [1, 2]))
+    assert (counts != statistics.resample_counts(50, 200, [1, 3])).any()
+
+
+@pytest.mark.parametrize("resample_seeds", [False, True])
+def test_intervals_cover_the_true_difference(resample_seeds: bool) -> None:
+    """120 simulated tables: 95 % intervals hold the truth in 90 to 99 % of them."""
+    rng = np.random.default_rng(11)
+    truth = 1 / np.sqrt(1 + 0.5**2) - 1 / np.sqrt(1 + 1.0**2)
+    hits = 0
+    for trial in range(120):
+        gold = [rng.normal(size=120) for _ in range(2)]
+        a = [y + 0.5 * rng.normal(size=(1, 120)) for y in gold]
+        b = [y + 1.0 * rng.normal(size=(1, 120)) for y in gold]
+        found = statistics.paired_bootstrap(
+            "pearson", a, b, gold, resamples=300, seed=trial, resample_seeds=resample_seeds
+        )
+        hits += found.low <= truth <= found.high
+    assert 108 <= hits <= 119
+
+
+def test_resampling_seeds_widens_the_interval_where_seeds_differ() -> None:
+    rng = np.random.default_rng(4)
+    gold = rng.normal(size=400)
+    noise = np.array([0.2, 0.5, 1.0, 1.5])[:, None]  # four trainings of very different luck
+    a, b = gold + noise * rng.normal(size=(4, 400)), gold + rng.normal(size=(4, 400))
+    plain, nested = (
+        statistics.paired_bootstrap("pearson", [a], [b], [gold], resamples=500, resample_seeds=choice)
+        for choice in (False, True)
+    )
+    assert nested.estimate == plain.estimate
+    assert nested.high - nested.low > 1.5 * (plain.high - plain.low)
+    with pytest.raises(ValueError, match="same ones"):
+        statistics.paired_bootstrap("pearson", [a, a[:2]], [b, b], [gold, gold], resample_seeds=True)
+
+
+def test_the_interval_of_one_system() -> None:
+    rng = np.random.default_rng(5)
+    gold = [rng.normal(size=500), rng.normal(size=300)]
+    scores = [y + rng.normal(size=(3, len(y))) for y in gold]
+    found = statistics.system_interval("pearson", scores, gold, resamples=400)
+    assert found.estimate == pytest.approx(np.mean([pearson(r, y) for x, y in zip(scores, gold, strict=True) for r in x]))
+    assert found.low < found.estimate < found.high
+    assert found.p is None
+    nested = statistics.system_interval("pearson", scores, gold, resamples=400, resample_seeds=True)
+    assert nested.estimate == found.estimate
+
+
+def test_bad_input_to_the_bootstrap() -> None:
+    gold = np.arange(5.0)
+    with pytest.raises(ValueError, match="do not fit"):
+        statistics.paired_bootstrap("pearson", [np.zeros((2, 4))], [np.zeros((2, 5))], [gold])
+    with pytest.raises(ValueError, match="do not fit"):
+        statistics.paired_bootstrap("pearson", [gold[None]] * 2, [gold[None]] * 2, [gold])
+    with pytest.raises(ValueError, match="do not fit"):
+        statistics.system_interval("pearson", [], [])
+    with pytest.raises(NumericalError):
+        statistics.system_interval("pearson", [[1, 2, np.nan, 4, 5]], [gold])
+
+
+def test_p_counts_both_tails_and_is_never_0() -> None:
+    values = np.arange(1.0, 100)  # 99 resamples, all above 0
+    assert statistics.from_bootstrap(50, values).p == pytest.approx(2 / 100)
+    assert statistics.from_bootstrap(50, -values).p == pytest.approx(2 / 100)
+    assert statistics.from_bootstrap(0, np.zeros(10)).p == 1
+
+
+# -- seeds -------------------------------------------------------------------------------------------------------------
+
+
+def test_seed_interval_is_scipys_t_interval() -> None:
+    values = [0.61, 0.64, 0.60, 0.66, 0.62]
+    found = statistics.seed_interval(values)
+    interval = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert (found.estimate, found.low, found.high) == pytest.approx((np.mean(values), interval.low, interval.high))
+    assert statistics.seed_interval([0.5]) == statistics.Estimate(0.5, 0.5, 0.5)
+
+
+# -- dependent correlations --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("correlations", "n", "t", "p"),
+    [
+        ((0.3, 0.4, 0.5), 100, -1.0767, 0.2843),  # DEPCOR: Silver, Hittner and May 2006
+        ((0.4, 0.5, 0.1), 103, -0.8913, 0.3749),  # Steiger 1980, case A; with pencil and paper below
+    ],
+)
+def test_williams_on_published_examples(correlations: tuple[float, float, float], n: int, t: float, p: float) -> None:
+    assert statistics.williams(*correlations, n) == pytest.approx((t, p), abs=5e-5)
+
+
+def test_williams_by_hand() -> None:
+    # r = .4, .5, .1, n = 103: |R| = 1 - .16 - .25 - .01 + .04 = .62; mean r squared .2025; (1 - .1)^3 = .729
+    t = -0.1 * np.sqrt(102 * 1.1 / (2 * 102 / 100 * 0.62 + 0.2025 * 0.729))
+    assert statistics.williams(0.4, 0.5, 0.1, 103)[0] == pytest.approx(t)
+
+
+@pytest.mark.parametrize(
+    ("correlations", "n", "z", "p"),
+    [
+        ((0.3, 0.4, 0.5), 100, -1.0718, 0.2838),  # DEPCOR: Silver, Hittner and May 2006
+        ((0.4, 0.5, 0.1), 103, -0.8887, 0.3742),  # Steiger 1980, case A, without the paper's rounding of the covariance
+    ],
+)
+def test_steiger_on_published_examples(correlations: tuple[float, float, float], n: int, z: float, p: float) -> None:
+    assert statistics.steiger(*correlations, n) == pytest.approx((z, p), abs=5e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=seeds, n=st.integers(4, 200), close=st.floats(0, 1))
+def test_dependent_tests_on_any_data(seed: int, n: int, close: float) -> None:
+    rng = np.random.default_rng(seed)
+    gold, a, noise = rng.normal(size=(3, n))
+    b = close * a + (1 - close) * noise  # up to b = a
+    r = pearson(a, gold), pearson(b, gold), pearson(a, b)
+    for test in (statistics.williams, statistics.steiger):
+        value, p = test(*r, n)
+        assert 0 <= p <= 1
+        assert np.sign(value) in (0, np.sign(r[0] - r[1]))
+        swapped = test(r[1], r[0], r[2], n)
+        assert swapped == pytest.approx((-value, p), abs=1e-9)
+    if close == 1:
+        assert statistics.williams(*r, n) == statistics.steiger(*r, n) == (0, 1)
+
+
+def test_false_alarms_are_rare() -> None:
+    """Two equally good predictions: p below .05 in about 5 % of 600 draws."""
+    rng = np.random.default_rng(8)
+    alarms = {statistics.williams: 0, statistics.steiger: 0}
+    for _ in range(600):
+        gold = rng.normal(size=60)
+        a, b = gold + rng.normal(size=(2, 60))
+        for test in alarms:
+            alarms[test] += test(pearson(a, gold), pearson(b, gold), pearson(a, b), 60)[1] < 0.05
+    assert all(15 <= count <= 47 for count in alarms.values())
+
+
+def test_dependent_tests_refuse_what_cannot_be() -> None:
+    for test in (statistics.williams, statistics.steiger):
+        with pytest.raises(ValueError, match="four items"):
+            test(0.5, 0.4, 0.3, 3)
+        with pytest.raises(ValueError, match="cannot be the correlations"):
+            test(0.9, -0.9, 0.9, 50)
+        with pytest.raises(ValueError, match="cannot be the correlations"):
+            test(1.2, 0.5, 0.5, 50)
+    with pytest.raises(ValueError, match="between -1 and 1"):
+        statistics.steiger(1.0, 0.5, 0.5, 50)
+
+
+# -- paired decisions and many tests -----------------------------------------------------------------------------------
+
+
+def test_mcnemar_is_a_binomial_of_the_disagreements() -> None:
+    a = [True] * 30 + [True] * 12 + [False] * 4 + [False] * 9
+    b = [True] * 30 + [False] * 12 + [True] * 4 + [False] * 9
+    tail = sum(stats.binom.pmf(k, 16, 0.5) for k in range(5))
+    assert statistics.mcnemar(a, b) == (12, 4, pytest.approx(2 * tail))
+    assert statistics.mcnemar(b, a)[:2] == (4, 12)
+    assert statistics.mcnemar(a, a) == (0, 0, 1)
+    with pytest.raises(ValueError, match="same items"):
+        statistics.mcnemar([True], [True, False])
+
+
+@settings(max_examples=60)
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_holm(p_values: list[float]) -> None:
+    adjusted = statistics.holm(p_values)
+    assert all(raw <= new <= 1 for raw, new in zip(p_values, adjusted, strict=True))
+    order = np.argsort(p_values, kind="stable")
+    assert np.all(np.diff(np.array(adjusted)[order]) >= 0)
+    # By definition: the largest of (m - i) p_(i) so far, at most 1.
+    m = len(p_values)
+    for rank, index in enumerate(order):
+        assert adjusted[index] == max(min(1, (m - i) * p_values[order[i]]) for i in range(rank + 1))
+
+
+def test_holm_by_hand() -> None:
+    assert statistics.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert statistics.holm([]) == []

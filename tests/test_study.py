@@ -1,0 +1,162 @@
+"""A run's record: what made it, where it goes, and never a sentence of the data."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sentbook import config, results
+from sentbook.config import digest
+from sentbook.data import corpora, sources
+from sentbook.errors import StorageError
+from sentbook.evaluation import suites
+from sentbook.evaluation.protocols import COSINE_PEARSON
+from sentbook.study import Study
+
+TINY = {"limit": 60, "epochs": 1, "batch_size": 20, "checks_per_epoch": 1}
+CHANGES: dict[str, Any] = {
+    "profile": "demo", "seeds": [1, 2], "device": "cpu", "resamples": 100, "cse": {"filters": 3}, "phrase": TINY,
+    "sentence": TINY, "relatedness": {"epochs": 1, "hidden": 5, "batch_size": 50},
+}  # fmt: skip
+METRIC = results.Metric(method="CSE", dataset="d", metric="pearson", protocol="p", seed=1, value=0.5, n=9)
+
+
+@pytest.fixture(autouse=True)
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Records and artifacts go to a folder of the test's."""
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
+    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(results, "git_commit", lambda: "0123abc")
+    monkeypatch.setattr(sources, "_used", {})
+    return tmp_path / "results"
+
+
+def study(**changes: Any) -> Study:
+    return Study("cse", "table1", config.load("cse", config.merge(CHANGES, changes)))
+
+
+def demo(**changes: Any) -> Study:
+    return Study("cse", "table1", config.load("cse", {"profile": "demo", **changes}))
+
+
+def test_the_profile_as_its_file_has_it_is_recorded_under_its_name(ledger: Path) -> None:
+    run = demo().record(metrics=[METRIC])
+    assert run.profile == "demo"
+    assert [path.relative_to(ledger) for path in ledger.rglob("*.json")] == [Path("demo/cse/table1.json")]
+    assert results.read("cse", "table1", "demo") == run
+
+
+@pytest.mark.parametrize("change", [{"device": "cpu"}, {"jobs": 2}])
+def test_where_it_runs_is_no_change_of_the_profile(change: dict[str, Any]) -> None:
+    assert demo(**change).profile == "demo"
+
+
+@pytest.mark.parametrize("profile", ["demo", "small"])
+def test_changed_parameters_never_replace_a_recorded_run(ledger: Path, profile: str) -> None:
+    recorded = Study("cse", "table1", config.load("cse", {"profile": profile}))
+    recorded.record(metrics=[METRIC])
+    file = ledger / profile / "cse" / "table1.json"
+    before = file.read_bytes()
+    runs = []
+    for margin in (0.3, 0.35):
+        changed = Study("cse", "table1", config.load("cse", {"profile": profile, "phrase": {"margin": margin}}))
+        runs.append(changed.record(metrics=[]))
+        assert changed.profile == f"custom/{digest(changed.settings)}"
+        assert (ledger / changed.profile / "cse" / "table1.json").is_file()
+    assert file.read_bytes() == before
+    assert runs[0].profile != runs[1].profile
+    assert len(list(ledger.rglob("*.json"))) == 3
+
+
+def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sources._used, "train/x", "aa")  # as if a corpus had been read from a file
+    done = study()
+    done.train(done.recipes("CSE", done.settings.cse, done.settings.phrase))
+    sources._used.clear()
+    sources._used["eval/y"] = "bb"
+    again = study()
+    trained = again.train(
+        again.recipes("CSE", again.settings.cse, again.settings.phrase),
+        again.recipes("untrained", again.settings.pp, seeds=[0]),
+    )
+    run = again.record(metrics=[METRIC], extra={"note": 1})
+    origin = run.provenance
+    assert origin.config == again.settings.model_dump(mode="json")
+    assert config.parse(type(again.settings), origin.config) == again.settings
+    assert origin.config_hash == digest(again.settings)
+    assert origin.data == {"eval/y": "bb", "train/x": "aa"}  # the artifact remembers its files
+    assert origin.substitutions == [corpora.SUBSTITUTES["miniworld-phrases"]]
+    assert set(origin.packages) == set(results.RECORDED_PACKAGES)
+    assert origin.seeds == [0, 1, 2]
+    assert (origin.git_commit, origin.device) == ("0123abc", "cpu")
+    assert origin.wall_seconds >= 0
+    assert origin.peak_memory_bytes > 10_000_000
+    assert run.extra["note"] == 1
+    assert [(item["method"], item["seed"], item["key"]) for item in run.extra["artifacts"]] == [
+        ("CSE", seed, item.recipe.key()) for seed, item in zip((1, 2), trained, strict=False)
+    ]
+    assert {(point.method, point.seed) for point in run.curves} == {("CSE", 1), ("CSE", 2)}
+    assert [(cost.method, cost.seed) for cost in run.cost] == [("CSE", 1), ("CSE", 2)]
+
+
+def test_a_record_is_the_file_that_is_read_back_and_holds_no_sentence(ledger: Path) -> None:
+    done = study()
+    trained = done.train(
+        done.recipes("PP", done.settings.pp, done.settings.phrase),
+        done.recipes("CSE", done.settings.cse, done.settings.phrase, done.settings.sentence),
+    )
+    scores = done.score(trained)
+    run = done.record(metrics=scores.metric_rows(COSINE_PEARSON), tests=scores.table_tests("CSE", "PP", resamples=100))
+    [file] = ledger.rglob("*.json")
+    assert results.read("cse", "table1", run.profile) == run
+    text = file.read_text().lower()
+    json.loads(text)
+    said = [sentence for pairs in suites.test_sets("miniworld") for sentence in (*pairs.first, *pairs.second)]
+    said += corpora.load(["miniworld-sentences"], limit=500).first
+    said += suites.relatedness("miniworld", "trial").first
+    long = {sentence.lower() for sentence in said if len(sentence.split()) > 3}
+    assert len(long) > 500
+    assert [sentence for sentence in long if sentence in text] == []
+
+
+def test_recipes_are_one_a_seed_with_the_studys_choices() -> None:
+    done = study(tokenisation="words")
+    made = done.recipes("CSE", done.settings.cse, done.settings.phrase)
+    assert [recipe.seed for recipe in made] == [1, 2]
+    assert {(recipe.method, recipe.tokenisation, recipe.suite) for recipe in made} == {("CSE", "words", "miniworld")}
+    assert made[0].stages == (done.settings.phrase,)
+    assert [recipe.seed for recipe in done.recipes("untrained", done.settings.pp, seeds=[7])] == [7]
+
+
+def test_scores_are_cosines_of_every_pair_of_every_set() -> None:
+    done = study()
+    book = done.score(done.train(done.recipes("untrained", done.settings.pp, seeds=[0])))
+    assert book.names == [pairs.name for pairs in suites.test_sets("miniworld")]
+    for name in book.names:
+        [values] = book.stacked("untrained", name)
+        assert np.abs(values).max() <= 1
+    assert book.value("untrained", 0, "total_avg") > 0.2  # the vectors are informative
+
+
+def test_fine_tuning_trains_its_beginning_and_is_recorded() -> None:
+    done = study(seeds=[3])
+    settings = done.settings
+    tuned = done.fine_tune(
+        done.recipes("CSE_random", settings.cse), done.recipes("CSE_universal", settings.cse, settings.phrase)
+    )
+    scores = done.score_relatedness(tuned)
+    assert scores.methods == ["CSE_random", "CSE_universal"]
+    run = done.record(metrics=scores.relatedness_rows())
+    assert {row.metric for row in run.metrics} == {"pearson", "spearman", "mse"}
+    assert {row.n for row in run.metrics} == {500}
+    assert [item["key"] for item in run.extra["artifacts"]] == [item.recipe.key() for item in tuned]
+    assert run.provenance.seeds == [3]
+    assert corpora.SUBSTITUTES["miniworld-phrases"] in run.provenance.substitutions
+
+
+def test_a_ledger_that_cannot_be_written_is_one_sentence(ledger: Path) -> None:
+    ledger.write_text("in the way")
+    with pytest.raises(StorageError, match=r"could not be written .*; free some space or choose a writable folder"):
+        demo().record(metrics=[])
