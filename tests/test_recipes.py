@@ -118,7 +118,8 @@ def test_the_key_of_a_beginning_ignores_what_comes_after() -> None:
 
 
 def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted, files = recipe(PHRASE), recipe(PHRASE, vectors=Vectors(name="glove-6b-50d"))
+    real = PHRASE.model_copy(update={"corpora": ("ppdb",), "validation": "sts2016"})
+    wanted, files = recipe(PHRASE), recipe(real, vectors=Vectors(name="glove-6b-50d"), suite="sts")
     keys = {wanted.key(), files.key()}
     monkeypatch.setattr(recipes, "fingerprint", lambda: "another generator")
     assert files.key() in keys

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from sentbook.errors import CheckpointError, StorageError
+from sentbook.errors import CheckpointError
+from sentbook.files import replacing
 
 
 def save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
@@ -21,23 +20,13 @@ def save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]) -> No
     Raises:
         StorageError: no space or a read-only folder; an earlier file at ``path`` is intact.
     """
-    temporary: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        os.close(handle)
-        temporary = Path(name)
-        contiguous = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
-        save_file(contiguous, temporary, metadata={"json": json.dumps(metadata)})
-        temporary.replace(path)
-    except (OSError, SafetensorError) as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StorageError(
-            f"The checkpoint {path} could not be written ({reason}); free some space or set SENTBOOK_ARTIFACTS to a "
-            "writable folder, then run again: what was saved before is intact."
-        ) from error
+    contiguous = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
+    remedy = "free some space or set SENTBOOK_ARTIFACTS to a writable folder, then run again: what was saved before is intact."
+    with replacing(path, remedy) as temporary:
+        try:
+            save_file(contiguous, temporary, metadata={"json": json.dumps(metadata)})
+        except SafetensorError as error:  # how the library reports a failed write
+            raise OSError(0, str(error)) from error
 
 
 def _open(path: Path, key: str | None, wanted: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -34,7 +34,7 @@ def _parameters(changes: list[str]) -> dict[str, Any]:
         for section in sections:
             target = target.setdefault(section, {})
             if not isinstance(target, dict):
-                raise ConfigError(f"'{change}' sets a part of '{section}', which another --set makes {target!r}; drop one.")
+                raise ConfigError(f"'{change}' is part of '{section}', which another --set makes {target}; drop one.")
         try:
             target[last] = yaml.safe_load(value)
         except yaml.YAMLError:

@@ -26,4 +26,4 @@ def root() -> Path:
 
 def artifacts() -> Path:
     """Trained encoders and checkpoints: ``SENTBOOK_ARTIFACTS``, or ``build/artifacts`` of the checkout."""
-    return Path(os.environ.get("SENTBOOK_ARTIFACTS") or root() / "build" / "artifacts")
+    return Path(os.environ.get("SENTBOOK_ARTIFACTS") or root() / "build" / "artifacts").expanduser().absolute()

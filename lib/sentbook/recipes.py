@@ -29,6 +29,7 @@ from sentbook.encoders import SentenceEncoder
 from sentbook.encoders.build import build, embedding_matrix
 from sentbook.errors import CheckpointError
 from sentbook.evaluation import suites
+from sentbook.files import folder as make_folder
 from sentbook.paraphrase import prepare
 from sentbook.paths import artifacts
 from sentbook.training import fit, peak_memory_bytes
@@ -53,6 +54,8 @@ class Recipe(Section):
         """The name of the artifact after the first ``stages`` stages (None: all)."""
         values = self.model_dump(mode="json", exclude={"method", "stages"})
         values["stages"] = [stage.model_dump(mode="json") for stage in self.stages[:stages]]
+        if self.vectors.name == "file":  # the contents decide, not the name
+            values["vectors_digest"] = vectors.digest(self.vectors.path)
         if self.vectors.name == "miniworld":  # generated data are pinned by their generator, as files by their digests
             values["generator"] = fingerprint()
         return digest({"version": ARTIFACT_VERSION, **values})
@@ -146,11 +149,12 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
     target = _artifact(recipe)
-    folder = target.parent
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(target.parent)
     with FileLock(folder / "lock"):  # another notebook may want the same encoder
         if target.exists():
             return
+        for leftover in folder.glob(".*.tmp"):  # of a process that was killed while it wrote
+            leftover.unlink()
         stage = recipe.stages[-1]
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         clock = time.monotonic()

@@ -8,17 +8,16 @@ It holds numbers, settings and provenance, never a sentence of a data set. Value
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 import re
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sentbook.errors import DataError, StorageError
+from sentbook.errors import DataError
+from sentbook.files import replacing
 from sentbook.paths import root
 
 SCHEMA_VERSION = 1
@@ -157,7 +156,7 @@ def git_commit() -> str:
 
 
 def path_of(paper: str, experiment: str, profile: str) -> Path:
-    """Where a run is recorded. Any profile name but the three of the house goes to ``results/custom``."""
+    """Where a run is recorded; ``profile`` may be ``custom/<hash>``."""
     return root() / "results" / profile / paper / f"{experiment}.json"
 
 
@@ -167,21 +166,8 @@ def write_atomically(path: Path, text: str) -> None:
     Raises:
         StorageError: no space or a read-only folder; what ``path`` held before is intact.
     """
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".tmp", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise StorageError(
-            f"{path} could not be written ({error.strerror}); free some space or choose a writable folder, then run again."
-        ) from error
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def write(run: Run) -> Path:
@@ -204,10 +190,11 @@ def read(paper: str, experiment: str, profile: str) -> Run | None:
     if not path.exists():
         return None
     try:
-        return Run.model_validate_json(path.read_text(encoding="utf-8"))
+        return Run.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
         raise DataError(
-            f"{path} is not a recorded run of schema {SCHEMA_VERSION} ({first['loc']}: {first['msg']}); "
+            f"{path} is not a recorded run of schema {SCHEMA_VERSION} ({place}: {first['msg']}); "
             f"make it again with `make run NOTEBOOK={paper}/{experiment} PROFILE={profile}`."
         ) from error

@@ -18,6 +18,7 @@ from sentbook import checkpoint, results
 from sentbook.config import RelatednessTraining, Section, digest
 from sentbook.data import sources
 from sentbook.evaluation import suites
+from sentbook.files import folder as make_folder
 from sentbook.paths import artifacts
 from sentbook.recipes import ARTIFACT_VERSION, Recipe, load
 from sentbook.training import fit, peak_memory_bytes
@@ -82,7 +83,7 @@ def _fine_tune(recipe: SupervisedRecipe, device: str, threads: int | None) -> No
     if threads is not None:
         torch.set_num_threads(threads)
     target = _artifact(recipe)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     with FileLock(target.parent / "lock"):
         if target.exists():
             return

@@ -164,8 +164,11 @@ class Trainer:
                 number = epoch * checks + segment
                 if number < self.next_segment:
                     continue
+                part = batches[cuts[segment] : cuts[segment + 1]]
+                if not part:  # fewer batches than checks
+                    continue
                 started = time.monotonic()
-                loss = self._train_segment(epoch, segment, batches[cuts[segment] : cuts[segment + 1]])
+                loss = self._train_segment(epoch, segment, part)
                 history.seconds += time.monotonic() - started
                 value = self._check(loss)
                 self.next_segment = number + 1
@@ -192,7 +195,7 @@ class Trainer:
                 self.history.examples += len(rows)
                 if number % 100 == 99:  # NaN is caught early without a device synchronisation at each step
                     self._finite(losses[-1], epoch)
-        mean = torch.stack(losses).mean() if losses else torch.tensor(0.0)
+        mean = torch.stack(losses).mean()
         self._finite(mean, epoch)
         return float(mean)
 

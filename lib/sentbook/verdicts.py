@@ -128,7 +128,7 @@ def wins(tests: Sequence[Test], at_least: int) -> Judgement:
 
 
 def above(value: Estimate, bound: float, name: str, *, scale: float = 100, lower_is_better: bool = False) -> Judgement:
-    """Reproduced when the interval is on the better side of ``bound``, not reproduced on the other, else inconclusive."""
+    """Reproduced when the interval is all better than ``bound``, not reproduced when all worse, else inconclusive."""
     low, high, goal = (-value.high, -value.low, -bound) if lower_is_better else (value.low, value.high, bound)
     places = 1 if scale == 100 else 4
     shown = _interval(low, high, f"[{value.low * scale:.{places}f}, {value.high * scale:.{places}f}]")

@@ -40,7 +40,8 @@ def test_bootstrap_is_the_metric_of_the_repeated_items(metric: Any) -> None:
     scores, gold = sample(metric, (3, 40), np.random.default_rng(1))
     counts = statistics.resample_counts(40, 300, [5])  # more than one block of 250
     expected = [
-        [METRICS[metric](np.repeat(row, times), np.repeat(gold, times)) for times in counts.astype(int)] for row in scores
+        [METRICS[metric](np.repeat(row, times), np.repeat(gold, times)) for times in counts.astype(int)]
+        for row in scores
     ]
     found = statistics.bootstrap_by_seed(metric, scores, gold, counts)
     np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -132,8 +133,7 @@ def test_resamples_draw_as_many_items_as_there_are() -> None:
     assert (counts != statistics.resample_counts(50, 200, [1, 3])).any()
 
 
-@pytest.mark.parametrize("resample_seeds", [False, True])
-def test_intervals_cover_the_true_difference(resample_seeds: bool) -> None:
+def test_intervals_cover_the_true_difference() -> None:
     """120 simulated tables: 95 % intervals hold the truth in 90 to 99 % of them."""
     rng = np.random.default_rng(11)
     truth = 1 / np.sqrt(1 + 0.5**2) - 1 / np.sqrt(1 + 1.0**2)
@@ -142,9 +142,7 @@ def test_intervals_cover_the_true_difference(resample_seeds: bool) -> None:
         gold = [rng.normal(size=120) for _ in range(2)]
         a = [y + 0.5 * rng.normal(size=(1, 120)) for y in gold]
         b = [y + 1.0 * rng.normal(size=(1, 120)) for y in gold]
-        found = statistics.paired_bootstrap(
-            "pearson", a, b, gold, resamples=300, seed=trial, resample_seeds=resample_seeds
-        )
+        found = statistics.paired_bootstrap("pearson", a, b, gold, resamples=300, seed=trial)
         hits += found.low <= truth <= found.high
     assert 108 <= hits <= 119
 
@@ -169,7 +167,8 @@ def test_the_interval_of_one_system() -> None:
     gold = [rng.normal(size=500), rng.normal(size=300)]
     scores = [y + rng.normal(size=(3, len(y))) for y in gold]
     found = statistics.system_interval("pearson", scores, gold, resamples=400)
-    assert found.estimate == pytest.approx(np.mean([pearson(r, y) for x, y in zip(scores, gold, strict=True) for r in x]))
+    cells = [pearson(row, y) for x, y in zip(scores, gold, strict=True) for row in x]
+    assert found.estimate == pytest.approx(np.mean(cells))
     assert found.low < found.estimate < found.high
     assert found.p is None
     nested = statistics.system_interval("pearson", scores, gold, resamples=400, resample_seeds=True)

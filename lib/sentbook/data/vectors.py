@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import importlib.resources
 import io
 from collections.abc import Iterator
@@ -205,8 +206,24 @@ def load(name: VectorName, path: str = "") -> WordVectors:
             sources.path("vectors/glove840b_300d_sick.npy"), sources.path("vectors/glove840b_300d_sick.vocab.txt.gz")
         )
     if name == "file":
-        file = Path(path).expanduser()
-        if not file.is_file():
-            raise DataError(f"The vectors file {file} does not exist; set vectors.path to a GloVe, PARAGRAM or word2vec file.")
+        file = _own_file(path)
         return read_word2vec_binary(file) if ".bin" in file.suffixes else read_text(file)
     raise DataError(f"Unknown vectors '{name}'; choose one of {', '.join(VectorName.__args__)}.")
+
+
+def _own_file(path: str) -> Path:
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(f"The vectors file {file} does not exist; set vectors.path to a GloVe, PARAGRAM or word2vec file.")
+    return file
+
+
+@lru_cache(maxsize=4)
+def digest(path: str) -> str:
+    """The SHA-256 of a user's own vectors file.
+
+    Raises:
+        DataError: there is no such file.
+    """
+    with _own_file(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
