@@ -61,7 +61,9 @@ class PlainEncoder(nn.Module):
     def __init__(self, weight: torch.Tensor, kind: str) -> None:
         super().__init__()
         self.embedding = nn.Embedding.from_pretrained(weight.clone(), freeze=False, padding_idx=0)
-        self.convolutions = nn.ModuleList([nn.Conv1d(DIMENSION, 100, width) for width in (1, 2, 3)] if kind == "cse" else [])
+        self.convolutions = nn.ModuleList(
+            [nn.Conv1d(DIMENSION, 100, width) for width in (1, 2, 3)] if kind == "cse" else []
+        )
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         vectors = self.embedding(ids)
@@ -78,7 +80,10 @@ def reference(kind: str, weight: torch.Tensor, vocabulary: Vocabulary, first: li
     model = PlainEncoder(weight, kind)
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
     started = time.perf_counter()
-    sides = [[torch.tensor([vocabulary.id(word) for word in tokenise_ptb(text)]) for text in side] for side in (first, second)]
+    sides = [
+        [torch.tensor([vocabulary.id(word) for word in tokenise_ptb(text)]) for text in side]
+        for side in (first, second)
+    ]
     for rows in torch.randperm(len(first)).split(BATCH):
         vectors = [
             model(nn.utils.rnn.pad_sequence([side[row] for row in rows.tolist()], batch_first=True)) for side in sides
@@ -99,14 +104,26 @@ def reference(kind: str, weight: torch.Tensor, vocabulary: Vocabulary, first: li
 def ours(kind: str, weight: torch.Tensor, vocabulary: Vocabulary, first: list[str], second: list[str]) -> float:
     """Seconds of an epoch of sentbook's loop with lazy updates."""
     settings = MarginTraining(
-        epochs=1, batch_size=BATCH, margin=0.4, candidates="both sides", checks_per_epoch=1, keep="last", pull_back_words=0
+        epochs=1,
+        batch_size=BATCH,
+        margin=0.4,
+        candidates="both sides",
+        checks_per_epoch=1,
+        keep="last",
+        pull_back_words=0,
     )
     encoder = build(CSEEncoder() if kind == "cse" else AverageEncoder(), weight, seed=0)
     check = [ScoredPairs("none", first[:2], second[:2], np.array([0.0, 1.0]), (0, 1))]
     started = time.perf_counter()
     tokens = vocabulary.encode([*first, *second])
     small = {"none": (vocabulary.encode(first[:2]), vocabulary.encode(second[:2]))}
-    fit(ParaphraseProblem(encoder, tokens, settings, check, small), settings, seed=0, device="cpu", report=lambda line: None)
+    fit(
+        ParaphraseProblem(encoder, tokens, settings, check, small),
+        settings,
+        seed=0,
+        device="cpu",
+        report=lambda line: None,
+    )
     return time.perf_counter() - started
 
 
@@ -129,7 +146,9 @@ def main() -> None:
                 taken.append(side(kind, weight, vocabulary, first, second))
         dense, lazy = (options.pairs / statistics.median(times[side]) for side in (reference, ours))
         report[kind] = {"dense": dense, "lazy": lazy, "ratio": lazy / dense}
-        print(f"{kind.upper():4} dense {dense:8,.0f} pairs/s   lazy {lazy:8,.0f} pairs/s   ratio {lazy / dense:5.1f}x  (goal {goal}x)")
+        print(
+            f"{kind.upper():4} dense {dense:8,.0f} pairs/s   lazy {lazy:8,.0f} pairs/s   ratio {lazy / dense:5.1f}x  (goal {goal}x)"
+        )
     print(f"peak memory {peak_memory_bytes() / 2**20:,.0f} MiB")
     if options.json:
         options.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -47,7 +47,9 @@ def test_yaml_numbers_in_either_spelling() -> None:
     assert parse(MarginTraining, yaml.safe_load("learning_rate: 1e-3")).learning_rate == 1e-3
 
 
-@pytest.mark.parametrize("path", sorted((root() / "params").glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize(
+    "path", sorted((root() / "params").glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
 def test_every_profile_parses_and_says_only_what_differs(path: Path) -> None:
     settings = load(path.parent.name, {"profile": path.stem})
     assert settings.profile == path.stem

@@ -22,9 +22,7 @@ def table(seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
 def batches(steps: int) -> list[list[Tensor]]:
     """For each step the ids of one or two calls of the encoder, words repeated within and between them."""
     generator = torch.Generator().manual_seed(3)
-    return [
-        [torch.randint(0, 12, (3, 5), generator=generator) for _ in range(1 + step % 2)] for step in range(steps)
-    ]
+    return [[torch.randint(0, 12, (3, 5), generator=generator) for _ in range(1 + step % 2)] for step in range(steps)]
 
 
 def loss_of(vectors: Tensor, ids: Tensor, step: int) -> Tensor:

@@ -30,9 +30,7 @@ def weight() -> Tensor:
 def pairs(count: int = 24) -> ParaphrasePairs:
     """Long sentences of distinct words, so that a permutation shows."""
     rng = np.random.default_rng(1)
-    first, second = (
-        [" ".join(rng.permutation(WORDS)[: rng.integers(12, 20)]) for _ in range(count)] for _ in range(2)
-    )
+    first, second = ([" ".join(rng.permutation(WORDS)[: rng.integers(12, 20)]) for _ in range(count)] for _ in range(2))
     return ParaphrasePairs("p", first, second, ["p"] * count)
 
 
@@ -111,9 +109,7 @@ def test_a_batch_dependent_encoder_is_run_a_side_at_a_time(windows: str) -> None
 def test_the_loss_is_the_margin_loss_of_the_two_sides() -> None:
     trained = problem(margin=0.5, candidates="both sides")
     ids = [VOCABULARY.encode([side[row] for row in ROWS]) for side in (pairs().first, pairs().second)]
-    vectors = [
-        trained.encoder(*map(torch.from_numpy, tokens.padded(np.arange(len(ROWS))))) for tokens in ids
-    ]
+    vectors = [trained.encoder(*map(torch.from_numpy, tokens.padded(np.arange(len(ROWS))))) for tokens in ids]
     expected = margin_loss(*vectors, margin=0.5, selection="max", candidates="both sides")
     torch.testing.assert_close(trained.loss(ROWS, np.random.default_rng(0)), expected)
 

@@ -22,7 +22,9 @@ def silent(line: str) -> None:
     pass
 
 
-def problem(encoder_config: object = None, settings: MarginTraining | None = None, pairs: int = 60) -> ParaphraseProblem:
+def problem(
+    encoder_config: object = None, settings: MarginTraining | None = None, pairs: int = 60
+) -> ParaphraseProblem:
     """Pairs that share a topic: words of one row of an 8 x 8 table."""
     rng = np.random.default_rng(0)
     vocabulary = Vocabulary(WORDS)
@@ -42,7 +44,9 @@ def problem(encoder_config: object = None, settings: MarginTraining | None = Non
 
 
 def options(**changes: object) -> MarginTraining:
-    return MarginTraining(**{"epochs": 3, "batch_size": 16, "dropout": 0.2, "scramble": 0.5, "checks_per_epoch": 2, **changes})
+    return MarginTraining(
+        **{"epochs": 3, "batch_size": 16, "dropout": 0.2, "scramble": 0.5, "checks_per_epoch": 2, **changes}
+    )
 
 
 def parameters(problem: ParaphraseProblem) -> dict[str, torch.Tensor]:

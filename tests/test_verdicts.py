@@ -130,7 +130,8 @@ def test_all_of_is_its_worst_part() -> None:
 
 def test_identity_and_not_run() -> None:
     assert verdicts.identity(3e-9, 1e-6, "PP and CSE") == (
-        "reproduced", "PP and CSE: at most 3.0e-09 apart, tolerance 1e-06"
+        "reproduced",
+        "PP and CSE: at most 3.0e-09 apart, tolerance 1e-06",
     )
     assert verdicts.identity(0.1, 1e-6, "PP and CSE")[0] == "not reproduced"
     assert verdicts.not_run("no data") == ("not run", "no data")
@@ -190,7 +191,11 @@ def test_judging_keeps_the_papers_words() -> None:
     claim = verdicts.judge("cse-02", verdicts.beats(made(0.01, 0.02)))
     spec = verdicts.specifications()["cse-02"]
     assert claim == Claim(
-        id=spec.id, text=spec.text, source=spec.source, rule="beats", verdict="reproduced",
+        id=spec.id,
+        text=spec.text,
+        source=spec.source,
+        rule="beats",
+        verdict="reproduced",
         evidence="CSE − PP = +1.5 points [+1.0, +2.0] on total_avg",
     )
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 
 from sentbook.config import CSEEncoder, CSEPaper, MarginTraining
 from sentbook.data.text import TokenIds
-from sentbook.encoders import encode_ids
+from sentbook.encoders import CSE, encode_ids
 from sentbook.errors import ConfigError
 from sentbook.evaluation import suites
 from sentbook.recipes import Trained
@@ -30,9 +31,13 @@ class Variant:
 def cse_variants(settings: CSEPaper) -> dict[str, Variant]:
     """The clean encoder, the released code's, and one variant for each choice in between."""
 
-    def variant(change: str, encoder: Mapping[str, Any] | None = None, training: Mapping[str, Any] | None = None) -> Variant:
+    def variant(
+        change: str, encoder: Mapping[str, Any] | None = None, training: Mapping[str, Any] | None = None
+    ) -> Variant:
         return Variant(
-            settings.cse.model_copy(update=dict(encoder or {})), settings.ablation.model_copy(update=dict(training or {})), change
+            settings.cse.model_copy(update=dict(encoder or {})),
+            settings.ablation.model_copy(update=dict(training or {})),
+            change,
         )
 
     return {
@@ -42,19 +47,25 @@ def cse_variants(settings: CSEPaper) -> dict[str, Variant]:
             {"windows": "batch"},
             {"scramble": 0.5, "candidates": "both sides"},
         ),
-        "padded windows": variant("windows of the batch's longest sentence: the bias depends on the batch", {"windows": "batch"}),
+        "padded windows": variant(
+            "windows of the batch's longest sentence: the bias depends on the batch", {"windows": "batch"}
+        ),
         "no bias": variant("filters without bias: the length of a sentence adds nothing of its own", {"bias": False}),
         "mean pooling": variant("mean over windows in place of the sum", {"pooling": "mean"}),
         "scrambled": variant("both sentences of a pair permuted with probability .5", None, {"scramble": 0.5}),
         "both sides": variant("negatives from either side of other pairs", None, {"candidates": "both sides"}),
         "tanh": variant("tanh in place of the linear unit", {"activation": "tanh"}),
-        "dense": variant("dense Adam over all word vectors in place of lazy updates", None, {"embedding_update": "dense"}),
+        "dense": variant(
+            "dense Adam over all word vectors in place of lazy updates", None, {"embedding_update": "dense"}
+        ),
     }
 
 
 def describe(variants: Mapping[str, Variant]) -> pd.DataFrame:
     """What each variant changes."""
-    return pd.DataFrame({"variant": list(variants), "what it changes": [variant.change for variant in variants.values()]})
+    return pd.DataFrame(
+        {"variant": list(variants), "what it changes": [variant.change for variant in variants.values()]}
+    )
 
 
 def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], settings: CSEPaper) -> dict[str, float]:
@@ -81,13 +92,28 @@ def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], se
             )
         kept = [tokens.flat[tokens.offsets[row] : tokens.offsets[row + 1]] for row in long]
         rng = np.random.default_rng(0)
-        shuffled = [np.concatenate([ids[:edge], rng.permutation(ids[edge : len(ids) - edge]), ids[len(ids) - edge :]]) for ids in kept]
+        shuffled = [
+            np.concatenate([ids[:edge], rng.permutation(ids[edge : len(ids) - edge]), ids[len(ids) - edge :]])
+            for ids in kept
+        ]
         encoder = trained.encoder().double()
         before, after = (encode_ids(encoder, _corpus(side)) for side in (kept, shuffled))
         moved[trained.method] = float(
             (np.linalg.norm(before - after, axis=1) / np.linalg.norm(before, axis=1).clip(1e-12)).max()
         )
     return moved
+
+
+def average_as_cse(trained: Trained, settings: CSEPaper) -> float:
+    """The largest difference between PP and CSE with width 1, identity filters, no bias and mean pooling."""
+    average = trained.encoder()
+    depth = average.embedding.dimension
+    same = CSE(average.embedding.weight.detach(), widths=(1,), filters=depth, bias=False, pooling="mean")
+    with torch.no_grad():
+        same.weights[0].copy_(torch.eye(depth))
+    sentences = [text for pairs in suites.test_sets(settings.suite)[:5] for text in pairs.first]
+    tokens = trained.vocabulary.encode(sentences, settings.tokenisation)
+    return float(np.abs(encode_ids(average, tokens) - encode_ids(same, tokens)).max())
 
 
 def _corpus(sentences: list[NDArray[np.int64]]) -> TokenIds:

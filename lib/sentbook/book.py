@@ -86,7 +86,9 @@ def execute(source: Path, profile: str, parameters: Mapping[str, Any]) -> float:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         name = f"{source.parent.name}/{source.stem}"
-        raise NotebookError(f"Notebook {name} failed: {_last_error(target, done.stderr)} Its output so far is {target}.")
+        raise NotebookError(
+            f"Notebook {name} failed: {_last_error(target, done.stderr)} Its output so far is {target}."
+        )
     return time.monotonic() - clock
 
 
@@ -229,7 +231,15 @@ def _build_html() -> Path:
     if not (index.is_file() and stamp.is_file() and stamp.read_text() == digest):
         say("book: building")
         # --all: an incremental build keeps stale fragments. -W -n: every warning, a broken reference too, is an error.
-        command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(root()), "--all", "-W", "-n", "--keep-going"]
+        command = [
+            str(Path(sys.executable).with_name("jupyter-book")),
+            "build",
+            str(root()),
+            "--all",
+            "-W",
+            "-n",
+            "--keep-going",
+        ]
         environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         log = root() / "build" / "book.log"
@@ -254,7 +264,9 @@ def run_one(source: Path, profile: str, parameters: Mapping[str, Any]) -> Path:
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(
-        exclude_input=True, require_js_url="", jquery_url="",
+        exclude_input=True,
+        require_js_url="",
+        jquery_url="",
         mathjax_url=(root() / "book" / "_static" / "mathjax" / "tex-svg.js").as_uri(),
     )
     page = lay_out(nbformat.read(executed_path(source, profile), as_version=4))

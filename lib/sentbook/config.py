@@ -73,8 +73,12 @@ class Training(Section):
     optimiser: Literal["adam", "adamw", "adagrad", "adadelta", "sgd"] = "adam"
     learning_rate: Rate = 1e-3
     embedding_update: Literal["dense", "lazy", "frozen"] = "lazy"
-    pull_back_words: Coefficient = Field(1e-6, description="lambda_w of half the squared distance to the initial vectors")
-    composition_decay: Coefficient = Field(0.0, description="lambda_c, towards 0, or to the loaded values when fine-tuning")
+    pull_back_words: Coefficient = Field(
+        1e-6, description="lambda_w of half the squared distance to the initial vectors"
+    )
+    composition_decay: Coefficient = Field(
+        0.0, description="lambda_c, towards 0, or to the loaded values when fine-tuning"
+    )
     dropout: Share = Field(0.0, description="on elements of the word vectors")
     clip: Annotated[float, Field(gt=0)] | None = Field(None, description="largest gradient norm")
     bucket: bool = Field(True, description="batches of similar length")

@@ -11,7 +11,9 @@ from sentbook.errors import StorageError
 
 
 @contextmanager
-def replacing(path: Path, remedy: str = "free some space or choose a writable folder, then run again.") -> Iterator[Path]:
+def replacing(
+    path: Path, remedy: str = "free some space or choose a writable folder, then run again."
+) -> Iterator[Path]:
     """A temporary name beside ``path`` to write to; it becomes ``path`` when the block ends without an error.
 
     Raises:

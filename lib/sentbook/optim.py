@@ -73,11 +73,15 @@ class LazyAdam:
 
     def _gradients(self) -> list[tuple[Tensor, Tensor, Tensor]]:
         """Distinct (words, current rows, gradient with pull-back), padding left out."""
-        touched = [(words, rows.detach(), rows.grad) for words, rows in self.embedding.take_touched() if rows.grad is not None]
+        touched = [
+            (words, rows.detach(), rows.grad) for words, rows in self.embedding.take_touched() if rows.grad is not None
+        ]
         if len(touched) > 1:  # the encoder ran more than once this step: add the gradients of a word up
             ids = torch.cat([words for words, _, _ in touched])
             words, places = torch.unique(ids, return_inverse=True)
-            gradient = torch.zeros(len(words), self.embedding.dimension, dtype=self.first.dtype, device=self.first.device)
+            gradient = torch.zeros(
+                len(words), self.embedding.dimension, dtype=self.first.dtype, device=self.first.device
+            )
             gradient.index_add_(0, places, torch.cat([part for _, _, part in touched if part is not None]))
             touched = [(words, self.embedding.weight.data[words], gradient)]
         result = []

@@ -13,8 +13,8 @@ from sentbook.config import MarginTraining
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.encoders import SentenceEncoder
-from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
 from sentbook.evaluation.correlation import pearson
+from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
 from sentbook.objectives import margin_loss
 
 
@@ -60,7 +60,9 @@ class ParaphraseProblem:
         settings = self.settings
         return margin_loss(first.float(), second.float(), settings.margin, settings.selection, settings.candidates)
 
-    def _half(self, order: NDArray[np.float64], side: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _half(
+        self, order: NDArray[np.float64], side: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         return order[: len(rows)] if side is rows else order[len(rows) :]
 
     def _scrambling(self, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64] | None:

@@ -165,7 +165,12 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
         problem = prepare(start.encoder(), start.vocabulary, pairs, stage, validation, recipe.tokenisation)
         name = f"[{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}]"
         history = fit(
-            problem, stage, seed=recipe.seed, device=device, key=recipe.key(), folder=folder,
+            problem,
+            stage,
+            seed=recipe.seed,
+            device=device,
+            key=recipe.key(),
+            folder=folder,
             report=lambda line: print(name, line, flush=True),
         )
         problem.encoder.cpu()

@@ -147,8 +147,21 @@ def git_commit() -> str:
             ["git", "-C", str(root()), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
         ).stdout.strip()
         changed = subprocess.run(
-            ["git", "-C", str(root()), "status", "--porcelain", "--untracked-files=no", "--", "lib", "notebooks", "params"],
-            capture_output=True, text=True, check=True,
+            [
+                "git",
+                "-C",
+                str(root()),
+                "status",
+                "--porcelain",
+                "--untracked-files=no",
+                "--",
+                "lib",
+                "notebooks",
+                "params",
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

@@ -49,8 +49,14 @@ class Study:
         settings = self.settings
         return [
             Recipe(
-                method=method, seed=seed, vectors=settings.vectors, encoder=encoder, stages=stages,
-                tokenisation=settings.tokenisation, suite=settings.suite, random_words=random_words,
+                method=method,
+                seed=seed,
+                vectors=settings.vectors,
+                encoder=encoder,
+                stages=stages,
+                tokenisation=settings.tokenisation,
+                suite=settings.suite,
+                random_words=random_words,
             )
             for seed in (settings.seeds if seeds is None else seeds)
         ]

@@ -60,7 +60,8 @@ class FineTuned:
 
     def curve(self) -> list[results.CurvePoint]:
         return [
-            results.CurvePoint(method=self.method, seed=self.seed, **point) for point in self.metadata["history"]["curve"]
+            results.CurvePoint(method=self.method, seed=self.seed, **point)
+            for point in self.metadata["history"]["curve"]
         ]
 
     def cost(self) -> results.Cost:
@@ -89,15 +90,28 @@ def _fine_tune(recipe: SupervisedRecipe, device: str, threads: int | None) -> No
             return
         clock = time.monotonic()
         started = load(recipe.start)
-        train, trial, test = (suites.relatedness(recipe.settings.dataset, split) for split in ("train", "trial", "test"))
+        train, trial, test = (
+            suites.relatedness(recipe.settings.dataset, split) for split in ("train", "trial", "test")
+        )
         encoder = started.encoder()
         problem = RelatednessProblem(
-            encoder, started.vocabulary, recipe.settings, train, trial,
-            loaded=bool(recipe.start.stages), seed=recipe.seed, tokenisation=recipe.start.tokenisation,
+            encoder,
+            started.vocabulary,
+            recipe.settings,
+            train,
+            trial,
+            loaded=bool(recipe.start.stages),
+            seed=recipe.seed,
+            tokenisation=recipe.start.tokenisation,
         )
         name = f"[{recipe.method}, seed {recipe.seed}]"
         history = fit(
-            problem, recipe.settings, seed=recipe.seed, device=device, key=recipe.key(), folder=target.parent,
+            problem,
+            recipe.settings,
+            seed=recipe.seed,
+            device=device,
+            key=recipe.key(),
+            folder=target.parent,
             report=lambda line: print(name, line, flush=True),
         )
         metadata = {
@@ -120,7 +134,9 @@ def fine_tune(recipes: Sequence[SupervisedRecipe], *, device: str = "auto", jobs
     Raises:
         CheckpointError: a start has no artifact (train it first), or one is truncated.
     """
-    missing = [recipe for recipe in {recipe.key(): recipe for recipe in recipes}.values() if not _artifact(recipe).exists()]
+    missing = [
+        recipe for recipe in {recipe.key(): recipe for recipe in recipes}.values() if not _artifact(recipe).exists()
+    ]
     if jobs == 1 or len(missing) <= 1:
         for recipe in missing:
             _fine_tune(recipe, device, None)

@@ -141,7 +141,9 @@ class Trainer:
     def _batches(self, epoch: int) -> list[NDArray[np.int64]]:
         rng = np.random.default_rng([self.seed, epoch])
         size, lengths = self.settings.batch_size, self.problem.lengths
-        batches = bucketed_batches(lengths, size, rng) if self.settings.bucket else shuffled_batches(len(lengths), size, rng)
+        batches = (
+            bucketed_batches(lengths, size, rng) if self.settings.bucket else shuffled_batches(len(lengths), size, rng)
+        )
         # A batch of one pair has no negative; it joins the one before.
         if len(batches) > 1:
             small = [index for index, rows in enumerate(batches) if len(rows) < 2]
@@ -174,8 +176,10 @@ class Trainer:
                 self.next_segment = number + 1
                 if segment == checks - 1:
                     speed = history.examples / max(history.seconds, 1e-9)
-                    report(f"epoch {epoch + 1}/{settings.epochs}  loss {loss:.4f}  {self.problem.metric} {value:.4f}"
-                           f"  best {history.best:.4f}  {speed:,.0f} examples/s")
+                    report(
+                        f"epoch {epoch + 1}/{settings.epochs}  loss {loss:.4f}  {self.problem.metric} {value:.4f}"
+                        f"  best {history.best:.4f}  {speed:,.0f} examples/s"
+                    )
                 if folder is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
                     self.save(folder)
                     saved = time.monotonic()

@@ -47,7 +47,9 @@ class RelatednessProblem:
         classes = round(train.scale[1])
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.head: RelatednessHead = RelatednessHead(encoder.dimension, classes, settings.hidden, settings.normalise)
+            self.head: RelatednessHead = RelatednessHead(
+                encoder.dimension, classes, settings.hidden, settings.normalise
+            )
         self.sides = self.tokens(train)
         self.target = sparse_target(torch.from_numpy(train.gold).float(), classes)
         self.trial, self.trial_sides = trial, self.tokens(trial)

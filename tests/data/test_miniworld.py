@@ -327,8 +327,12 @@ def test_vocabulary_and_vectors() -> None:
     unknown = set(used) - set(words)
     assert 3 <= len(unknown) < 40
     assert sum(used[word] for word in unknown) / used.total() < 0.03
-    others = {token for name in world.TASKS for text in world.classification(name, "test").sentences
-              for token in tokenise_ptb(text)}
+    others = {
+        token
+        for name in world.TASKS
+        for text in world.classification(name, "test").sentences
+        for token in tokenise_ptb(text)
+    }
     assert len(others - set(words)) < 40
 
 
@@ -374,11 +378,26 @@ def test_inflection() -> None:
     assert (form.third, form.past, form.gerund, form.before, form.after) == ("turns", "turned", "turning", "", " down")
     assert lexicon.verb_form("take to its heels").past == "took"
     assert [morphology.plural(word) for word in ("hot dog", "man at the wheel", "party", "knife", "lass")] == [
-        "hot dogs", "men at the wheel", "parties", "knives", "lasses"]
+        "hot dogs",
+        "men at the wheel",
+        "parties",
+        "knives",
+        "lasses",
+    ]
     assert [morphology.gerund(word) for word in ("lie", "flee", "chase", "stop", "frolic", "try")] == [
-        "lying", "fleeing", "chasing", "stopping", "frolicking", "trying"]
+        "lying",
+        "fleeing",
+        "chasing",
+        "stopping",
+        "frolicking",
+        "trying",
+    ]
     assert [morphology.past(word)[0] for word in ("try", "play", "stun", "frolic")] == [
-        "tried", "played", "stunned", "frolicked"]
+        "tried",
+        "played",
+        "stunned",
+        "frolicked",
+    ]
     assert [morphology.article(word) for word in ("owl", "union", "dog", "ewe")] == ["an", "a", "a", "a"]
 
 

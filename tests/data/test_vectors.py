@@ -28,7 +28,9 @@ def test_word2vec_text_header_and_gzip(tmp_path: Path) -> None:
 
 
 def binary(words: list[bytes], rows: np.ndarray, separator: bytes = b"\n") -> bytes:
-    body = b"".join(word + b" " + row.astype("<f4").tobytes() + separator for word, row in zip(words, rows, strict=True))
+    body = b"".join(
+        word + b" " + row.astype("<f4").tobytes() + separator for word, row in zip(words, rows, strict=True)
+    )
     return b"%d %d\n" % rows.shape + body
 
 

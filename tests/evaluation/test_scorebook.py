@@ -74,7 +74,9 @@ def test_relatedness_rows(book: ScoreBook) -> None:
     rows = [row for row in book.relatedness_rows() if (row.method, row.seed, row.dataset) == ("A", 0, "SICK2014")]
     scores, gold = book.stacked("A", "SICK2014")[0], book.gold("SICK2014")
     assert {row.metric: row.value for row in rows} == {
-        "pearson": pearson(scores, gold), "spearman": spearman(scores, gold), "mse": mse(scores, gold)
+        "pearson": pearson(scores, gold),
+        "spearman": spearman(scores, gold),
+        "mse": mse(scores, gold),
     }
     assert all(row.protocol.startswith("trained head") for row in rows)
 
@@ -87,7 +89,11 @@ def test_differences_are_paired_bootstraps(book: ScoreBook) -> None:
     for row, metric in (("STS2012/a", "spearman"), ("STS2012/avg", "pearson"), ("STS2012/a", "mse")):
         names = book.members(row)
         expected = statistics.paired_bootstrap(
-            metric, by_set("A", names), by_set("B", names), [book.gold(name) for name in names], resamples=200  # type: ignore[arg-type]
+            metric,
+            by_set("A", names),
+            by_set("B", names),
+            [book.gold(name) for name in names],
+            resamples=200,  # type: ignore[arg-type]
         )
         found = book.difference("A", "B", row, metric, resamples=200)
         assert (found.estimate, found.low, found.high, found.p) == pytest.approx(

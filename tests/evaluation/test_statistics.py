@@ -57,9 +57,7 @@ def test_paired_bootstrap_against_loops(metric: Any, resample_seeds: bool) -> No
     sizes, resamples = (30, 45), 60
     data = [sample(metric, (2 + 3, size), rng) for size in sizes]
     a, b, gold = [x[:2] for x, _ in data], [x[2:] for x, _ in data], [y for _, y in data]
-    found = statistics.paired_bootstrap(
-        metric, a, b, gold, resamples=resamples, seed=9, resample_seeds=resample_seeds
-    )
+    found = statistics.paired_bootstrap(metric, a, b, gold, resamples=resamples, seed=9, resample_seeds=resample_seeds)
 
     def weights(side: int, size: int) -> NDArray[Any]:
         if not resample_seeds:

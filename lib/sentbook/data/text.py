@@ -140,7 +140,9 @@ class Vocabulary:
             start = len(flat)
             flat += [known.get(token) or fallback(token) for token in tokenise(sentence)]
             if len(flat) == start:
-                raise DataError(f"Sentence {index + 1} is empty after '{tokenisation}' tokenisation; remove or fill it.")
+                raise DataError(
+                    f"Sentence {index + 1} is empty after '{tokenisation}' tokenisation; remove or fill it."
+                )
             offsets[index + 1] = len(flat)
         return TokenIds(np.asarray(flat, dtype=np.int64), offsets)
 

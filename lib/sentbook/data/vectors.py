@@ -19,7 +19,9 @@ from sentbook.data import sources
 from sentbook.data.miniworld import World
 from sentbook.errors import DataError
 
-VectorName = Literal["miniworld", "glove-6b-50d", "word2vec-300d", "word2vec-300d-expanded", "glove-840b-300d-sick", "file"]
+VectorName = Literal[
+    "miniworld", "glove-6b-50d", "word2vec-300d", "word2vec-300d-expanded", "glove-840b-300d-sick", "file"
+]
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,10 @@ def read_text(path: Path, *, limit: int | None = None) -> WordVectors:
             except ValueError:
                 word, row = "", np.empty(0, dtype=np.float32)
             if not word or (rows and len(row) != len(rows[0])):
-                raise DataError(f"{path.name}, line {number}: not a word and {len(rows[0]) if rows else 'D'} numbers; "
-                                "the file is truncated or not a vectors file.")
+                raise DataError(
+                    f"{path.name}, line {number}: not a word and {len(rows[0]) if rows else 'D'} numbers; "
+                    "the file is truncated or not a vectors file."
+                )
             if word not in seen:
                 seen.add(word)
                 words.append(word)
@@ -125,8 +129,10 @@ def linear_map(source: WordVectors, target: WordVectors) -> NDArray[np.float64]:
     index = {word: row for row, word in enumerate(source.words)}
     shared = [(index[word], row) for row, word in enumerate(target.words) if word in index]
     if len(shared) < source.dimension:
-        raise DataError(f"The two vector sets share {len(shared)} words, fewer than the {source.dimension} dimensions of "
-                        "the source; a linear map needs more: use larger sets.")
+        raise DataError(
+            f"The two vector sets share {len(shared)} words, fewer than the {source.dimension} dimensions of "
+            "the source; a linear map needs more: use larger sets."
+        )
     rows, columns = np.array(shared).T
     solution, *_ = np.linalg.lstsq(source.matrix[rows].astype(np.float64), target.matrix[columns].astype(np.float64))
     return np.asarray(solution)
@@ -214,7 +220,9 @@ def load(name: VectorName, path: str = "") -> WordVectors:
 def _own_file(path: str) -> Path:
     file = Path(path).expanduser()
     if not file.is_file():
-        raise DataError(f"The vectors file {file} does not exist; set vectors.path to a GloVe, PARAGRAM or word2vec file.")
+        raise DataError(
+            f"The vectors file {file} does not exist; set vectors.path to a GloVe, PARAGRAM or word2vec file."
+        )
     return file
 
 

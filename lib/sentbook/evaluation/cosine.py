@@ -35,5 +35,6 @@ def cosine_scores(
 ) -> dict[str, NDArray[np.float64]]:
     """(N,) cosines of each set of pairs, by the set's name."""
     return {
-        name: cosine(encode_ids(encoder, first), encode_ids(encoder, second)) for name, (first, second) in tokens.items()
+        name: cosine(encode_ids(encoder, first), encode_ids(encoder, second))
+        for name, (first, second) in tokens.items()
     }

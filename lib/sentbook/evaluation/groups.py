@@ -35,8 +35,15 @@ class AllPairs:
             found = from_bootstrap(float(excess.mean()), counts @ excess / counts.sum(axis=1))
             tests.append(
                 Test(
-                    kind="bootstrap", a=method, b="gold", dataset=f"{int(far.sum())} pairs of gold at most {FAR}",
-                    metric="mae", estimate=found.estimate, low=found.low, high=found.high, p=found.p,
+                    kind="bootstrap",
+                    a=method,
+                    b="gold",
+                    dataset=f"{int(far.sum())} pairs of gold at most {FAR}",
+                    metric="mae",
+                    estimate=found.estimate,
+                    low=found.low,
+                    high=found.high,
+                    p=found.p,
                 )
             )
         return tests
@@ -57,8 +64,13 @@ def group_rows(groups: pd.DataFrame, methods: list[str]) -> list[Metric]:
     """Mean absolute errors by group and map, from the frame of `sentbook.report.examples.groups`; seeds are pooled."""
     return [
         Metric(
-            method=method, dataset=f"{row['map']} map/{row['group']}", metric="mae",
-            protocol="cosine, mean absolute error, seeds pooled", seed=None, value=float(row[method]), n=int(row["n"]),
+            method=method,
+            dataset=f"{row['map']} map/{row['group']}",
+            metric="mae",
+            protocol="cosine, mean absolute error, seeds pooled",
+            seed=None,
+            value=float(row[method]),
+            n=int(row["n"]),
         )
         for row in groups.to_dict("records")
         for method in methods
@@ -69,8 +81,14 @@ def group_tests(groups: pd.DataFrame, a: str, b: str) -> list[Test]:
     """The difference of errors, A minus B, by group and map."""
     return [
         Test(
-            kind="paired bootstrap", a=a, b=b, dataset=f"{row['map']} map/{row['group']}", metric="mae",
-            estimate=float(row["difference"]), low=float(row["difference low"]), high=float(row["difference high"]),
+            kind="paired bootstrap",
+            a=a,
+            b=b,
+            dataset=f"{row['map']} map/{row['group']}",
+            metric="mae",
+            estimate=float(row["difference"]),
+            low=float(row["difference low"]),
+            high=float(row["difference high"]),
         )
         for row in groups.to_dict("records")
     ]

@@ -169,13 +169,18 @@ class ScoreBook:
         sampled = self._bootstrap(a, row, metric, resamples) - self._bootstrap(b, row, metric, resamples)
         found = statistics.from_bootstrap(point, sampled)
         return results.Test(
-            kind="paired bootstrap", a=a, b=b, dataset=row, metric=metric,
-            estimate=found.estimate, low=found.low, high=found.high, p=found.p,
+            kind="paired bootstrap",
+            a=a,
+            b=b,
+            dataset=row,
+            metric=metric,
+            estimate=found.estimate,
+            low=found.low,
+            high=found.high,
+            p=found.p,
         )
 
-    def interval(
-        self, method: str, row: str, metric: str = "pearson", resamples: int = 2000
-    ) -> statistics.Estimate:
+    def interval(self, method: str, row: str, metric: str = "pearson", resamples: int = 2000) -> statistics.Estimate:
         """One method's value on a row, mean over seeds, with its interval over pairs."""
         low, high = np.percentile(self._bootstrap(method, row, metric, resamples), [2.5, 97.5])
         return statistics.Estimate(float(np.mean(self.values(method, row, Measure(metric)))), float(low), float(high))

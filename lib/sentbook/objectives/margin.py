@@ -12,9 +12,7 @@ Selection = Literal["max", "random", "mix"]
 Candidates = Literal["one side", "both sides"]
 
 
-def choose_negatives(
-    similarities: Tensor, selection: Selection = "max", candidates: Candidates = "one side"
-) -> Tensor:
+def choose_negatives(similarities: Tensor, selection: Selection = "max", candidates: Candidates = "one side") -> Tensor:
     """The row of each sentence's negative among the 2B sentences of the batch, first members before second ones.
 
     Args:

@@ -38,7 +38,11 @@ def _landing() -> str:
     if run is None:
         return ""
     figure = figures.paired_dots(
-        run, summary.reported("cse", "table2"), a="CSE", b="PP", centre="median",
+        run,
+        summary.reported("cse", "table2"),
+        a="CSE",
+        b="PP",
+        centre="median",
         rows=[f"STS{year}/avg" for year in range(2012, 2017)],
         caption="Average against convolution: PP and CSE with the same two trainings on five years of STS, "
         "the paper's values hollow",

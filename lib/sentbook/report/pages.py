@@ -179,7 +179,9 @@ def status_page(
             if "wall_seconds" in item
         }
         wall = sum(run.provenance.wall_seconds for run in of_profile)
-        total.append(numbers.minutes(wall) + (f" + {numbers.minutes(sum(trained.values()))} of training" if trained else ""))
+        total.append(
+            numbers.minutes(wall) + (f" + {numbers.minutes(sum(trained.values()))} of training" if trained else "")
+        )
     caption = (
         '<strong>Time and memory of each notebook</strong><span class="sb-how">wall time, and the sum of the trainings '
         "that it used, each in one process of one thread; peak memory; date</span>"

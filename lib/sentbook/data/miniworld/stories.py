@@ -41,9 +41,7 @@ def story(domain: Domain, dice: Dice) -> tuple[list[Scene], list[str]]:
     return scenes, lines
 
 
-def _next(
-    domain: Domain, at: int, actor: int, cast: list[Entity], props: dict[str, Entity]
-) -> tuple[int, Scene]:
+def _next(domain: Domain, at: int, actor: int, cast: list[Entity], props: dict[str, Entity]) -> tuple[int, Scene]:
     """The next event of the chain that these two can do and whose core may stand in a training corpus."""
     for step in range(1, 2 * len(domain.verbs)):
         index = (at + step) % len(domain.verbs)

@@ -55,14 +55,19 @@ class World:
         """``n`` pairs of fragments of 1-5 words with one meaning, as in PPDB."""
         dice, domains = Dice(self.seed, "phrases"), pairs.domains()
         found = [pairs.phrase(dice.choose(domains), dice) for _ in range(n)]
-        return ParaphrasePairs("miniworld-phrases", [one for _, one, _ in found], [two for _, _, two in found],
-                               ["miniworld-phrases"] * n)
+        return ParaphrasePairs(
+            "miniworld-phrases", [one for _, one, _ in found], [two for _, _, two in found], ["miniworld-phrases"] * n
+        )
 
     def sentences(self, n: int) -> ParaphrasePairs:
         """``n`` pairs of sentences with one meaning, as in Simple Wikipedia or photographs' captions."""
         found = self.said_sentences(n)
-        return ParaphrasePairs("miniworld-sentences", [pair.first for pair in found], [pair.second for pair in found],
-                               ["miniworld-sentences"] * n)
+        return ParaphrasePairs(
+            "miniworld-sentences",
+            [pair.first for pair in found],
+            [pair.second for pair in found],
+            ["miniworld-sentences"] * n,
+        )
 
     def said_sentences(self, n: int) -> list[pairs.SaidPair]:
         """`sentences` with their scenes."""
