@@ -147,7 +147,8 @@ def main() -> None:
         dense, lazy = (options.pairs / statistics.median(times[side]) for side in (reference, ours))
         report[kind] = {"dense": dense, "lazy": lazy, "ratio": lazy / dense}
         print(
-            f"{kind.upper():4} dense {dense:8,.0f} pairs/s   lazy {lazy:8,.0f} pairs/s   ratio {lazy / dense:5.1f}x  (goal {goal}x)"
+            f"{kind.upper():4} dense {dense:8,.0f} pairs/s   lazy {lazy:8,.0f} pairs/s   "
+            f"ratio {lazy / dense:5.1f}x  (goal {goal}x)"
         )
     print(f"peak memory {peak_memory_bytes() / 2**20:,.0f} MiB")
     if options.json:

@@ -113,7 +113,7 @@ def test_training_learns_the_topics(encoder: object) -> None:
 
 
 def test_first_lazy_step_equals_dense() -> None:
-    """From fresh moments, one Adam step moves the touched rows alike; untouched rows differ by the pull-back alone: 0."""
+    """From fresh moments, one Adam step moves the touched rows alike; untouched rows stay with either."""
     settings = options(epochs=1, batch_size=1000, bucket=False, checks_per_epoch=1, dropout=0.0, keep="last")
     dense, lazy = problem(), problem()
     fit(dense, settings.model_copy(update={"embedding_update": "dense"}), seed=1, device="cpu", report=silent)

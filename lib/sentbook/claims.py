@@ -6,6 +6,7 @@ On the mini-world, whose data sets are not the paper's, claims about named sets 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -124,7 +125,9 @@ def table6(groups: pd.DataFrame, overestimation: Sequence[Test]) -> list[Claim]:
     The overestimation of dissimilar pairs is judged by the paper's map, whose own part in it the evidence names: a
     fitted map draws every prediction towards the mean, and would overestimate low scores with any encoder.
     """
-    fitted = groups[groups["map"] == "isotonic"].set_index("group")
+    fitted: dict[str, dict[str, Any]] = {
+        row["group"]: row for row in groups.to_dict("records") if row["map"] == "isotonic"
+    }
     named = {
         "cse-22": ("low overlap, close", "CSE"),
         "cse-23": ("high overlap, close", "PP"),
@@ -133,7 +136,7 @@ def table6(groups: pd.DataFrame, overestimation: Sequence[Test]) -> list[Claim]:
     }
     claims = []
     for identifier, (group, winner) in named.items():
-        row = fitted.loc[group]
+        row = fitted[group]
         low, high = float(row["difference low"]), float(row["difference high"])
         test = Test(
             kind="paired bootstrap",
@@ -175,7 +178,8 @@ def ambiguities(book: ScoreBook, moved: Mapping[str, float], apart: float, resam
             "cse-29",
             (
                 "not reproduced" if blind else "reproduced",
-                f"permuting a sentence's interior moves the linear encoder's vector by at most {moved['clean']:.1e} of its length, "
+                "permuting a sentence's interior moves the linear encoder's vector by at most "
+                f"{moved['clean']:.1e} of its length, "
                 f"the tanh encoder's by {moved['tanh']:.1e}",
             ),
         ),

@@ -255,6 +255,6 @@ def from_notebook(paper: str, namespace: Mapping[str, Any]) -> CSEPaper:
 
 
 def is_recorded(paper: str, config: CSEPaper) -> bool:
-    """Whether ``config`` is the profile as its file has it, so that its run may be recorded under the profile's name."""
+    """Whether ``config`` is the profile as its file has it, so that its run is recorded under the profile's name."""
     same = load(paper, {"profile": config.profile, "device": config.device, "jobs": config.jobs})
     return digest(same) == digest(config)

@@ -113,5 +113,6 @@ def measure_overlap() -> None:
     run = leakage.record()
     for row in run.extra["overlap"]:
         print(
-            f"{row['corpus']:18} {row['test']:26} {row['sentences']:6} sentences ({row['share']:.1%}), {row['pairs']} pairs"
+            f"{row['corpus']:18} {row['test']:26} {row['sentences']:6} sentences "
+            f"({row['share']:.1%}), {row['pairs']} pairs"
         )

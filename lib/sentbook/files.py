@@ -42,6 +42,7 @@ def folder(path: Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(
-            f"The folder {path} could not be made ({error.strerror}); choose a writable place (SENTBOOK_ARTIFACTS, SENTBOOK_CACHE)."
+            f"The folder {path} could not be made ({error.strerror}); choose a writable place "
+            "(SENTBOOK_ARTIFACTS, SENTBOOK_CACHE)."
         ) from error
     return path

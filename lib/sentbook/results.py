@@ -118,7 +118,7 @@ class Provenance(Record):
 class Run(Record):
     """One recorded table or figure. ``extra`` holds what fits no row (e.g. counts of an overlap report)."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1] = 1
     paper: str
     experiment: str
     profile: str

@@ -96,10 +96,10 @@ class Study:
                 book.add(item.method, item.seed, dataset, values)
         return book
 
-    # -- supervised relatedness -----------------------------------------------------------------------------------------
+    # -- supervised relatedness ----------------------------------------------------------------------------------------
 
     def fine_tune(self, *recipes: Sequence[Recipe]) -> list[FineTuned]:
-        """Each recipe's encoder, fine-tuned on the relatedness pairs; its own stages are trained first where missing."""
+        """Each recipe's encoder, fine-tuned on the relatedness pairs; its stages are trained first where missing."""
         settings = self.settings
         self.train(*recipes)
         supervised = [

@@ -34,9 +34,12 @@ class Problem(Protocol):
     """What is trained, on which examples, and how it is judged."""
 
     encoder: SentenceEncoder
-    head: nn.Module | None
     lengths: NDArray[np.int64]
     metric: str
+
+    @property
+    def head(self) -> nn.Module | None:
+        """What is trained with the encoder and thrown away with it, or None."""
 
     def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
         """The mean loss of the examples ``rows``."""

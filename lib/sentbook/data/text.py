@@ -89,7 +89,7 @@ class TokenIds:
     def padded(
         self, rows: NDArray[np.int64], minimum: int = 1, order: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The sentences ``rows`` as (B, T) ids, right-padded with 0 to max(longest, ``minimum``), and their (B,) lengths.
+        """Sentences ``rows`` as (B, T) ids, right-padded with 0 to max(longest, ``minimum``), and their (B,) lengths.
 
         Args:
             order: (B, at least T) sort keys that permute the tokens of each row; None keeps the order.

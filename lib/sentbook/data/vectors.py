@@ -1,4 +1,4 @@
-"""Word vectors: published formats, the mirror's arrays, and the linear map that gives one space's words another's vectors."""
+"""Word vectors: published formats, the mirror's arrays, and the linear map from one space to another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VectorName = Literal[
 
 @dataclass(frozen=True)
 class WordVectors:
-    """``matrix[i]`` (float32, D wide) is the vector of ``words[i]``; words are unique and lower-cased where the set is."""
+    """``matrix[i]`` (float32, D wide) is the vector of ``words[i]``; words are unique, lower-cased where the set is."""
 
     words: list[str]
     matrix: NDArray[np.float32]
@@ -34,7 +34,7 @@ class WordVectors:
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or len(self.words) != len(self.matrix):
             raise DataError(
-                f"{len(self.words)} words but vectors of shape {self.matrix.shape}; the vectors file is truncated or mixed up."
+                f"{len(self.words)} words but vectors of shape {self.matrix.shape}; the file is truncated or mixed up."
             )
 
     @property
@@ -139,7 +139,7 @@ def linear_map(source: WordVectors, target: WordVectors) -> NDArray[np.float64]:
 
 
 def expand(target: WordVectors, source: WordVectors) -> WordVectors:
-    """``target`` plus every word that only ``source`` has, carried over by `linear_map`; shared words keep their own vector."""
+    """``target`` and the words that only ``source`` has, carried over by `linear_map`; shared words keep their own."""
     mapping = linear_map(source, target)
     known = set(target.words)
     missing = [row for row, word in enumerate(source.words) if word not in known]

@@ -22,7 +22,8 @@ class CSE(SentenceEncoder):
 
     For each width $h$ and filter $w \in R^{hD}$, bias $b$ and activation $f$,
 
-    $$c_i = f(w \cdot x_{i:i+h-1} + b), \qquad \hat c = \sum_{i=1}^{m} c_i, \qquad g(x_{1:n}) = [\hat c_1, \ldots, \hat c_k].$$
+    $$c_i = f(w \cdot x_{i:i+h-1} + b), \quad \hat c = \sum_{i=1}^{m} c_i, \quad
+      g(x_{1:n}) = [\hat c_1, \ldots, \hat c_k].$$
 
     The number of windows $m$ is $\max(n, h) - h + 1$ (``windows="masked"``: a sentence shorter than a filter is padded
     with zeros to one window), or, as the released code has it, that of the longest sentence of the batch's side

@@ -26,7 +26,7 @@ class AllPairs:
     scores: dict[str, Array]
 
     def overestimation(self, resamples: int) -> list[Test]:
-        """By the paper's map 2.5 (cos + 1): the mean of score minus gold on pairs of gold at most 1.5, for each method."""
+        """By the paper's map 2.5 (cos + 1): the mean of score minus gold on pairs of gold at most 1.5."""
         far = self.gold <= FAR
         counts = resample_counts(int(far.sum()), resamples, [0])
         tests = []

@@ -17,7 +17,7 @@ def choose_negatives(similarities: Tensor, selection: Selection = "max", candida
 
     Args:
         similarities: (2B, 2B) cosines; their gradient is not used.
-        selection: ``max``: the most similar candidate; ``random``: a uniform one; ``mix``: a fair coin for each sentence.
+        selection: ``max``: the most similar candidate; ``random``: a uniform one; ``mix``: a fair coin decides.
         candidates: ``one side``: a first member's negative is a first member (the paper's formula); ``both sides``: any
             sentence of another pair (the released code).
 

@@ -10,7 +10,8 @@ from torch.nn import functional
 def sparse_target(scores: Tensor, classes: int) -> Tensor:
     r"""The sparsest distribution p over 1..K with expectation y.
 
-    $p_i = y - \lfloor y \rfloor$ for $i = \lfloor y \rfloor + 1$, $\lfloor y \rfloor - y + 1$ for $i = \lfloor y \rfloor$, else 0.
+    $p_i = y - \lfloor y \rfloor$ for $i = \lfloor y \rfloor + 1$, $\lfloor y \rfloor - y + 1$ for
+    $i = \lfloor y \rfloor$, else 0.
 
     Source: Tai et al. 2015, section 4.2; Jiao et al. 2018, section 4.2.
 
@@ -76,8 +77,8 @@ class RelatednessHead(nn.Module):
 def relatedness_loss(log_probabilities: Tensor, target: Tensor, smoothing: float = 0.0) -> Tensor:
     r"""$\frac{1}{BK} \sum_b \mathrm{KL}(p^{(b)} \| \hat p^{(b)})$, with $0 \log 0 = 0$.
 
-    Source: Jiao et al. 2018, equation 6 (its $\frac{\lambda}{2}\|\theta\|^2$ is `weight_decay` of the trainer). The released
-    code divides by K as well and adds 1e-6 to the targets (``smoothing``) without renormalising.
+    Source: Jiao et al. 2018, equation 6; its $\frac{\lambda}{2}\|\theta\|^2$ is added by the trainer. The released code
+    divides by K as well and adds 1e-6 to the targets (``smoothing``) without renormalising.
 
     Args:
         log_probabilities: (B, K).
