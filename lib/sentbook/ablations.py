@@ -71,8 +71,8 @@ def describe(variants: Mapping[str, Variant]) -> pd.DataFrame:
 def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], settings: CSEPaper) -> dict[str, float]:
     """How far a sentence's vector moves when its interior is permuted, as a share of its length: the largest.
 
-    The interior is all but the first and last h - 1 words, h the widest filter. Sentences are those of test sets that have
-    least two interior words.
+    The interior is all but the first and last h - 1 words, h the widest filter. Sentences are the test
+    sets' that have at least two interior words.
 
     Raises:
         ConfigError: there is no such sentence.

@@ -21,7 +21,9 @@ def save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]) -> No
         StorageError: no space or a read-only folder; an earlier file at ``path`` is intact.
     """
     contiguous = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
-    remedy = "free some space or set SENTBOOK_ARTIFACTS to a writable folder, then run again: what was saved before is intact."
+    remedy = (
+        "free some space or set SENTBOOK_ARTIFACTS to a writable folder; what was saved before is intact, run again."
+    )
     with replacing(path, remedy) as temporary:
         try:
             save_file(contiguous, temporary, metadata={"json": json.dumps(metadata)})

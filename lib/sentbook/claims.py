@@ -125,9 +125,7 @@ def table6(groups: pd.DataFrame, overestimation: Sequence[Test]) -> list[Claim]:
     The overestimation of dissimilar pairs is judged by the paper's map, whose own part in it the evidence names: a
     fitted map draws every prediction towards the mean, and would overestimate low scores with any encoder.
     """
-    fitted: dict[str, dict[str, Any]] = {
-        row["group"]: row for row in groups.to_dict("records") if row["map"] == "isotonic"
-    }
+    fitted: dict[str, Any] = {row["group"]: row for row in groups.to_dict("records") if row["map"] == "isotonic"}
     named = {
         "cse-22": ("low overlap, close", "CSE"),
         "cse-23": ("high overlap, close", "PP"),

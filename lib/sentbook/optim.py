@@ -29,7 +29,8 @@ class LazyAdam:
     For a touched row with gradient $g_t$: $m = \beta_1 m + (1-\beta_1) g_t$, $v = \beta_2 v + (1-\beta_2) g_t^2$,
     $W \mathrel{-}= \eta\, \hat m / (\sqrt{\hat v} + \epsilon)$, with the bias corrections of the global step t.
     Untouched rows and their moments stay as they are, whereas dense Adam goes on moving them by the decaying momentum;
-    the pull-back $\lambda (W - W_0)$ likewise acts on a row only when it is touched. Cost: O(touched rows x D), not O(V D).
+    the pull-back $\lambda (W - W_0)$ likewise acts on a row only when it is touched.
+    Cost: O(touched rows x D), not O(V D).
 
     Args:
         embedding: the table; its `lazy` flag is set.

@@ -1,0 +1,81 @@
+"""One list of dependencies, written three times: pyproject.toml, environment.yml for conda, requirements.lock."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+# Where conda-forge has another name.
+CONDA = {"pytorch": "torch", "matplotlib-base": "matplotlib", "playwright-python": "playwright"}
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.fixture(scope="module")
+def environment() -> list[Any]:
+    return yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+
+
+@pytest.fixture(scope="module")
+def lock() -> dict[str, str]:
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    entries = [line.partition("==") for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(name): version for name, _, version in entries}
+
+
+def specifiers(lines: list[str]) -> dict[str, SpecifierSet]:
+    found = {}
+    for line in lines:
+        requirement = Requirement(line)
+        name = canonicalize_name(requirement.name)
+        found[canonicalize_name(CONDA.get(name, name))] = requirement.specifier
+    return found
+
+
+def test_conda_has_the_same_names_and_specifiers(project: dict[str, Any], environment: list[Any]) -> None:
+    conda = specifiers([line for line in environment if isinstance(line, str)])
+    assert str(conda.pop("python")) == project["requires-python"]
+    assert str(conda.pop("pip")) == ""
+    assert conda == specifiers(project["dependencies"] + project["optional-dependencies"]["dev"])
+
+
+def test_conda_installs_the_package_itself(environment: list[Any]) -> None:
+    (pip,) = (line for line in environment if isinstance(line, dict))
+    assert pip == {"pip": ["-e ."]}
+
+
+def test_the_lock_holds_every_dependency_within_its_range(project: dict[str, Any], lock: dict[str, str]) -> None:
+    wanted = specifiers(project["dependencies"] + project["optional-dependencies"]["dev"])
+    assert {name for name in wanted if name not in lock} == set()
+    outside = {name: lock[name] for name, range_ in wanted.items() if lock[name] not in range_}
+    assert outside == {}
+
+
+def test_the_lock_installs_anywhere() -> None:
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line) for line in lines)  # no +cpu, path, address
+    names = [canonicalize_name(line.partition("==")[0]) for line in lines]
+    assert names == list(dict.fromkeys(names))
+
+
+def test_the_lock_leaves_optional_encoders_and_vectors_out(project: dict[str, Any], lock: dict[str, str]) -> None:
+    extras = project["optional-dependencies"]
+    assert not set(specifiers(extras["glove"] + extras["modern"])) & set(lock)
+
+
+def test_the_lock_pins_what_old_patch_releases_of_python_need(lock: dict[str, str]) -> None:
+    assert lock["soupsieve"] == "2.10"  # later ones refuse Python before 3.11.5
+    assert SpecifierSet("<2").contains(lock["jupyter-book"])  # 2.x does not read _config.yml

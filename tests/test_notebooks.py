@@ -1,0 +1,152 @@
+"""Each notebook as a product: it reads like a page of a book, is stored clean, and takes only parameters that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import yaml
+
+from sentbook import book, config
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted(ROOT.glob("notebooks/*/*.ipynb"))
+PARAMETERS = sorted(ROOT.glob("params/*/*.yaml"))
+LONGEST_CELL = 25
+
+
+def name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=name, scope="module")
+def path(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def notebook(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def parameters_cell(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    (cell,) = (cell for cell in code(notebook) if "parameters" in cell.metadata.get("tags", []))
+    return cell
+
+
+def defaults(notebook: nbformat.NotebookNode) -> dict[str, Any]:
+    """What the parameters cell assigns, which has to be plain values."""
+    values: dict[str, Any] = {}
+    for statement in ast.parse(parameters_cell(notebook).source).body:
+        assert isinstance(statement, ast.Assign), "a parameters cell holds assignments only"
+        value = ast.literal_eval(statement.value)
+        for target in statement.targets:
+            if isinstance(target, ast.Tuple):
+                values |= {ast.unparse(one): part for one, part in zip(target.elts, value, strict=True)}
+            else:
+                values[ast.unparse(target)] = value
+    return values
+
+
+def test_there_are_notebooks() -> None:
+    assert NOTEBOOKS
+
+
+def test_every_notebook_is_a_page_of_the_book() -> None:
+    assert sorted(book.notebooks()) == NOTEBOOKS
+
+
+def test_it_is_valid_and_stored_without_outputs(notebook: nbformat.NotebookNode) -> None:
+    nbformat.validate(notebook)
+    for cell in code(notebook):
+        assert cell.outputs == []
+        assert cell.execution_count is None
+    assert "papermill" not in notebook.metadata
+
+
+def test_it_opens_with_a_title_and_then_says_what_it_tests(notebook: nbformat.NotebookNode) -> None:
+    first = notebook.cells[0]
+    assert first.cell_type == "markdown"
+    title, _, rest = first.source.partition("\n")
+    assert title.startswith("# ")
+    assert len(rest.split()) >= 15
+    headings = [line for cell in notebook.cells if cell.cell_type == "markdown" for line in cell.source.splitlines()]
+    assert len([line for line in headings if re.match("# ", line)]) == 1
+
+
+def test_its_parameters_are_the_first_code(notebook: nbformat.NotebookNode) -> None:
+    assert parameters_cell(notebook) is code(notebook)[0]
+
+
+def test_its_parameters_exist_and_run_the_demo(path: Path, notebook: nbformat.NotebookNode) -> None:
+    values = defaults(notebook)
+    assert values["profile"] == "demo"
+    settings = config.load(path.parent.name, values)
+    assert settings == config.load(path.parent.name, {"profile": "demo"})
+
+
+@pytest.mark.parametrize("file", PARAMETERS, ids=name)
+def test_its_parameters_cell_takes_every_profile(file: Path) -> None:
+    """`papermill -f` injects the whole file: a name that the cell lacks would only be logged."""
+    given = set(config.read_yaml(file))
+    for path in NOTEBOOKS:
+        if path.parent.name == file.parent.name:
+            assert given <= set(defaults(nbformat.read(path, as_version=4))), path.name
+
+
+def test_its_code_is_short_and_calls_the_package(notebook: nbformat.NotebookNode) -> None:
+    for cell in code(notebook):
+        assert len(cell.source.splitlines()) <= LONGEST_CELL
+        for node in ast.walk(ast.parse(cell.source)):  # also: no `!` and no `%`, which are not Python
+            assert not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.While)
+    source = "\n".join(cell.source for cell in code(notebook))
+    assert "from sentbook" in source
+    assert not re.search(r"\b(pip|conda) install\b|sys\.path|os\.chdir|subprocess", source)
+
+
+def test_it_names_no_folder_of_a_machine(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert str(ROOT) not in text
+    assert not re.search(r"(?<![\w.])/(home|Users|root|tmp|mnt)/", text)
+
+
+@pytest.mark.parametrize("file", PARAMETERS, ids=name)
+def test_parameters_parse_and_name_their_profile(file: Path) -> None:
+    values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert values["profile"] == file.stem
+    settings = config.load(file.parent.name, values)
+    assert settings == config.load(file.parent.name, {"profile": file.stem})
+    assert config.is_recorded(file.parent.name, settings)
+
+
+@pytest.mark.parametrize("file", PARAMETERS, ids=name)
+def test_no_number_of_the_parameters_is_read_as_text(file: Path) -> None:
+    """YAML 1.1 reads ``1e-3`` as text; papermill would hand it over as such."""
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            for part in value.values():
+                walk(part)
+        elif isinstance(value, list):
+            for part in value:
+                walk(part)
+        elif isinstance(value, str):
+            with pytest.raises(ValueError, match="could not convert"):
+                float(value)
+
+    walk(yaml.safe_load(file.read_text(encoding="utf-8")))
+
+
+def test_every_paper_has_every_profile() -> None:
+    papers = {path.parent.name for path in NOTEBOOKS}
+    assert {name(file) for file in PARAMETERS} >= {
+        f"{paper}/{profile}" for paper in papers for profile in config.PROFILES
+    }
