@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from typing import Any
 import nbformat
 import yaml
 
+from sentbook import errors
 from sentbook.errors import SentbookError
 from sentbook.paths import root
 from sentbook.results import write_atomically
@@ -57,10 +59,13 @@ def _package() -> list[Path]:
 
 
 def _inputs(source: Path, profile: str) -> list[Path]:
-    """What an executed notebook depends on: itself, its parameters, the package, the recorded runs it shows."""
+    """What an executed notebook depends on: itself, its parameters, the packages, the recorded runs it shows."""
     paper = source.parent.name
-    recorded = (root() / "results" / "small" / paper).glob("*.json")
-    return [source, root() / "params" / paper / f"{profile}.yaml", *recorded, *_package()]
+    # Not the runs of this profile: they are what the execution writes.
+    shown = (root() / "results" / kind / paper for kind in ("small", "paper") if kind != profile)
+    recorded = [file for folder in shown for file in folder.glob("*.json")]
+    parameters = root() / "params" / paper / f"{profile}.yaml"
+    return [source, parameters, root() / "requirements.lock", *recorded, *_package()]
 
 
 # -- execution ---------------------------------------------------------------------------------------------------------
@@ -70,46 +75,97 @@ def executed_path(source: Path, profile: str) -> Path:
     return root() / "build" / "executed" / profile / source.parent.name / source.name
 
 
-def execute(source: Path, profile: str, parameters: Mapping[str, Any]) -> float:
+def failed_path(source: Path, profile: str) -> Path:
+    """Where the partial output of a notebook that failed is kept."""
+    return executed_path(source, profile).with_suffix(".failed.ipynb")
+
+
+def execute(
+    source: Path, profile: str, parameters: Mapping[str, Any], *, show: bool = False, threads: int | None = None
+) -> float:
     """Run one notebook with papermill in a process of its own; seconds taken.
 
-    A notebook that fails keeps its partial output at `executed_path`.
+    The output is at `executed_path` once the notebook has ended well, never in part; a partial one is at `failed_path`.
+
+    Args:
+        show: let the notebook's own progress lines through to standard output.
+        threads: of each numerical library in the notebook; None: as the environment has it.
 
     Raises:
-        NotebookError: with the error's last line.
+        NotebookError: with the last lines of the traceback.
     """
-    target = executed_path(source, profile)
+    target, failed = executed_path(source, profile), failed_path(source, profile)
     target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = target.with_name(f".{source.stem}.{os.getpid()}.ipynb")
     clock = time.monotonic()
-    command = [sys.executable, "-m", "papermill", "--no-progress-bar", "--log-level", "ERROR", "--cwd", str(root()),
-               "-y", json.dumps(dict(parameters)), str(source), str(target)]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        name = f"{source.parent.name}/{source.stem}"
-        raise NotebookError(
-            f"Notebook {name} failed: {_last_error(target, done.stderr)} Its output so far is {target}."
-        )
+    command = [
+        sys.executable, "-m", "papermill", "--no-progress-bar", "--log-level", "ERROR", "--cwd", str(root()),
+        *(["--stdout-file", "-"] if show else []),
+        # YAML as PyYAML writes it: JSON's 1e-05 would be read as a string.
+        "-y", yaml.safe_dump(dict(parameters)), str(source), str(scratch),
+    ]  # fmt: skip
+    environment = dict(os.environ)
+    if threads is not None:
+        environment.setdefault("OMP_NUM_THREADS", str(threads))
+    output = None if show else subprocess.DEVNULL
+    process = subprocess.Popen(
+        command, stdout=output, stderr=subprocess.PIPE, text=True, errors="replace", env=environment
+    )
+    _running.add(process)
+    try:
+        _, log = process.communicate()
+        if process.returncode:
+            failed.unlink(missing_ok=True)
+            if scratch.is_file():
+                scratch.replace(failed)
+            name = f"{source.parent.name}/{source.stem}"
+            kept = f"\nIts output so far is {failed}." if failed.is_file() else ""
+            raise NotebookError(f"Notebook {name} failed: {_last_error(failed, log)}{kept}")
+        scratch.replace(target)
+        failed.unlink(missing_ok=True)
+    finally:
+        process.terminate()  # after Ctrl-C; one that has ended does not mind
+        _running.discard(process)
+        scratch.unlink(missing_ok=True)
     return time.monotonic() - clock
 
 
-def _last_error(target: Path, log: str) -> str:
-    """``Kind: sentence`` of the failed cell, or the end of papermill's log where no cell was run."""
-    if target.is_file():
-        for cell in nbformat.read(target, as_version=4).cells:
+_running: set[subprocess.Popen[str]] = set()
+
+
+def _last_error(partial: Path, log: str, lines: int = 12) -> str:
+    """What stopped it: a mendable mistake's sentence, the end of a traceback, or the end of papermill's log."""
+    if partial.is_file():
+        for cell in nbformat.read(partial, as_version=4).cells:
             for output in cell.get("outputs", []):
-                if output.get("output_type") == "error":
-                    return f"{output['ename']}: {output['evalue']}"
-    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", log).strip().splitlines()[-3:]) or "no message."
+                if output.get("output_type") != "error":
+                    continue
+                if hasattr(errors, output["ename"]):
+                    return str(output["evalue"])
+                return "\n" + _tail("\n".join(output["traceback"]) or f"{output['ename']}: {output['evalue']}", lines)
+    return _tail(log, 3) or "no message."
 
 
-def _execute_if_changed(source: Path, profile: str) -> None:
-    stamp = executed_path(source, profile).with_suffix(".stamp")
+def _tail(text: str, lines: int) -> str:
+    return "\n".join(_without_colours(text).strip().splitlines()[-lines:])
+
+
+def _without_colours(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def _stamp(source: Path, profile: str) -> Path:
+    return executed_path(source, profile).with_suffix(".stamp")
+
+
+def _execute_if_changed(source: Path, profile: str, threads: int | None) -> None:
+    stamp = _stamp(source, profile)
     digest = _digest(_inputs(source, profile))
     name = f"{source.parent.name}/{source.stem}"
     if stamp.is_file() and executed_path(source, profile).is_file() and stamp.read_text() == digest:
         return
     stamp.unlink(missing_ok=True)
-    seconds = execute(source, profile, {"profile": profile})
+    seconds = execute(source, profile, {"profile": profile}, threads=threads)
     write_atomically(stamp, digest)
     say(f"  {name}  {seconds:.0f} s")
 
@@ -144,11 +200,22 @@ def notebooks() -> list[Path]:
 
 # Folded, not removed: a reader may want to see how a number came about.
 _FOLDED = "hide-input"
-_PRIVATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+")
+
+
+def _without_machine(value: Any) -> Any:
+    """``value`` with this machine's folders out of all its text: the checkout becomes ``.``, the home folder ``~``."""
+    if isinstance(value, str):
+        for folder, name in ((root(), "."), (Path.home(), "~")):
+            if folder != Path(folder.anchor):
+                value = re.sub(rf"(?<![\w.~-]){re.escape(str(folder))}(?![\w.-])", name, value)
+        return value
+    if isinstance(value, Mapping):
+        return {key: _without_machine(part) for key, part in value.items()}
+    return [_without_machine(part) for part in value] if isinstance(value, list) else value
 
 
 def lay_out(executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """An executed notebook as a page: code folded, machine paths and clock times out of its metadata.
+    """An executed notebook as a page: code folded, progress lines, clock times and this machine's folders taken out.
 
     Raises:
         NotebookError: a cell holds an error; a strict build would show it without failing.
@@ -157,6 +224,8 @@ def lay_out(executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
     page.metadata = nbformat.from_dict(
         {key: page.metadata[key] for key in ("kernelspec", "language_info") if key in page.metadata}
     )
+    if executed.metadata.get("papermill", {}).get("exception"):
+        raise NotebookError("An executed notebook was stopped by an exception; run it again before building the book.")
     kept = []
     for cell in page.cells:
         tags = list(cell.metadata.get("tags", []))
@@ -167,10 +236,12 @@ def lay_out(executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
         cell.metadata = nbformat.from_dict({})
         if cell.cell_type == "code":
             cell.execution_count = None
-            progress = [output for output in cell.outputs if output.output_type == "stream"]
-            cell.outputs = [output for output in cell.outputs if output.output_type != "stream"]
-            if progress:  # one line an epoch of every training: folded with the code
-                tags.append("sentbook-progress")
+            # Streams are progress and warnings: one line an epoch of every training.
+            shown = [_without_machine(output) for output in cell.outputs if output.output_type != "stream"]
+            cell.outputs = [nbformat.from_dict({**output, "metadata": {}}) for output in shown]
+            for output in cell.outputs:
+                if output.output_type == "execute_result":
+                    output.execution_count = None
             cell.metadata["tags"] = sorted({*tags, _FOLDED})
         kept.append(cell)
     page.cells = kept
@@ -198,7 +269,11 @@ def _fragments() -> dict[str, str]:
 
 
 def build(profile: str, jobs: int) -> Path:
-    """Execute, lay out and build; the address of the first page.
+    """Execute, lay out and build; the first page.
+
+    Args:
+        profile: what the notebooks are run with.
+        jobs: notebooks side by side, with one thread each where there are several.
 
     Raises:
         NotebookError: notebooks failed (all others were run first), or the strict build did.
@@ -206,17 +281,29 @@ def build(profile: str, jobs: int) -> Path:
     sources = notebooks()
     say(f"notebooks ({profile}):")
     failures: list[str] = []
-    with ThreadPoolExecutor(jobs) as pool:
-        for future in [pool.submit(_execute_if_changed, source, profile) for source in sources]:
+    pool, threads = ThreadPoolExecutor(jobs), 1 if jobs > 1 else None
+    try:
+        for future in [pool.submit(_execute_if_changed, source, profile, threads) for source in sources]:
             try:
                 future.result()
             except SentbookError as error:
                 failures.append(str(error))
                 say(f"  failed: {error}")
+    finally:  # all are done, or Ctrl-C
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in list(_running):
+            process.terminate()
+        pool.shutdown()
     if failures:
-        raise NotebookError(f"{len(failures)} of {len(sources)} notebooks failed; the first: {failures[0]}")
+        raise NotebookError(
+            f"{len(failures)} of {len(sources)} notebooks failed; mend what is shown above and run again."
+        )
     for source in sources:
         _stage(source, profile)
+    listed = {(source.parent.name, source.name) for source in sources}
+    for page in (root() / "book" / "_executed").glob("*/*.ipynb"):
+        if (page.parent.name, page.name) not in listed:
+            page.unlink()
     for name, text in _fragments().items():
         target = root() / "book" / "_generated" / name
         if not target.is_file() or target.read_text(encoding="utf-8") != text:
@@ -231,23 +318,20 @@ def _build_html() -> Path:
     if not (index.is_file() and stamp.is_file() and stamp.read_text() == digest):
         say("book: building")
         # --all: an incremental build keeps stale fragments. -W -n: every warning, a broken reference too, is an error.
-        command = [
-            str(Path(sys.executable).with_name("jupyter-book")),
-            "build",
-            str(root()),
-            "--all",
-            "-W",
-            "-n",
-            "--keep-going",
-        ]
+        shutil.rmtree(index.parent, ignore_errors=True)  # nothing else takes away the page of a file that is gone
+        tool = str(Path(sys.executable).with_name("jupyter-book"))
+        command = [tool, "build", str(root()), "--all", "-W", "-n", "--keep-going"]
         environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        log = root() / "build" / "book.log"
-        write_atomically(log, done.stdout + done.stderr)
+        said, log = _without_colours(done.stdout + done.stderr), root() / "build" / "book.log"
+        write_atomically(log, said)
         if done.returncode:
-            lines = [line for line in (done.stdout + done.stderr).splitlines() if "WARNING" in line or "ERROR" in line]
             stamp.unlink(missing_ok=True)
-            raise NotebookError(f"The book did not build; {(lines or ['see the log'])[0]} (all of it in {log}).")
+            faults = [line for line in said.splitlines() if "WARNING" in line or "ERROR" in line]
+            raise NotebookError(
+                f"The book did not build; mend what follows (the whole log is {log}).\n"
+                + ("\n".join(faults[:10]) or _tail(said, 10))
+            )
         write_atomically(stamp, digest)
     say(f"book: {index}")
     return index
@@ -256,22 +340,29 @@ def _build_html() -> Path:
 def run_one(source: Path, profile: str, parameters: Mapping[str, Any]) -> Path:
     """Run one notebook and write its page as one HTML file that needs no network.
 
+    Args:
+        parameters: all that differ from the notebook's defaults. With more than the profile among them the output goes
+            to ``custom``, so that the book never takes it for the profile's.
+
     Raises:
         NotebookError: see `execute`.
     """
-    say(f"{source.parent.name}/{source.stem} ({profile})")
-    seconds = execute(source, profile, parameters)
     from nbconvert import HTMLExporter
 
+    kind = profile if set(parameters) <= {"profile"} else "custom"
+    say(f"{source.parent.name}/{source.stem} ({kind})")
+    digest = _digest(_inputs(source, profile))
+    _stamp(source, kind).unlink(missing_ok=True)
+    seconds = execute(source, kind, parameters, show=True)
+    write_atomically(_stamp(source, kind), digest)
+    target = root() / "build" / "pages" / kind / source.parent.name / f"{source.stem}.html"
+    mathjax = os.path.relpath(root() / "book" / "_static" / "mathjax" / "tex-svg.js", target.parent)
     exporter = HTMLExporter(
-        exclude_input=True,
-        require_js_url="",
-        jquery_url="",
-        mathjax_url=(root() / "book" / "_static" / "mathjax" / "tex-svg.js").as_uri(),
-    )
-    page = lay_out(nbformat.read(executed_path(source, profile), as_version=4))
-    body, _ = exporter.from_notebook_node(page)
-    target = root() / "build" / "pages" / profile / source.parent.name / f"{source.stem}.html"
+        exclude_input=True, exclude_input_prompt=True, exclude_output_prompt=True, require_js_url="", jquery_url="",
+        mathjax_url=Path(mathjax).as_posix(),
+    )  # fmt: skip
+    page = lay_out(nbformat.read(executed_path(source, kind), as_version=4))
+    body, _ = exporter.from_notebook_node(page, resources={"metadata": {"name": source.stem}})
     write_atomically(target, body)
     say(f"done in {seconds:.0f} s")
     return target

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sentbook import results
-from sentbook.config import CSEPaper, Encoder, MarginTraining, digest, is_recorded
+from sentbook.config import CSEPaper, Encoder, MarginTraining, RelatednessTraining, digest, is_recorded
 from sentbook.data import corpora, sources
 from sentbook.evaluation import suites
 from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
@@ -98,19 +98,25 @@ class Study:
 
     # -- supervised relatedness ----------------------------------------------------------------------------------------
 
-    def fine_tune(self, *recipes: Sequence[Recipe]) -> list[FineTuned]:
-        """Each recipe's encoder, fine-tuned on the relatedness pairs; its stages are trained first where missing."""
+    def fine_tune(self, *recipes: Sequence[Recipe], training: RelatednessTraining | None = None) -> list[FineTuned]:
+        """Each recipe's encoder, fine-tuned on the relatedness pairs; its stages are trained first where missing.
+
+        Args:
+            training: None: the configuration's.
+        """
         settings = self.settings
+        before = {name: item for name, item in self._trained.items() if isinstance(item, FineTuned)}
         self.train(*recipes)
         supervised = [
-            SupervisedRecipe(method=recipe.method, start=recipe, settings=settings.relatedness)
+            SupervisedRecipe(method=recipe.method, start=recipe, settings=training or settings.relatedness)
             for group in recipes
             for recipe in group
         ]
         tuned = fine_tune(supervised, device=settings.device, jobs=settings.jobs)
         for item in tuned:
             self._data |= item.metadata.get("data", {})
-        self._trained = {f"{item.method}/{item.seed}": item for item in tuned}
+        # The starts are told of in the tables they belong to.
+        self._trained = {**before, **{f"{item.method}/{item.seed}": item for item in tuned}}
         return tuned
 
     def score_relatedness(self, tuned: Iterable[FineTuned]) -> ScoreBook:

@@ -1,0 +1,103 @@
+"""Which sets a profile is tested on, with stand-ins for the real ones; and the real ones where there is a mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sentbook import reported
+from sentbook.data import readers
+from sentbook.data.miniworld import World
+from sentbook.data.overlap import key, remove
+from sentbook.data.types import ParaphrasePairs, ScoredPairs
+from sentbook.errors import ConfigError
+from sentbook.evaluation import suites
+from sentbook.evaluation.scorebook import ScoreBook
+
+CACHED = (suites.test_sets, suites.validation_sets, suites.excluded, suites.relatedness)
+
+
+@pytest.fixture(autouse=True)
+def forgetful() -> Iterator[None]:
+    """No stand-in stays for the next test."""
+    for function in CACHED:
+        function.cache_clear()
+    yield
+    for function in CACHED:
+        function.cache_clear()
+
+
+def made(name: str, scale: tuple[float, float] = (0, 5)) -> ScoredPairs:
+    return ScoredPairs(name, [f"First of {name}!"], [f"second, of {name}"], np.array([3.0]), scale)
+
+
+@pytest.fixture
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "sts_all", lambda: [made("STS2012/a"), made("STS2016/b")])
+    monkeypatch.setattr(readers, "sts", lambda year: [made(f"STS{year}/b")])
+    monkeypatch.setattr(readers, "sick", lambda split: made(f"SICK2014-{split}", (1, 5)))
+
+
+def test_the_real_suite_is_sts_and_then_the_test_split_of_sick(stand_ins: None) -> None:
+    assert [pairs.name for pairs in suites.test_sets("sts")] == ["STS2012/a", "STS2016/b", "SICK2014-test"]
+    assert [pairs.name for pairs in suites.validation_sets("sts2016")] == ["STS2016/b"]
+    assert suites.relatedness("sick", "trial").name == "SICK2014-trial"
+
+
+def test_no_training_pair_may_hold_a_test_sentence(stand_ins: None) -> None:
+    keys = suites.excluded("sts")
+    assert keys == {key(f"{side} of {name}") for side in ("first", "second")
+                    for name in ("STS2012/a", "STS2016/b", "SICK2014-test")}  # fmt: skip
+    corpus = ParaphrasePairs(
+        "x", ["FIRST of sts2012/a", "new", "new"], ["new", "second of STS2016/b.", "other"], [""] * 3
+    )
+    kept, removed = remove(corpus, keys)
+    assert (kept.first, kept.second, removed) == (["new"], ["other"], 2)
+
+
+def test_the_miniworld_suite() -> None:
+    sets = suites.test_sets("miniworld")
+    assert [pairs.name for pairs in sets] == [f"miniworld/{domain}" for domain in World.DOMAINS]
+    assert all(pairs.scale == (0, 5) and len(pairs) == 250 for pairs in sets)
+    assert suites.excluded("miniworld") == frozenset()  # the grammar keeps its splits apart
+    [trial] = suites.validation_sets("miniworld")
+    assert (trial.name, trial.scale, len(trial)) == ("miniworld/relatedness", (1, 5), 50)
+    assert [len(suites.relatedness("miniworld", split)) for split in ("train", "trial", "test")] == [450, 50, 500]
+
+
+def test_sets_are_made_once_and_the_same_every_time() -> None:
+    before = suites.test_sets("miniworld")
+    assert suites.test_sets("miniworld") is before
+    suites.test_sets.cache_clear()
+    again = suites.test_sets("miniworld")
+    assert again is not before
+    for old, new in zip(before, again, strict=True):
+        assert (old.first, old.second) == (new.first, new.second)
+        np.testing.assert_array_equal(old.gold, new.gold)
+
+
+def test_an_unknown_split_is_refused() -> None:
+    with pytest.raises(ConfigError, match="validation"):
+        suites.relatedness("miniworld", "validation")
+
+
+@pytest.mark.real_data
+def test_the_real_sets_are_those_of_the_papers_tables(mirror: Path) -> None:
+    sets = suites.test_sets("sts")
+    frame = reported.table("cse", "table2")
+    printed = list(dict.fromkeys(name for name in frame["dataset"] if not name.endswith("/avg")))
+    assert [pairs.name for pairs in sets] == printed
+    assert sum(map(len, sets)) == 12_544 + 4_927
+    assert all(np.isfinite(pairs.gold).all() for pairs in sets)
+    assert all(pairs.scale[0] <= pairs.gold.min() <= pairs.gold.max() <= pairs.scale[1] for pairs in sets)
+    book = ScoreBook(sets)
+    assert len(book.total) == 20
+    assert [row for row in book.averages if row != "total_avg"] == [f"STS{year}/avg" for year in range(2012, 2017)]
+    assert [pairs.name for pairs in suites.validation_sets("sts2016")] == [
+        n for n in printed if n.startswith("STS2016")
+    ]
+    keys = suites.excluded("sts")
+    assert all(key(text) in keys for pairs in sets[::6] for text in [*pairs.first[:20], *pairs.second[-20:]])
