@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import groupby
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from sentbook import reported as printed_numbers
 from sentbook.errors import ConfigError, DataError
 from sentbook.results import Run, Test
 
@@ -117,14 +117,7 @@ def reported(paper: str, table: str) -> pd.DataFrame:
     Raises:
         ConfigError: no such file.
     """
-    stem = f"{paper.replace('_', '')}_{table}"
-    file = resources.files("sentbook") / "reported" / f"{stem}.csv"
-    if not file.is_file():
-        raise ConfigError(
-            f"There are no printed numbers {stem}.csv; look into lib/sentbook/reported for those there are."
-        )
-    with file.open(encoding="utf-8") as stream:
-        return on_scale(pd.read_csv(stream))
+    return on_scale(printed_numbers.table(paper, table))
 
 
 def on_scale(frame: pd.DataFrame) -> pd.DataFrame:
