@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import nbformat
+import psutil
 import pytest
 import yaml
 from nbformat import v4
@@ -197,6 +203,31 @@ def test_a_failed_run_leaves_the_last_good_one(checkout: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_build_that_is_stopped_stops_its_notebooks(checkout: Path, how: signal.Signals) -> None:
+    for name in ("one", "two"):
+        write(checkout, name, notebook("import time; time.sleep(300)"))
+    program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from sentbook import book; book.build('demo', 1)"
+    )
+    environment = {**os.environ, "SENTBOOK_ROOT": str(checkout)}
+    building = subprocess.Popen([sys.executable, "-c", program], env=environment, stderr=subprocess.PIPE, text=True)
+    started = book.executed_path(checkout / "notebooks" / "toy" / "one.ipynb", "demo").parent
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not list(started.glob(".one.*.ipynb")):
+        time.sleep(0.2)
+    family = psutil.Process(building.pid).children(recursive=True)
+    assert family
+    building.send_signal(how)
+    _, said = building.communicate(timeout=30)
+    assert building.returncode != 0 and "KeyboardInterrupt" in said
+    _, alive = psutil.wait_procs(family, timeout=30)
+    assert alive == []
+    assert not list(started.glob("two*")) and not (started / "one.ipynb").exists()
+
+
+@pytest.mark.slow
 def test_one_notebook_has_a_page_that_needs_no_network(checkout: Path) -> None:
     source = checkout / "notebooks" / "toy" / "one.ipynb"
     page = book.run_one(source, "demo", {"profile": "demo"})
@@ -249,6 +280,12 @@ def test_progress_and_warnings_are_left_out_and_results_stay() -> None:
     assert output.data["text/html"] == "<b>1</b>"
     assert output.execution_count is None
     nbformat.validate(page)
+
+
+def test_an_output_that_shows_nothing_leaves_no_box() -> None:
+    """A figure of a run that was not made is an empty text."""
+    nothing = v4.new_output("display_data", data={"text/html": "", "text/plain": "Fragment"})
+    assert book.lay_out(executed_with(nothing)).cells[-1].outputs == []
 
 
 def test_folders_of_this_machine_do_not_reach_a_page(monkeypatch: pytest.MonkeyPatch) -> None:

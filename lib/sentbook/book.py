@@ -15,11 +15,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -124,13 +126,23 @@ def execute(
         scratch.replace(target)
         failed.unlink(missing_ok=True)
     finally:
-        process.terminate()  # after Ctrl-C; one that has ended does not mind
+        process.terminate()  # where this process was stopped; one that has ended does not mind
         _running.discard(process)
         scratch.unlink(missing_ok=True)
     return time.monotonic() - clock
 
 
 _running: set[subprocess.Popen[str]] = set()
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let ``kill`` stop this process as Ctrl-C does, so that no notebook outlives it."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _last_error(partial: Path, log: str, lines: int = 12) -> str:
@@ -214,6 +226,14 @@ def _without_machine(value: Any) -> Any:
     return [_without_machine(part) for part in value] if isinstance(value, list) else value
 
 
+def _shows_something(output: nbformat.NotebookNode) -> bool:
+    """Neither a stream (progress and warnings: one line an epoch of every training) nor a figure of a run not made."""
+    if output.output_type == "stream":
+        return False
+    data = output.get("data", {})
+    return bool(data.get("text/html", True)) and any(data.values())
+
+
 def lay_out(executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """An executed notebook as a page: code folded, progress lines, clock times and this machine's folders taken out.
 
@@ -236,8 +256,7 @@ def lay_out(executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
         cell.metadata = nbformat.from_dict({})
         if cell.cell_type == "code":
             cell.execution_count = None
-            # Streams are progress and warnings: one line an epoch of every training.
-            shown = [_without_machine(output) for output in cell.outputs if output.output_type != "stream"]
+            shown = [_without_machine(output) for output in cell.outputs if _shows_something(output)]
             cell.outputs = [nbformat.from_dict({**output, "metadata": {}}) for output in shown]
             for output in cell.outputs:
                 if output.output_type == "execute_result":
@@ -282,18 +301,19 @@ def build(profile: str, jobs: int) -> Path:
     say(f"notebooks ({profile}):")
     failures: list[str] = []
     pool, threads = ThreadPoolExecutor(jobs), 1 if jobs > 1 else None
-    try:
-        for future in [pool.submit(_execute_if_changed, source, profile, threads) for source in sources]:
-            try:
-                future.result()
-            except SentbookError as error:
-                failures.append(str(error))
-                say(f"  failed: {error}")
-    finally:  # all are done, or Ctrl-C
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in list(_running):
-            process.terminate()
-        pool.shutdown()
+    with _stoppable():
+        try:
+            for future in [pool.submit(_execute_if_changed, source, profile, threads) for source in sources]:
+                try:
+                    future.result()
+                except SentbookError as error:
+                    failures.append(str(error))
+                    say(f"  failed: {error}")
+        finally:  # all are done, or stopped
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(_running):
+                process.terminate()
+            pool.shutdown()
     if failures:
         raise NotebookError(
             f"{len(failures)} of {len(sources)} notebooks failed; mend what is shown above and run again."
@@ -353,7 +373,8 @@ def run_one(source: Path, profile: str, parameters: Mapping[str, Any]) -> Path:
     say(f"{source.parent.name}/{source.stem} ({kind})")
     digest = _digest(_inputs(source, profile))
     _stamp(source, kind).unlink(missing_ok=True)
-    seconds = execute(source, kind, parameters, show=True)
+    with _stoppable():
+        seconds = execute(source, kind, parameters, show=True)
     write_atomically(_stamp(source, kind), digest)
     target = root() / "build" / "pages" / kind / source.parent.name / f"{source.stem}.html"
     mathjax = os.path.relpath(root() / "book" / "_static" / "mathjax" / "tex-svg.js", target.parent)

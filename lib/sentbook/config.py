@@ -108,7 +108,7 @@ class RelatednessTraining(Training):
     composition_decay: Coefficient = 1e-5
     dataset: Literal["sick", "miniworld"] = "sick"
     hidden: int | None = Field(300, ge=1)
-    normalise: bool = True
+    normalise: bool | None = Field(None, description="scale sentence vectors to length one; None: both, see table 3")
     head_decay: Coefficient = Field(1e-7, description="lambda of equation 6")
     smoothing: Coefficient = Field(1e-6, description="added to target probabilities")
 

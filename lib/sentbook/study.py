@@ -98,25 +98,34 @@ class Study:
 
     # -- supervised relatedness ----------------------------------------------------------------------------------------
 
-    def fine_tune(self, *recipes: Sequence[Recipe], training: RelatednessTraining | None = None) -> list[FineTuned]:
+    def fine_tune(self, *recipes: Sequence[Recipe]) -> list[FineTuned]:
         """Each recipe's encoder, fine-tuned on the relatedness pairs; its stages are trained first where missing.
 
-        Args:
-            training: None: the configuration's.
+        The head takes the sentence vectors as they are (the paper's text) or scaled to length one (its released code).
+        Where the configuration leaves the choice open, both are trained; for each method the one with the better mean
+        on the trial pairs keeps the method's name, and the other is named after what it takes.
         """
         settings = self.settings
-        before = {name: item for name, item in self._trained.items() if isinstance(item, FineTuned)}
         self.train(*recipes)
-        supervised = [
-            SupervisedRecipe(method=recipe.method, start=recipe, settings=training or settings.relatedness)
-            for group in recipes
-            for recipe in group
-        ]
-        tuned = fine_tune(supervised, device=settings.device, jobs=settings.jobs)
+        self._trained = {}  # the starts are told of in the tables they belong to
+        result: list[FineTuned] = []
+        for group in recipes:
+            variants = {
+                words: self._fine_tune(group, settings.relatedness.model_copy(update={"normalise": normalise}))
+                for words, normalise in (("unit vectors", True), ("vectors as they are", False))
+                if settings.relatedness.normalise in (None, normalise)
+            }
+            best = max(variants, key=lambda words: sum(item.metadata["history"]["best"] for item in variants[words]))
+            for words, tuned in variants.items():
+                result += tuned if words == best else [item.renamed(f"{item.method}, {words}") for item in tuned]
+        self._trained = {f"{item.method}/{item.seed}": item for item in result}
+        return result
+
+    def _fine_tune(self, group: Sequence[Recipe], training: RelatednessTraining) -> list[FineTuned]:
+        supervised = [SupervisedRecipe(method=recipe.method, start=recipe, settings=training) for recipe in group]
+        tuned = fine_tune(supervised, device=self.settings.device, jobs=self.settings.jobs)
         for item in tuned:
             self._data |= item.metadata.get("data", {})
-        # The starts are told of in the tables they belong to.
-        self._trained = {**before, **{f"{item.method}/{item.seed}": item for item in tuned}}
         return tuned
 
     def score_relatedness(self, tuned: Iterable[FineTuned]) -> ScoreBook:

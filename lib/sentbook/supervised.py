@@ -58,6 +58,10 @@ class FineTuned:
     def seed(self) -> int:
         return self.recipe.seed
 
+    def renamed(self, method: str) -> FineTuned:
+        """The same under another name in tables; the name decides no number."""
+        return FineTuned(self.recipe.model_copy(update={"method": method}), self.predictions, self.metadata)
+
     def curve(self) -> list[results.CurvePoint]:
         return [
             results.CurvePoint(method=self.method, seed=self.seed, **point)

@@ -48,7 +48,7 @@ class RelatednessProblem:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.head: RelatednessHead = RelatednessHead(
-                encoder.dimension, classes, settings.hidden, settings.normalise
+                encoder.dimension, classes, settings.hidden, settings.normalise is not False
             )
         self.sides = self.tokens(train)
         self.target = sparse_target(torch.from_numpy(train.gold).float(), classes)
