@@ -147,7 +147,16 @@ def test_fine_tuning_trains_its_beginning_and_is_recorded() -> None:
         done.recipes("CSE_random", settings.cse), done.recipes("CSE_universal", settings.cse, settings.phrase)
     )
     scores = done.score_relatedness(tuned)
-    assert scores.methods == ["CSE_random", "CSE_universal"]
+    # Both inputs of the head are tried; the one that the trial pairs prefer keeps the method's name.
+    assert {method.partition(", ")[0] for method in scores.methods} == {"CSE_random", "CSE_universal"}
+    assert len(scores.methods) == 4
+    for method in ("CSE_random", "CSE_universal"):
+        kept, other = (
+            next(item for item in tuned if item.method.startswith(method) and (item.method == method) == named)
+            for named in (True, False)
+        )
+        assert kept.metadata["history"]["best"] >= other.metadata["history"]["best"]
+        assert kept.recipe.settings.normalise != other.recipe.settings.normalise
     run = done.record(metrics=scores.relatedness_rows())
     assert {row.metric for row in run.metrics} == {"pearson", "spearman", "mse"}
     assert {row.n for row in run.metrics} == {500}

@@ -64,7 +64,7 @@ def test_the_loss_is_the_formula(normalise: bool, smoothing: float) -> None:
 
 
 def test_predictions_are_expected_scores_in_the_order_of_the_pairs() -> None:
-    trained, pairs = problem(), graded(20, 2)
+    trained, pairs = problem(normalise=True), graded(20, 2)
     predictions = trained.predict(trained.tokens(pairs))
     np.testing.assert_allclose(predictions, by_hand(trained, pairs) @ np.arange(1, 6), rtol=1e-5)
     assert ((predictions >= 1) & (predictions <= 5)).all()

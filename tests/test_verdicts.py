@@ -245,7 +245,7 @@ def judged(experiment: str, names: tuple[str, ...]) -> list[Claim]:
     if experiment == "table6":
         return claims.table6(group_frame(), overestimations())
     if experiment == "ambiguities":
-        return claims.ambiguities(book_of(VARIANTS, names), moved, resamples)
+        return claims.ambiguities(book_of(VARIANTS, names), moved, 1e-8, resamples)
     if experiment == "table3":
         row = ("SICK2014-test",) if "SICK2014" in names else ("miniworld/relatedness",)
         return claims.table3(book_of(SUPERVISED, row, (1, 5)), resamples)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sentbook.errors import StorageError
@@ -29,7 +29,8 @@ def replacing(
     except OSError as error:
         raise StorageError(f"{path} could not be written ({error.strerror or error}); {remedy}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where its folder could not be made, there is nothing to remove
+            temporary.unlink(missing_ok=True)
 
 
 def folder(path: Path) -> Path:

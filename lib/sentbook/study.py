@@ -10,7 +10,7 @@ from typing import Any
 
 from sentbook import results
 from sentbook.config import CSEPaper, Encoder, MarginTraining, RelatednessTraining, digest, is_recorded
-from sentbook.data import corpora, sources
+from sentbook.data import corpora, sources, vectors
 from sentbook.evaluation import suites
 from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
 from sentbook.evaluation.scorebook import ScoreBook
@@ -139,6 +139,11 @@ class Study:
 
     # -- record -----------------------------------------------------------------------------------------------------
 
+    def _substitutions(self) -> list[str]:
+        """What stands in for the paper's word vectors and training corpora."""
+        named = [vectors.SUBSTITUTES.get(self.settings.vectors.name, "")]
+        return [words for words in [*named, *(corpora.SUBSTITUTES.get(name, "") for name in self._corpora)] if words]
+
     @property
     def profile(self) -> str:
         """The profile, or ``custom`` with the configuration's hash where a parameter was changed."""
@@ -171,7 +176,7 @@ class Study:
                 config=settings.model_dump(mode="json"),
                 config_hash=digest(settings),
                 data=dict(sorted((self._data | sources.used()).items())),
-                substitutions=[corpora.SUBSTITUTES[name] for name in self._corpora if name in corpora.SUBSTITUTES],
+                substitutions=self._substitutions(),
                 packages=results.packages(),
                 python=results.python_version(),
                 device=str(device_of(settings.device)),
@@ -179,7 +184,7 @@ class Study:
                 wall_seconds=round(time.monotonic() - self._clock, 1),
                 training_seconds=round(sum(item.metadata["wall_seconds"] for item in trained), 1),
                 peak_memory_bytes=max([peak_memory_bytes(), *(item.metadata["peak_memory_bytes"] for item in trained)]),
-                seeds=sorted({item.seed for item in self._trained.values()} or set(settings.seeds)),
+                seeds=sorted({item.seed for item in trained} or set(settings.seeds)),
             ),
             metrics=list(metrics),
             tests=list(tests),

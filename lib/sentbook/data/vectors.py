@@ -24,6 +24,15 @@ VectorName = Literal[
 ]
 
 
+SUBSTITUTES: dict[str, str] = {
+    "word2vec-300d-expanded": "word2vec GoogleNews (26,423 words) with GloVe 6B 50-d mapped into its space, for PARAGRAM-SL999",
+    "word2vec-300d": "word2vec GoogleNews (26,423 words) for PARAGRAM-SL999",
+    "glove-6b-50d": "GloVe 6B 50-d for PARAGRAM-SL999",
+    "glove-840b-300d-sick": "GloVe 840B cut to SICK's words for PARAGRAM-SL999",
+    "miniworld": "generated word vectors of the mini-world",
+}
+
+
 @dataclass(frozen=True)
 class WordVectors:
     """``matrix[i]`` (float32, D wide) is the vector of ``words[i]``; words are unique, lower-cased where the set is."""
@@ -226,12 +235,19 @@ def _own_file(path: str) -> Path:
     return file
 
 
-@lru_cache(maxsize=4)
 def digest(path: str) -> str:
     """The SHA-256 of a user's own vectors file.
 
     Raises:
         DataError: there is no such file.
     """
-    with _own_file(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    file = _own_file(path)
+    state = file.stat()
+    return _digest(file, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _digest(file: Path, size: int, modified: int) -> str:
+    """Once a process for a file that does not change; these files are large."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -61,7 +61,10 @@ def all_pairs(book: ScoreBook) -> AllPairs:
 
 
 def group_rows(groups: pd.DataFrame, methods: list[str]) -> list[Metric]:
-    """Mean absolute errors by group and map, from the frame of `sentbook.report.examples.groups`; seeds are pooled."""
+    """Mean absolute errors by group and map, from the frame of `sentbook.report.examples.groups`; seeds are pooled.
+
+    A group without pairs has no error, and no row.
+    """
     return [
         Metric(
             method=method,
@@ -73,6 +76,7 @@ def group_rows(groups: pd.DataFrame, methods: list[str]) -> list[Metric]:
             n=int(row["n"]),
         )
         for row in groups.to_dict("records")
+        if row["n"]
         for method in methods
     ]
 
@@ -91,4 +95,5 @@ def group_tests(groups: pd.DataFrame, a: str, b: str) -> list[Test]:
             high=float(row["difference high"]),
         )
         for row in groups.to_dict("records")
+        if row["n"]
     ]
