@@ -25,7 +25,7 @@ VectorName = Literal[
 
 
 SUBSTITUTES: dict[str, str] = {
-    "word2vec-300d-expanded": "word2vec GoogleNews (26,423 words) with GloVe 6B 50-d mapped into its space, for PARAGRAM-SL999",
+    "word2vec-300d-expanded": "word2vec GoogleNews (26,423 words), with GloVe 6B 50-d mapped to it, for PARAGRAM-SL999",
     "word2vec-300d": "word2vec GoogleNews (26,423 words) for PARAGRAM-SL999",
     "glove-6b-50d": "GloVe 6B 50-d for PARAGRAM-SL999",
     "glove-840b-300d-sick": "GloVe 840B cut to SICK's words for PARAGRAM-SL999",
