@@ -9,7 +9,7 @@ import pytest
 
 from sentbook import config, results
 from sentbook.config import digest
-from sentbook.data import corpora, sources
+from sentbook.data import corpora, sources, vectors
 from sentbook.errors import StorageError
 from sentbook.evaluation import suites
 from sentbook.evaluation.protocols import COSINE_PEARSON
@@ -87,7 +87,7 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
     assert config.parse(type(again.settings), origin.config) == again.settings
     assert origin.config_hash == digest(again.settings)
     assert origin.data == {"eval/y": "bb", "train/x": "aa"}  # the artifact remembers its files
-    assert origin.substitutions == [corpora.SUBSTITUTES["miniworld-phrases"]]
+    assert origin.substitutions == [vectors.SUBSTITUTES["miniworld"], corpora.SUBSTITUTES["miniworld-phrases"]]
     assert set(origin.packages) == set(results.RECORDED_PACKAGES)
     assert origin.seeds == [0, 1, 2]
     assert (origin.git_commit, origin.device) == ("0123abc", "cpu")

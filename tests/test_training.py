@@ -109,7 +109,7 @@ def test_training_learns_the_topics(encoder: object) -> None:
     untrained, trained = problem(encoder), problem(encoder)
     before = untrained.validate()
     fit(trained, options(epochs=20, learning_rate=0.01, scramble=0.0), seed=1, device="cpu", report=silent)
-    assert trained.validate() > before + 0.15
+    assert trained.validate() > before + 0.1
 
 
 def test_first_lazy_step_equals_dense() -> None:

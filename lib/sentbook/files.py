@@ -21,7 +21,7 @@ def replacing(
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        folder(path.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
