@@ -31,7 +31,7 @@ _VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not run")
 
 
 def recorded(paper: str, profiles: Sequence[str] = PROFILES) -> dict[str, Run]:
-    """The best recorded run of each experiment of ``paper``: experiment -> run, by name.
+    """The best recorded run of each experiment of ``paper``: experiment -> run, tables first.
 
     Args:
         paper: folder name, e.g. ``cse``.
@@ -47,7 +47,8 @@ def recorded(paper: str, profiles: Sequence[str] = PROFILES) -> dict[str, Run]:
             run = results.read(paper, file.stem, profile)
             if run is not None:
                 runs.setdefault(file.stem, run)
-    return dict(sorted(runs.items()))
+    # The paper's tables and figures in order, then what was added to them.
+    return dict(sorted(runs.items(), key=lambda item: (not item[0].startswith(("table", "figure")), item[0])))
 
 
 def _link(text: str, target: str | None) -> str:
