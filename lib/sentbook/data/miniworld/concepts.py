@@ -64,7 +64,7 @@ PEOPLE = {
         street | place/town/outside | in the street, on the road
         home | place/house/inside | at home, in the house
         park | place/green/outside | in the park, on the green
-        office | place/work/inside | at the office, at work
+        office | place/labour/inside | at the office, at work
         school | place/town/inside | at school, in the classroom
         hospital | place/town/inside | at the hospital, in the clinic
         garden | place/house/outside | in the garden, in the yard
@@ -260,7 +260,7 @@ HEADLINES = {
         company | group/business/firm | company, firm, business
         court | group/law/court | court, tribunal
         bank | group/business/money | bank, lender
-        union | group/work/union | union, labor group
+        union | group/labour/union | union, labor group
         rebel | group/war/rebel | rebel, insurgent
         army | group/war/state | army, armed force
         senator | person/power/member | senator, lawmaker
@@ -274,12 +274,12 @@ HEADLINES = {
         deal | idea/speech/deal | deal, agreement, pact
         law | idea/law/rule | law, bill
         tax | idea/money/tax | tax, levy
-        strike | event/work/strike | strike, walkout
+        strike | event/labour/strike | strike, walkout
         bureaucracy | idea/law/slow | bureaucracy, red tape
         election | event/power/vote | election, vote, poll
         scandal | event/bad/shame | scandal, affair
         budget | idea/money/plan | budget, spending plan
-        dismissal | event/work/end | dismissal, pink slip
+        dismissal | event/labour/end | dismissal, pink slip
         failure | idea/money/loss | costly failure, white elephant
         talks | event/speech/talk | summit, meeting
     """,
@@ -297,8 +297,8 @@ HEADLINES = {
         yield | act/war/end | - | yield, give in, wave the white flag
         reveal | act/speech/open | things | reveal, spill the beans on, disclose
         conceal | act/speech/closed | things | conceal, cover ~ up, sweep ~ under the rug
-        fire | act/work/end | agents | fire, let ~ go, sack
-        hire | act/work/start | agents | hire, take ~ on, recruit
+        fire | act/labour/end | agents | fire, let ~ go, sack
+        hire | act/labour/start | agents | hire, take ~ on, recruit
         collapse | act/break/self | - | collapse, go under, go bust
         rise | move/up/self | - | rise, take off, soar
         fall | move/down/self | - | fall, go south, slump
