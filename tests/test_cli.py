@@ -196,7 +196,11 @@ def test_an_output_that_cannot_be_written(
 
 def test_ctrl_c_is_one_line_and_130() -> None:
     """Standard input stays open, so that the command waits for its sentences."""
-    driver = "from sentbook import recipes, cli; print('up', flush=True); cli.main()"
+    # A shell's background job starts with SIGINT ignored, and so would this.
+    driver = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from sentbook import recipes, cli; print('up', flush=True); cli.main()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", driver, "encode", "m", "o"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
