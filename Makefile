@@ -30,6 +30,8 @@ book: $(STAMP) ## run the notebooks that changed, build the book: _build/html/in
 	$(BIN)/sentbook book --profile $(PROFILE) --jobs $(JOBS)
 
 test: book ## all tests; builds the book first where something changed
+	# Every cell of every notebook, as a person runs it from the notebook's own folder.
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --nbval-lax --nbval-current-env -n $(JOBS) --dist loadfile -o addopts= notebooks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
 
 lint: $(STAMP) ## ruff and mypy
