@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentbook import claims, reported, verdicts
+from sentbook import reported, verdicts
+from sentbook.claims import cse as claims
 from sentbook.data.types import ScoredPairs
 from sentbook.errors import ConfigError
 from sentbook.evaluation.scorebook import ScoreBook

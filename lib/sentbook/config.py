@@ -19,9 +19,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from sentbook.data.text import Tokenisation
 from sentbook.data.vectors import VectorName
+from sentbook.encoders import wsv
 from sentbook.encoders.cse import Activation, Pooling, Windows
 from sentbook.errors import ConfigError
+from sentbook.evaluation.suites import Dataset
 from sentbook.objectives.margin import Candidates, Selection
+from sentbook.objectives.similarity import Falling, PairScore, ScoreLoss
 from sentbook.paths import root
 
 Profile = Literal["demo", "small", "paper"]
@@ -62,7 +65,21 @@ class CSEEncoder(Section):
     windows: Windows = "masked"
 
 
-Encoder = Annotated[AverageEncoder | CSEEncoder, Field(discriminator="kind")]
+class WSVEncoder(Section):
+    """WSV-SCNN-SV, see `sentbook.encoders.WSV`. The defaults are the paper's for vectors of 300 dimensions."""
+
+    kind: Literal["wsv"] = "wsv"
+    filters: int = Field(600, ge=1, description="F of every layer")
+    layers: int = Field(1, ge=1, le=3)
+    k: int = Field(3, ge=1, le=16)
+    alpha: tuple[float, float] = (0.4, 0.6)
+    map_weights: Literal["trained", "fixed"] = "trained"
+    bias: bool = False
+    padding: wsv.MapPadding = "masked"
+    selection: wsv.Selection = "largest"
+
+
+Encoder = Annotated[AverageEncoder | CSEEncoder | WSVEncoder, Field(discriminator="kind")]
 
 
 class Training(Section):
@@ -113,26 +130,41 @@ class RelatednessTraining(Training):
     smoothing: Coefficient = Field(1e-6, description="added to target probabilities")
 
 
-class CSEPaper(Section):
-    """Every experiment of Jiao et al. 2018."""
+class SimilarityTraining(Training):
+    """Training of an encoder on scored pairs by the similarity of their vectors: sections 3.5 and 4.2 of Yao et al.
+
+    The paper gives batch size, learning rate (figure 6) and ten epochs (table 2); Adam is the reading.
+    """
+
+    batch_size: int = Field(50, ge=2)
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    dataset: Dataset = "sick"
+    score: PairScore = "cosine"
+    falling: Falling = Field("f1", description="of the distance, where the score is no cosine")
+    loss: ScoreLoss = "mse"
+    smoothing: float = Field(0.01, gt=0, le=0.5, description="of the predicted probability, in kl and cross-entropy")
+    new_words: Literal["random", "shared"] = Field(
+        "random", description="words of the data set without a vector: one each, or that of unknown words"
+    )
+
+
+Stage = MarginTraining | SimilarityTraining
+Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+
+
+class Paper(Section):
+    """What the experiments of every paper have."""
 
     profile: Profile = "paper"
-    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((1, 2, 3, 4, 5), min_length=1)
-    ablation_seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((1, 2, 3), min_length=1)
+    seeds: Seeds = (1, 2, 3, 4, 5)
+    ablation_seeds: Seeds = (1, 2, 3)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     jobs: int = Field(1, ge=1, le=64, description="trainings side by side, one thread each")
     suite: Literal["sts", "miniworld"] = "sts"
     tokenisation: Tokenisation = "ptb"
     resamples: int = Field(2000, ge=100, description="of the bootstrap")
     vectors: Vectors = Vectors()
-    pp: AverageEncoder = AverageEncoder()
-    cse: CSEEncoder = CSEEncoder()
-    phrase: MarginTraining = MarginTraining()
-    sentence: MarginTraining = MarginTraining(corpora=("simple-wikipedia",), dropout=0.1)
-    words: MarginTraining = MarginTraining(corpora=("ppdb",))
-    filter_sizes: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
-    ablation: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
-    relatedness: RelatednessTraining = RelatednessTraining()
 
     @field_validator("seeds", "ablation_seeds")
     @classmethod
@@ -142,7 +174,59 @@ class CSEPaper(Section):
         return seeds
 
 
-PAPERS: dict[str, type[CSEPaper]] = {"cse": CSEPaper}
+class CSEPaper(Paper):
+    """Every experiment of Jiao et al. 2018."""
+
+    pp: AverageEncoder = AverageEncoder()
+    cse: CSEEncoder = CSEEncoder()
+    phrase: MarginTraining = MarginTraining()
+    sentence: MarginTraining = MarginTraining(corpora=("simple-wikipedia",), dropout=0.1)
+    words: MarginTraining = MarginTraining(corpora=("ppdb",))
+    filter_sizes: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
+    ablation: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
+    relatedness: RelatednessTraining = RelatednessTraining()
+
+
+class Dimension(Section):
+    """A row of table 2: the first of ``vectors`` that can be had here, its filters, and what tells it from another."""
+
+    vectors: tuple[VectorName, ...] = Field(min_length=1)
+    filters: int = Field(ge=1)
+    note: str = ""
+
+
+class LayerMeasurement(Section):
+    """Time and memory of the exact first layer against the convolution of the map."""
+
+    dimension: int = Field(300, ge=1)
+    filters: int = Field(600, ge=1)
+    batch_size: int = Field(20, ge=1)
+    lengths: tuple[Annotated[int, Field(ge=2, le=200)], ...] = Field((4, 8, 12, 16, 20, 24, 28, 32, 40), min_length=1)
+    rounds: int = Field(5, ge=1)
+
+
+class WSVPaper(Paper):
+    """Every experiment of Yao et al. 2018; ``vectors`` are those of all but table 2 and figure 5."""
+
+    vectors: Vectors = Vectors(name="glove-6b-50d")
+    wsv: WSVEncoder = WSVEncoder(filters=200)
+    dimensions: tuple[Dimension, ...] = Field(
+        (
+            Dimension(vectors=("glove-6b-300d", "glove-840b-300d-sick"), filters=600),
+            Dimension(vectors=("glove-6b-200d", "glove-840b-sick-pca-200d"), filters=400),
+            Dimension(vectors=("glove-6b-100d", "glove-840b-sick-pca-100d"), filters=300),
+            Dimension(vectors=("glove-6b-50d",), filters=200),
+            Dimension(vectors=("glove-840b-sick-pca-50d",), filters=200, note="GloVe 840B"),
+        ),
+        min_length=1,
+    )
+    sick: SimilarityTraining = SimilarityTraining()
+    long: SimilarityTraining = SimilarityTraining(epochs=40)
+    msrp: SimilarityTraining = SimilarityTraining(dataset="msrp", loss="cross-entropy")
+    layer: LayerMeasurement = LayerMeasurement()
+
+
+PAPERS: dict[str, type[Paper]] = {"cse": CSEPaper, "wsv": WSVPaper}
 AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
 
 
@@ -218,12 +302,15 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
-def load(paper: str, changes: Mapping[str, Any]) -> CSEPaper:
+def load(paper: str, changes: Mapping[str, Any]) -> Any:
     """The configuration of a run: typed defaults, then the profile's file, then ``changes``.
 
     Args:
-        paper: ``cse``.
+        paper: ``cse`` or ``wsv``.
         changes: parameters by name; None and empty sections mean "as the profile has it".
+
+    Returns:
+        The paper's own class: `CSEPaper`, `WSVPaper`.
 
     Raises:
         ConfigError: unknown paper or profile, or the first faulty parameter.
@@ -235,7 +322,7 @@ def load(paper: str, changes: Mapping[str, Any]) -> CSEPaper:
     return parse(PAPERS[paper], merge(profile_values(paper, str(profile)), given), f"{paper}, profile {profile}")
 
 
-def from_notebook(paper: str, namespace: Mapping[str, Any]) -> CSEPaper:
+def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Any:
     """The configuration from a notebook's parameters cell: pass ``globals()`` right after it.
 
     Every plain value among the variables must be a parameter, so that a name that `papermill -p` injected in error
@@ -254,7 +341,7 @@ def from_notebook(paper: str, namespace: Mapping[str, Any]) -> CSEPaper:
     return load(paper, values)
 
 
-def is_recorded(paper: str, config: CSEPaper) -> bool:
+def is_recorded(paper: str, config: Paper) -> bool:
     """Whether ``config`` is the profile as its file has it, so that its run is recorded under the profile's name."""
     same = load(paper, {"profile": config.profile, "device": config.device, "jobs": config.jobs})
     return digest(same) == digest(config)

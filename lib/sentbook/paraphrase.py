@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -76,6 +77,9 @@ class ParaphraseProblem:
     def validate(self) -> float:
         scores = cosine_scores(self.encoder, self.validation_tokens)
         return float(np.mean([pearson(scores[pairs.name], pairs.gold) for pairs in self.validation]))
+
+    def watch(self) -> list[dict[str, Any]]:
+        return []
 
     def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
         for parameter in self.encoder.composition():

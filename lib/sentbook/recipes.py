@@ -13,18 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from filelock import FileLock
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook import checkpoint, results
-from sentbook.config import Encoder, MarginTraining, Section, Vectors, digest, parse
+from sentbook.config import Encoder, Section, SimilarityTraining, Stage, Vectors, digest, parse
 from sentbook.data import corpora, sources, vectors
 from sentbook.data.miniworld.fingerprint import fingerprint
-from sentbook.data.text import Tokenisation, Vocabulary
+from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.encoders import SentenceEncoder
 from sentbook.encoders.build import build, embedding_matrix
 from sentbook.errors import CheckpointError
@@ -32,7 +34,8 @@ from sentbook.evaluation import suites
 from sentbook.files import folder as make_folder
 from sentbook.paraphrase import prepare
 from sentbook.paths import artifacts
-from sentbook.training import fit, peak_memory_bytes
+from sentbook.similarity import SimilarityProblem
+from sentbook.training import Problem, fit, peak_memory_bytes
 
 # Raise when a change to the code changes the numbers of trained encoders.
 ARTIFACT_VERSION = 1
@@ -45,7 +48,7 @@ class Recipe(Section):
     seed: int
     vectors: Vectors
     encoder: Encoder
-    stages: tuple[MarginTraining, ...] = ()
+    stages: tuple[Stage, ...] = ()
     tokenisation: Tokenisation = "ptb"
     suite: suites.Suite = "sts"
     random_words: bool = False
@@ -56,12 +59,20 @@ class Recipe(Section):
         values["stages"] = [stage.model_dump(mode="json") for stage in self.stages[:stages]]
         if self.vectors.name == "file":  # the contents decide, not the name
             values["vectors_digest"] = vectors.digest(self.vectors.path)
-        if self.vectors.name == "miniworld":  # generated data are pinned by their generator, as files by their digests
+        # Generated data are pinned by their generator, as files are by their digests.
+        if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets())):
             values["generator"] = fingerprint()
         return digest({"version": ARTIFACT_VERSION, **values})
 
     def prefix(self, stages: int) -> Recipe:
         return self.model_copy(update={"stages": self.stages[:stages]})
+
+    def datasets(self, *, with_new_words: bool = False) -> tuple[str, ...]:
+        """The data sets of scored pairs in the order of the stages, or those whose words without a vector get one."""
+        stages = [stage for stage in self.stages if isinstance(stage, SimilarityTraining)]
+        return tuple(
+            dict.fromkeys(stage.dataset for stage in stages if not with_new_words or stage.new_words == "random")
+        )
 
 
 @dataclass(frozen=True)
@@ -82,12 +93,24 @@ class Trained:
         encoder, _ = untrained(self.recipe)
         if self.recipe.stages:
             tensors, _ = checkpoint.load(self.file or _artifact(self.recipe), self.recipe.key())
-            encoder.load_state_dict(tensors)
+            _apply(encoder, tensors)
         return encoder.eval()
+
+    def scores(self, split: str, state: Literal["best", "last"] = "best") -> NDArray[np.float64]:
+        """(N,) scores in [0, 1] of the last stage's pairs, by the best or the last epoch's state.
+
+        Raises:
+            CheckpointError: the stage was not trained on scored pairs, or its scores are damaged.
+        """
+        path = (self.file or _artifact(self.recipe)).with_name("scores.safetensors")
+        if not path.exists():
+            raise CheckpointError(f"{path} does not exist; delete its folder and run the experiment again.")
+        tensors, _ = checkpoint.load(path, self.recipe.key())
+        return np.asarray(tensors[f"{state}.{split}"].numpy())
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return _words(self.recipe.vectors)[0]
+        return _lexicon(self.recipe)[0]
 
     @property
     def method(self) -> str:
@@ -122,13 +145,64 @@ def _words(config: Vectors) -> tuple[Vocabulary, Tensor]:
     return Vocabulary(loaded.words), embedding_matrix(loaded)
 
 
+@lru_cache(maxsize=4)
+def _extended(config: Vectors, datasets: tuple[str, ...], tokenisation: Tokenisation) -> Vocabulary:
+    """The words of the vectors, then those of ``datasets`` that have none, in the order met."""
+    vocabulary, _ = _words(config)
+    added: dict[str, None] = {}
+    for dataset in datasets:
+        for split in ("train", "trial", "test"):
+            pairs = suites.pairs(dataset, split)
+            for sentence in (*pairs.first, *pairs.second):
+                added |= dict.fromkeys(
+                    word for word in TOKENISERS[tokenisation](sentence) if vocabulary.id(word) == UNKNOWN
+                )
+    return Vocabulary([*vocabulary.words, *added])
+
+
+def _lexicon(recipe: Recipe) -> tuple[Vocabulary, Tensor]:
+    """The words of a recipe, and their (V, D) initial vectors."""
+    vocabulary, weight = _words(recipe.vectors)
+    if datasets := recipe.datasets(with_new_words=True):
+        vocabulary = _extended(recipe.vectors, datasets, recipe.tokenisation)
+        generator = torch.Generator().manual_seed(recipe.seed)
+        # As large as the vectors that are known, so that a new word weighs as much as another.
+        new = torch.randn(len(vocabulary) - len(weight), weight.shape[1], generator=generator)
+        weight = torch.cat([weight, weight[2:].mean(dim=0) + weight[2:].std(dim=0) * new])
+    return vocabulary, weight
+
+
 def untrained(recipe: Recipe) -> tuple[SentenceEncoder, Vocabulary]:
     """The encoder before its first stage."""
-    vocabulary, weight = _words(recipe.vectors)
+    vocabulary, weight = _lexicon(recipe)
     if recipe.random_words:  # the floor that any learning must beat
         weight = torch.randn(weight.shape, generator=torch.Generator().manual_seed(recipe.seed))
         weight[0] = 0
     return build(recipe.encoder, weight, seed=recipe.seed), vocabulary
+
+
+# An artifact holds the word vectors that training moved, by their rows: of 400,000 words a task has a few thousand.
+_ROWS, _MOVED, _WORDS = "embedding.rows", "embedding.moved", "embedding.weight"
+
+
+def _state(encoder: SentenceEncoder, initial: Tensor) -> dict[str, Tensor]:
+    tensors = dict(encoder.state_dict())
+    weight = tensors.pop(_WORDS)
+    rows = (weight != initial).any(dim=1).nonzero().squeeze(1)
+    return tensors | {_ROWS: rows, _MOVED: weight[rows]}
+
+
+@torch.no_grad()
+def _apply(encoder: SentenceEncoder, tensors: dict[str, Tensor]) -> None:
+    """Put an artifact's tensors into ``encoder``, which may know more words than the one they are from."""
+    tensors = dict(tensors)
+    weight = encoder.embedding.weight
+    if _WORDS in tensors:  # of an artifact that holds all words
+        words = tensors.pop(_WORDS)
+        weight[: len(words)] = words
+    else:
+        weight[tensors.pop(_ROWS)] = tensors.pop(_MOVED)
+    encoder.load_state_dict(tensors | {_WORDS: weight})
 
 
 def _artifact(recipe: Recipe) -> Path:
@@ -155,39 +229,70 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
             return
         for leftover in folder.glob(".*.tmp"):  # of a process that was killed while it wrote
             leftover.unlink()
-        stage = recipe.stages[-1]
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         clock = time.monotonic()
-        start = load(recipe.prefix(len(recipe.stages) - 1))
-        exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
-        pairs = corpora.load(stage.corpora, seed=recipe.seed, limit=stage.limit, exclude=exclude)
-        validation = suites.validation_sets(stage.validation)
-        problem = prepare(start.encoder(), start.vocabulary, pairs, stage, validation, recipe.tokenisation)
+        problem, examples = prepare_stage(recipe)
+        encoder = problem.encoder
         name = f"[{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}]"
+        scores: dict[str, Tensor] = {}
         history = fit(
             problem,
-            stage,
+            recipe.stages[-1],
             seed=recipe.seed,
             device=device,
             key=recipe.key(),
             folder=folder,
             report=lambda line: print(name, line, flush=True),
+            at_end=lambda: scores.update(_scores(problem, "last")),
         )
-        problem.encoder.cpu()
+        if scores := scores | _scores(problem, "best"):
+            checkpoint.save(folder / "scores.safetensors", scores, {"key": recipe.key()})
+        encoder.cpu()
+        state = _state(encoder, _lexicon(recipe)[1])
         metadata = {
             "key": recipe.key(),
             "recipe": recipe.model_dump(mode="json"),
             "history": vars(history),
-            "pairs": len(pairs),
-            "parameters": problem.encoder.parameter_count(),
+            "pairs": examples,
+            "parameters": encoder.parameter_count(),
+            "moved_words": len(state[_ROWS]),
             "data": sources.used(),
             "git_commit": results.git_commit(),
             "started": started,
             "wall_seconds": time.monotonic() - clock,
             "peak_memory_bytes": peak_memory_bytes(),
         }
-        checkpoint.save(target, problem.encoder.state_dict(), metadata)
+        checkpoint.save(target, state, metadata)
         (folder / "checkpoint.safetensors").unlink(missing_ok=True)
+
+
+def prepare_stage(recipe: Recipe) -> tuple[Problem, int]:
+    """The last stage's problem on top of the artifact of the others, and how many pairs it trains on.
+
+    Raises:
+        CheckpointError: a stage before has no artifact.
+        DataError: a file is missing or damaged.
+    """
+    encoder, vocabulary = untrained(recipe)
+    if len(recipe.stages) > 1:
+        before = recipe.prefix(len(recipe.stages) - 1)
+        tensors, _ = checkpoint.load(_artifact(before), before.key())
+        _apply(encoder, tensors)
+    stage = recipe.stages[-1]
+    if isinstance(stage, SimilarityTraining):
+        splits = {split: suites.pairs(stage.dataset, split) for split in ("train", "trial", "test")}
+        return SimilarityProblem(encoder, vocabulary, stage, splits, recipe.tokenisation), len(splits["train"])
+    exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
+    pairs = corpora.load(stage.corpora, seed=recipe.seed, limit=stage.limit, exclude=exclude)
+    validation = suites.validation_sets(stage.validation)
+    return prepare(encoder, vocabulary, pairs, stage, validation, recipe.tokenisation), len(pairs)
+
+
+def _scores(problem: Problem, state: str) -> dict[str, Tensor]:
+    """The scores of every split, where the problem is one of scored pairs."""
+    if not isinstance(problem, SimilarityProblem):
+        return {}
+    return {f"{state}.{split}": torch.from_numpy(problem.scores(split)) for split in problem.splits}
 
 
 def obtain(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) -> list[Trained]:

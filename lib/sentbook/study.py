@@ -6,13 +6,26 @@ import dataclasses
 import datetime
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from sentbook import results
-from sentbook.config import CSEPaper, Encoder, MarginTraining, RelatednessTraining, digest, is_recorded
+from sentbook.config import (
+    CSEPaper,
+    Encoder,
+    MarginTraining,
+    Paper,
+    RelatednessTraining,
+    SimilarityTraining,
+    Stage,
+    Vectors,
+    digest,
+    is_recorded,
+)
 from sentbook.data import corpora, sources, vectors
-from sentbook.evaluation import suites
+from sentbook.data.text import Tokenisation
+from sentbook.evaluation import decisions, suites
 from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
+from sentbook.evaluation.decisions import DecisionBook
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.recipes import Recipe, Trained, obtain
 from sentbook.supervised import FineTuned, SupervisedRecipe, fine_tune
@@ -27,13 +40,14 @@ class Study:
         settings: see `sentbook.config.from_notebook`.
     """
 
-    def __init__(self, paper: str, experiment: str, settings: CSEPaper) -> None:
+    def __init__(self, paper: str, experiment: str, settings: Paper) -> None:
         self.paper, self.experiment, self.settings = paper, experiment, settings
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
         self._trained: dict[str, Trained | FineTuned] = {}
         self._data: dict[str, str] = {}
         self._corpora: dict[str, None] = {}
+        self._vectors: dict[str, None] = {}
 
     # -- training ---------------------------------------------------------------------------------------------------
 
@@ -41,30 +55,40 @@ class Study:
         self,
         method: str,
         encoder: Encoder,
-        *stages: MarginTraining,
+        *stages: Stage,
         seeds: Sequence[int] | None = None,
+        vectors: Vectors | None = None,
+        tokenisation: Tokenisation | None = None,
         random_words: bool = False,
     ) -> list[Recipe]:
-        """One recipe a seed for ``method``, spelt as in the paper's table; no stage leaves the encoder untrained."""
+        """One recipe a seed for ``method``, spelt as in the paper's table; no stage leaves the encoder untrained.
+
+        Args:
+            vectors, tokenisation: in place of the configuration's.
+        """
         settings = self.settings
         return [
             Recipe(
                 method=method,
                 seed=seed,
-                vectors=settings.vectors,
+                vectors=vectors or settings.vectors,
                 encoder=encoder,
                 stages=stages,
-                tokenisation=settings.tokenisation,
+                tokenisation=tokenisation or settings.tokenisation,
                 suite=settings.suite,
                 random_words=random_words,
             )
             for seed in (settings.seeds if seeds is None else seeds)
         ]
 
-    def train(self, *recipes: Sequence[Recipe]) -> list[Trained]:
-        """The encoders of all ``recipes``: from their artifacts, or trained now."""
+    def train(self, *recipes: Sequence[Recipe], jobs: int | None = None) -> list[Trained]:
+        """The encoders of all ``recipes``: from their artifacts, or trained now.
+
+        Args:
+            jobs: trainings side by side, in place of the configuration's; 1 where their seconds are compared.
+        """
         flat = [recipe for group in recipes for recipe in group]
-        trained = obtain(flat, device=self.settings.device, jobs=self.settings.jobs)
+        trained = obtain(flat, device=self.settings.device, jobs=self.settings.jobs if jobs is None else jobs)
         for encoder in trained:
             self._note(encoder)
         return trained
@@ -72,8 +96,10 @@ class Study:
     def _note(self, encoder: Trained) -> None:
         self._trained[f"{encoder.method}/{encoder.seed}"] = encoder
         self._data |= encoder.metadata.get("data", {})
+        self._vectors |= {encoder.recipe.vectors.name: None}
         for stage in encoder.recipe.stages:
-            self._corpora |= dict.fromkeys(stage.corpora)
+            if isinstance(stage, MarginTraining):
+                self._corpora |= dict.fromkeys(stage.corpora)
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
@@ -105,21 +131,26 @@ class Study:
         Where the configuration leaves the choice open, both are trained; for each method the one with the better mean
         on the trial pairs keeps the method's name, and the other is named after what it takes.
         """
-        settings = self.settings
+        relatedness = self._relatedness
         self.train(*recipes)
         self._trained = {}  # the starts are told of in the tables they belong to
         result: list[FineTuned] = []
         for group in recipes:
             variants = {
-                words: self._fine_tune(group, settings.relatedness.model_copy(update={"normalise": normalise}))
+                words: self._fine_tune(group, relatedness.model_copy(update={"normalise": normalise}))
                 for words, normalise in (("unit vectors", True), ("vectors as they are", False))
-                if settings.relatedness.normalise in (None, normalise)
+                if relatedness.normalise in (None, normalise)
             }
             best = max(variants, key=lambda words: sum(item.metadata["history"]["best"] for item in variants[words]))
             for words, tuned in variants.items():
                 result += tuned if words == best else [item.renamed(f"{item.method}, {words}") for item in tuned]
         self._trained = {f"{item.method}/{item.seed}": item for item in result}
         return result
+
+    @property
+    def _relatedness(self) -> RelatednessTraining:
+        assert isinstance(self.settings, CSEPaper), "only the configuration of cse has a trained head"
+        return self.settings.relatedness
 
     def _fine_tune(self, group: Sequence[Recipe], training: RelatednessTraining) -> list[FineTuned]:
         supervised = [SupervisedRecipe(method=recipe.method, start=recipe, settings=training) for recipe in group]
@@ -130,18 +161,52 @@ class Study:
 
     def score_relatedness(self, tuned: Iterable[FineTuned]) -> ScoreBook:
         """The predictions of fine-tuned encoders on the test pairs."""
-        test = suites.relatedness(self.settings.relatedness.dataset, "test")
-        name = "SICK2014-test" if self.settings.relatedness.dataset == "sick" else test.name
-        book = ScoreBook([dataclasses.replace(test, name=name)])
+        book, name = _test_book(self._relatedness.dataset)
         for item in tuned:
             book.add(item.method, item.seed, name, item.predictions)
+        return book
+
+    # -- similarity trained on scored pairs ----------------------------------------------------------------------------
+
+    def score_pairs(self, trained: Iterable[Trained], state: Literal["best", "last"] = "best") -> ScoreBook:
+        """The scores of the last stage's test pairs, on their gold scale: y = low + (high - low) s.
+
+        Args:
+            state: ``best`` on the trial pairs, or after the ``last`` epoch.
+
+        Raises:
+            ValueError: the encoders were trained on several data sets, or not on scored pairs.
+        """
+        items = list(trained)
+        book, name = _test_book(_dataset(items))
+        low, high = book.pairs(name).scale
+        for item in items:
+            book.add(item.method, item.seed, name, low + (high - low) * item.scores("test", state))
+        return book
+
+    def decide_pairs(
+        self, trained: Iterable[Trained], *, tuned: bool, state: Literal["best", "last"] = "best"
+    ) -> DecisionBook:
+        """Decisions on the last stage's test pairs: paraphrase where the score reaches a threshold.
+
+        Args:
+            tuned: the threshold of the highest accuracy on the training pairs, or .5.
+        """
+        items = list(trained)
+        dataset = _dataset(items)
+        test, train = (suites.pairs(dataset, split) for split in ("test", "train"))
+        book = DecisionBook(test.name, test.gold)
+        for item in items:
+            bound = decisions.threshold(item.scores("train", state), train.gold) if tuned else 0.5
+            book.add(item.method, item.seed, decisions.decide(item.scores("test", state), bound))
         return book
 
     # -- record -----------------------------------------------------------------------------------------------------
 
     def _substitutions(self) -> list[str]:
         """What stands in for the paper's word vectors and training corpora."""
-        named = [vectors.SUBSTITUTES.get(self.settings.vectors.name, "")]
+        used = self._vectors or {self.settings.vectors.name: None}
+        named = [vectors.substitute(name, self.paper) for name in used]
         return [words for words in [*named, *(corpora.SUBSTITUTES.get(name, "") for name in self._corpora)] if words]
 
     @property
@@ -195,6 +260,24 @@ class Study:
         )
         results.write(run)
         return run
+
+
+def _test_book(dataset: str) -> tuple[ScoreBook, str]:
+    """An empty book for a data set's test pairs, and the set's name in tables."""
+    test = suites.pairs(dataset, "test")
+    name = "SICK2014-test" if dataset == "sick" else test.name
+    return ScoreBook([dataclasses.replace(test, name=name)]), name
+
+
+def _dataset(items: Sequence[Trained]) -> str:
+    found = {
+        stage.dataset for item in items for stage in item.recipe.stages[-1:] if isinstance(stage, SimilarityTraining)
+    }
+    if len(found) != 1:
+        raise ValueError(
+            f"The encoders were trained on {sorted(found) or 'no scored pairs'}; give those of one data set."
+        )
+    return found.pop()
 
 
 def _pedigree(item: Trained | FineTuned) -> dict[str, Any]:

@@ -47,6 +47,9 @@ class Problem(Protocol):
     def validate(self) -> float:
         """The validation metric; higher is better."""
 
+    def watch(self) -> list[dict[str, Any]]:
+        """Further values for the curve at each check, as rows of split, metric and value; nothing is chosen by them."""
+
     def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
         """(parameter, coefficient, anchor): half the coefficient times the squared distance to the anchor (None: 0)."""
 
@@ -155,8 +158,10 @@ class Trainer:
                 batches[index - 1] = np.concatenate([batches[index - 1], rows])
         return batches
 
-    def run(self, *, folder: Path | None, report: Callable[[str], None]) -> History:
-        """Train from ``next_segment`` to the end, then put the best state back."""
+    def run(
+        self, *, folder: Path | None, report: Callable[[str], None], at_end: Callable[[], None] = lambda: None
+    ) -> History:
+        """Train from ``next_segment`` to the end, call ``at_end``, then put the best state back."""
         settings, history = self.settings, self.history
         checks = settings.checks_per_epoch
         saved = time.monotonic()
@@ -186,6 +191,8 @@ class Trainer:
                 if folder is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
                     self.save(folder)
                     saved = time.monotonic()
+        self.modules.eval()
+        at_end()
         if settings.keep == "best" and self.best:
             self.modules.load_state_dict(self.best)
         history.peak_memory_bytes = peak_memory_bytes()
@@ -220,6 +227,7 @@ class Trainer:
         history.curve += [
             {"step": history.examples, "split": "train", "metric": "loss", "value": loss},
             {"step": history.examples, "split": "validation", "metric": self.problem.metric, "value": value},
+            *({"step": history.examples, **row} for row in self.problem.watch()),
         ]
         if value > history.best:
             history.best, history.best_step = value, history.examples
@@ -281,6 +289,7 @@ def fit(
     key: str = "",
     folder: Path | None = None,
     report: Callable[[str], None] = print,
+    at_end: Callable[[], None] = lambda: None,
 ) -> History:
     """Train ``problem``; afterwards its encoder and head hold the best (or last) state, in evaluation mode.
 
@@ -293,6 +302,7 @@ def fit(
         folder: for ``checkpoint.safetensors``, written at most once a minute and removed by the caller when the
             result is stored; None for no checkpoints.
         report: takes one line an epoch.
+        at_end: called once with the last epoch's state, before the best one takes its place.
 
     Returns:
         Curves, best validation value, seconds of training steps, peak memory.
@@ -307,7 +317,7 @@ def fit(
     if folder is not None and trainer.resume(folder):
         report(f"resumed after {trainer.history.examples:,} examples")
     try:
-        history = trainer.run(folder=folder, report=report)
+        history = trainer.run(folder=folder, report=report, at_end=at_end)
     except KeyboardInterrupt:
         if folder is None:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -83,6 +84,9 @@ class RelatednessProblem:
 
     def validate(self) -> float:
         return pearson(self.predict(self.trial_sides), self.trial.gold)
+
+    def watch(self) -> list[dict[str, Any]]:
+        return []
 
     def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
         device = self.encoder.embedding.weight.device

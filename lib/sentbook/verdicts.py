@@ -33,7 +33,7 @@ class ClaimSpec(BaseModel):
     experiment: str
     text: str
     source: str
-    rule: Literal["beats", "wins", "above", "scores", "all", "cause", "identity"]
+    rule: Literal["beats", "wins", "above", "scores", "same", "near", "all", "cause", "identity"]
 
 
 def parse_claims(text: str) -> dict[str, ClaimSpec]:
@@ -137,17 +137,41 @@ def above(value: Estimate, bound: float, name: str, *, scale: float = 100, lower
     )
 
 
-def scores(value: Estimate, printed: float, name: str) -> Judgement:
+def scores(
+    value: Estimate, printed: float, name: str, *, scale: float = 100, lower_is_better: bool = False
+) -> Judgement:
     """Reproduced when our interval holds the printed value, or ours is better; else not reproduced. The gap is shown.
 
-    Without an interval, a value below the printed one is inconclusive.
+    Without an interval, a value worse than the printed one is inconclusive.
     """
     missed: Verdict = "not reproduced" if value.low < value.high else "inconclusive"
-    shown = _interval(value.low, value.high, f"[{value.low * 100:.1f}, {value.high * 100:.1f}]")
-    return "reproduced" if value.high >= printed else missed, (
-        f"{name}: {value.estimate * 100:.1f} {shown}, "
-        f"printed {printed * 100:.1f}, gap {(value.estimate - printed) * 100:+.1f}"
+    reached = value.low <= printed if lower_is_better else value.high >= printed
+    places = 1 if scale == 100 else 4
+    shown = _interval(value.low, value.high, f"[{value.low * scale:.{places}f}, {value.high * scale:.{places}f}]")
+    return "reproduced" if reached else missed, (
+        f"{name}: {value.estimate * scale:.{places}f} {shown}, "
+        f"printed {printed * scale:.{places}f}, gap {(value.estimate - printed) * scale:+.{places}f}"
     )
+
+
+def same(test: Test) -> Judgement:
+    """For "no significant difference": reproduced when the interval of A - B holds 0, not reproduced when it does not.
+
+    A wide interval holds 0 easily, so the evidence shows it.
+    """
+    if not test.low < test.high:
+        return "inconclusive", _shown(test)
+    return "reproduced" if test.low <= 0 <= test.high else "not reproduced", _shown(test)
+
+
+def near(test: Test, margin: float) -> Judgement:
+    """For "no obvious difference": reproduced when the interval of A - B is all within ``margin`` of 0, not reproduced
+    when it is all outside, else inconclusive."""
+    scale, places = (1, 4) if test.metric in ("mse", "mae") else (100, 1)
+    evidence = f"{_shown(test)}, margin {margin * scale:.{places}f}"
+    if not test.low < test.high or test.low <= margin <= test.high or test.low <= -margin <= test.high:
+        return "inconclusive", evidence
+    return "reproduced" if -margin < test.low and test.high < margin else "not reproduced", evidence
 
 
 def identity(error: float, tolerance: float, what: str) -> Judgement:

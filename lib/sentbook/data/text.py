@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from sentbook.errors import DataError
 
 PADDING, UNKNOWN = 0, 1
 
-Tokenisation = Literal["ptb", "words", "whitespace"]
+Tokenisation = Literal["ptb", "words", "whitespace", "content", "stems"]
 
 # One pass in place of the Treebank script's chain of substitutions; alternatives are tried from left to right.
 _PTB = re.compile(
@@ -64,10 +65,54 @@ def tokenise_whitespace(sentence: str) -> list[str]:
     return sentence.lower().split()
 
 
+def tokenise_content(sentence: str) -> list[str]:
+    """`tokenise_words` without stop words, scikit-learn's English list; all words where nothing would be left.
+
+    The list holds negation ("no", "not"), so that a sentence and its denial become one.
+
+    Example:
+        >>> tokenise_content("There is no man on the horse")
+        ['man', 'horse']
+    """
+    words = tokenise_words(sentence)
+    return [word for word in words if word not in _stop_words()] or words
+
+
+def tokenise_stems(sentence: str) -> list[str]:
+    """`tokenise_ptb`, each token cut to its stem by the Porter 2 algorithm.
+
+    Example:
+        >>> tokenise_stems("Dogs are playing happily")
+        ['dog', 'are', 'play', 'happili']
+    """
+    return [_stem(token) for token in tokenise_ptb(sentence)]
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # a second of imports that few runs need
+
+    return ENGLISH_STOP_WORDS
+
+
+@cache
+def _stem(token: str) -> str:
+    return str(_stemmer().stemWord(token))
+
+
+@cache
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
+
 TOKENISERS: dict[Tokenisation, Callable[[str], list[str]]] = {
     "ptb": tokenise_ptb,
     "words": tokenise_words,
     "whitespace": tokenise_whitespace,
+    "content": tokenise_content,
+    "stems": tokenise_stems,
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,50 @@ from sentbook.data.miniworld import World
 from sentbook.errors import DataError
 
 VectorName = Literal[
-    "miniworld", "glove-6b-50d", "word2vec-300d", "word2vec-300d-expanded", "glove-840b-300d-sick", "file"
+    "miniworld",
+    "miniworld-25d",
+    "glove-6b-50d",
+    "glove-6b-100d",
+    "glove-6b-200d",
+    "glove-6b-300d",
+    "word2vec-300d",
+    "word2vec-300d-expanded",
+    "glove-840b-300d-sick",
+    "glove-840b-sick-pca-200d",
+    "glove-840b-sick-pca-100d",
+    "glove-840b-sick-pca-50d",
+    "file",
 ]
 
-
-SUBSTITUTES: dict[str, str] = {
-    "word2vec-300d-expanded": "word2vec GoogleNews (26,423 words), with GloVe 6B 50-d mapped to it, for PARAGRAM-SL999",
-    "word2vec-300d": "word2vec GoogleNews (26,423 words) for PARAGRAM-SL999",
-    "glove-6b-50d": "GloVe 6B 50-d for PARAGRAM-SL999",
-    "glove-840b-300d-sick": "GloVe 840B cut to SICK's words for PARAGRAM-SL999",
-    "miniworld": "generated word vectors of the mini-world",
+# Files of 134 to 394 MB: never downloaded unasked.
+LARGE: dict[str, str] = {
+    f"glove-6b-{dimension}d": f"vectors/glove-wiki-gigaword-{dimension}.gz" for dimension in (100, 200, 300)
 }
+REDUCED: dict[str, int] = {f"glove-840b-sick-pca-{dimension}d": dimension for dimension in (200, 100, 50)}
+
+_WORDS_OF: dict[str, str] = {
+    "word2vec-300d-expanded": "word2vec GoogleNews (26,423 words), with GloVe 6B 50-d mapped to it,",
+    "word2vec-300d": "word2vec GoogleNews (26,423 words)",
+    "glove-840b-300d-sick": "GloVe 840B cut to SICK's words",
+    **{name: f"GloVe 840B cut to SICK's words and to {size} principal dimensions" for name, size in REDUCED.items()},
+    **{f"glove-6b-{dimension}d": f"GloVe 6B {dimension}-d" for dimension in (50, 100, 200, 300)},
+}
+# What each paper used, and which sets are just that.
+_ORIGINAL = {"cse": "PARAGRAM-SL999", "wsv": "GloVe 6B"}
+
+
+def substitute(name: str, paper: str) -> str:
+    """What ``name`` stands in for in ``paper``, in words; empty where it is the paper's own set, or the user's file."""
+    if name.startswith("miniworld"):
+        return "generated word vectors of the mini-world"
+    original = _ORIGINAL.get(paper, "")
+    words = _WORDS_OF.get(name, "")
+    return "" if not words or not original or words.startswith(original) else f"{words} for {original}"
+
+
+def available(name: VectorName) -> bool:
+    """Whether `load` needs no download that nobody asked for."""
+    return name not in LARGE or sources.find(LARGE[name]) is not None
 
 
 @dataclass(frozen=True)
@@ -156,6 +189,20 @@ def expand(target: WordVectors, source: WordVectors) -> WordVectors:
     return WordVectors(target.words + [source.words[row] for row in missing], np.vstack([target.matrix, carried]))
 
 
+def reduce(vectors: WordVectors, dimension: int) -> WordVectors:
+    """The vectors in their ``dimension`` principal directions: the projection that loses the least squared length.
+
+    Not centred, so that the angles between words change as little as can be.
+
+    Raises:
+        DataError: fewer words or numbers than ``dimension``.
+    """
+    if min(vectors.matrix.shape) < dimension:
+        raise DataError(f"Vectors of shape {vectors.matrix.shape} cannot be reduced to {dimension} dimensions.")
+    _, directions = np.linalg.eigh(vectors.matrix.T.astype(np.float64) @ vectors.matrix)
+    return WordVectors(vectors.words, (vectors.matrix @ directions[:, ::-1][:, :dimension]).astype(np.float32))
+
+
 def _glove_6b_50d() -> WordVectors:
     """The mirror's cut of 72,713 words, or all 400,000 from the optional pip package."""
     try:
@@ -198,8 +245,10 @@ def load(name: VectorName, path: str = "") -> WordVectors:
     """Word vectors by name.
 
     Args:
-        name: ``miniworld``; ``glove-6b-50d``; ``word2vec-300d`` (GoogleNews, 26,423 words); ``word2vec-300d-expanded``
-            (the same, with every GloVe word carried over by `linear_map`); ``glove-840b-300d-sick``; ``file``.
+        name: ``miniworld`` and ``miniworld-25d``; ``glove-6b-50d`` and, once they were fetched, ``-100d``, ``-200d``
+            and ``-300d``; ``word2vec-300d`` (GoogleNews, 26,423 words); ``word2vec-300d-expanded`` (the same, with
+            every GloVe word carried over by `linear_map`); ``glove-840b-300d-sick``, and ``glove-840b-sick-pca-200d``
+            and its like, that set after `reduce`; ``file``.
         path: for ``file``: GloVe, PARAGRAM or word2vec text (.txt, .gz) or word2vec binary (.bin).
 
     Raises:
@@ -208,6 +257,8 @@ def load(name: VectorName, path: str = "") -> WordVectors:
     if name == "miniworld":
         words, matrix = World().vectors(50)
         return WordVectors(words, matrix)
+    if name == "miniworld-25d":
+        return reduce(load("miniworld"), 25)
     if name == "glove-6b-50d":
         return _glove_6b_50d()
     if name == "word2vec-300d":
@@ -220,10 +271,16 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         return read_array(
             sources.path("vectors/glove840b_300d_sick.npy"), sources.path("vectors/glove840b_300d_sick.vocab.txt.gz")
         )
+    if name in LARGE:
+        if not available(name):
+            raise DataError(f"{name} is not here and is large; run `sentbook data fetch {LARGE[name]}` first.")
+        return read_text(sources.path(LARGE[name]))
+    if name in REDUCED:
+        return reduce(load("glove-840b-300d-sick"), REDUCED[name])
     if name == "file":
         file = _own_file(path)
         return read_word2vec_binary(file) if ".bin" in file.suffixes else read_text(file)
-    raise DataError(f"Unknown vectors '{name}'; choose one of {', '.join(VectorName.__args__)}.")
+    raise DataError(f"Unknown vectors '{name}'; choose one of {', '.join(get_args(VectorName))}.")
 
 
 def _own_file(path: str) -> Path:

@@ -5,5 +5,6 @@ from sentbook.encoders.base import SentenceEncoder, WordEmbedding
 from sentbook.encoders.build import build
 from sentbook.encoders.cse import CSE
 from sentbook.encoders.encode import encode, encode_ids
+from sentbook.encoders.wsv import WSV
 
-__all__ = ["CSE", "Average", "SentenceEncoder", "WordEmbedding", "build", "encode", "encode_ids"]
+__all__ = ["CSE", "WSV", "Average", "SentenceEncoder", "WordEmbedding", "build", "encode", "encode_ids"]

@@ -58,9 +58,12 @@ class SentenceEncoder(nn.Module, ABC):
         embedding: the word vectors; all other parameters are the composition's, W_c.
         dropout: probability of zeroing an element of a word vector while training (inverted scaling).
         minimum_length: the padded width T that `forward` needs at least.
+        tokens_per_batch: how many padded cells `encode_ids` gives at once, by what `forward` keeps of each.
     """
 
     minimum_length = 1
+    # About 60 MB of 300-d float32 word vectors a batch, whatever the lengths.
+    tokens_per_batch = 50_000
     batch_dependent = False
 
     def __init__(self, weight: Tensor, dropout: float = 0.0) -> None:

@@ -12,9 +12,10 @@ from sentbook.data.vectors import WordVectors
 from sentbook.encoders.average import Average
 from sentbook.encoders.base import SentenceEncoder
 from sentbook.encoders.cse import CSE
+from sentbook.encoders.wsv import WSV
 
 if TYPE_CHECKING:  # the configuration names this room's choices, so it imports it
-    from sentbook.config import AverageEncoder, CSEEncoder
+    from sentbook.config import Encoder
 
 
 def embedding_matrix(vectors: WordVectors) -> Tensor:
@@ -29,10 +30,11 @@ def embedding_matrix(vectors: WordVectors) -> Tensor:
     return torch.from_numpy(np.vstack([np.zeros_like(unknown), unknown, vectors.matrix]).astype(np.float32))
 
 
-def build(config: AverageEncoder | CSEEncoder, weight: Tensor, *, seed: int, dropout: float = 0.0) -> SentenceEncoder:
+def build(config: Encoder, weight: Tensor, *, seed: int, dropout: float = 0.0) -> SentenceEncoder:
     """An untrained encoder over ``weight``; ``seed`` decides the composition's initial values."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         if config.kind == "average":
             return Average(weight, dropout=dropout)
-        return CSE(weight, dropout=dropout, **config.model_dump(exclude={"kind"}))
+        options = config.model_dump(exclude={"kind"})
+        return (CSE if config.kind == "cse" else WSV)(weight, dropout=dropout, **options)

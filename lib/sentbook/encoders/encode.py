@@ -12,12 +12,9 @@ from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_to
 from sentbook.encoders.base import SentenceEncoder
 from sentbook.errors import NumericalError
 
-# About 60 MB of 300-d float32 word vectors a batch, whatever the lengths.
-MAX_TOKENS = 50_000
-
 
 @torch.inference_mode()
-def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int = MAX_TOKENS) -> NDArray[np.float32]:
+def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int | None = None) -> NDArray[np.float32]:
     """(N, F) vectors of N sentences, in their order.
 
     Where the encoder depends on its batch (the faithful CSE), batches are 100 sentences in file order, as the
@@ -31,7 +28,7 @@ def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int = MAX
     if encoder.batch_dependent:
         batches = [np.arange(at, min(at + 100, len(tokens))) for at in range(0, len(tokens), 100)]
     else:
-        batches = list(batches_by_tokens(tokens.lengths, max_tokens))
+        batches = list(batches_by_tokens(tokens.lengths, max_tokens or encoder.tokens_per_batch))
     vectors = np.empty((len(tokens), encoder.dimension), dtype=np.float32)
     for rows in batches:
         ids, lengths = tokens.padded(rows, encoder.minimum_length)

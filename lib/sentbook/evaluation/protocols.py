@@ -13,6 +13,8 @@ class Score(StrEnum):
 
     COSINE = "cosine"
     TRAINED_HEAD = "trained head"
+    TRAINED_COSINE = "trained cosine"
+    TRAINED_DISTANCE = "trained distance"
 
 
 class Measure(StrEnum):
@@ -21,6 +23,8 @@ class Measure(StrEnum):
     PEARSON = "pearson"
     SPEARMAN = "spearman"
     MSE = "mse"
+    ACCURACY = "accuracy"
+    F1 = "f1"
 
 
 class Aggregation(StrEnum):
@@ -36,6 +40,9 @@ class Aggregation(StrEnum):
 class Protocol:
     """One way to a number; `str` is what table headers print.
 
+    Attributes:
+        detail: what else decides the number, such as the epoch or the threshold.
+
     Example:
         >>> str(Protocol(Score.COSINE, Measure.PEARSON))
         'cosine, pearson, mean of sets, ptb tokens'
@@ -45,9 +52,11 @@ class Protocol:
     measure: Measure
     aggregation: Aggregation = Aggregation.MEAN
     tokens: Tokenisation = "ptb"
+    detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.score}, {self.measure}, {self.aggregation}, {self.tokens} tokens"
+        words = f"{self.score}, {self.measure}, {self.aggregation}, {self.tokens} tokens"
+        return f"{words}, {self.detail}" if self.detail else words
 
 
 COSINE_PEARSON = Protocol(Score.COSINE, Measure.PEARSON)

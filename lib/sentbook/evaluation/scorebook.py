@@ -128,12 +128,14 @@ class ScoreBook:
             for row in rows
         ]
 
-    def relatedness_rows(self, tokens: Any = "ptb") -> list[results.Metric]:
-        """Pearson, Spearman and MSE of predictions by a trained head."""
+    def relatedness_rows(
+        self, tokens: Any = "ptb", *, score: Score = Score.TRAINED_HEAD, detail: str = ""
+    ) -> list[results.Metric]:
+        """Pearson, Spearman and MSE of scores on the gold scale."""
         return [
             row
-            for measure in Measure
-            for row in self.metric_rows(Protocol(Score.TRAINED_HEAD, measure, tokens=tokens), self.names)
+            for measure in (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
+            for row in self.metric_rows(Protocol(score, measure, tokens=tokens, detail=detail), self.names)
         ]
 
     # -- comparisons ---------------------------------------------------------------------------------------------------

@@ -2,5 +2,16 @@
 
 from sentbook.objectives.margin import margin_loss
 from sentbook.objectives.relatedness import RelatednessHead, relatedness_loss, sparse_target
+from sentbook.objectives.similarity import cross_entropy_loss, kl_loss, mse_loss, pair_score, score_loss
 
-__all__ = ["RelatednessHead", "margin_loss", "relatedness_loss", "sparse_target"]
+__all__ = [
+    "RelatednessHead",
+    "cross_entropy_loss",
+    "kl_loss",
+    "margin_loss",
+    "mse_loss",
+    "pair_score",
+    "relatedness_loss",
+    "score_loss",
+    "sparse_target",
+]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 
@@ -59,13 +58,6 @@ def cse_variants(settings: CSEPaper) -> dict[str, Variant]:
             "dense Adam over all word vectors in place of lazy updates", None, {"embedding_update": "dense"}
         ),
     }
-
-
-def describe(variants: Mapping[str, Variant]) -> pd.DataFrame:
-    """What each variant changes."""
-    return pd.DataFrame(
-        {"variant": list(variants), "what it changes": [variant.change for variant in variants.values()]}
-    )
 
 
 def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], settings: CSEPaper) -> dict[str, float]:

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook import ablations, config
-from sentbook.ablations import cse_variants, describe, interior_permutation
+from sentbook import config
+from sentbook.ablations import cse as ablations
+from sentbook.ablations import describe
+from sentbook.ablations.cse import cse_variants, interior_permutation
 from sentbook.config import CSEPaper
 from sentbook.data.types import ScoredPairs
 from sentbook.errors import ConfigError

@@ -1,0 +1,102 @@
+"""Training an encoder on scored pairs by the similarity of its vectors alone: no head between encoder and score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sentbook.config import SimilarityTraining
+from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
+from sentbook.data.types import ScoredPairs
+from sentbook.encoders import SentenceEncoder, encode_ids
+from sentbook.evaluation.correlation import mse, pearson
+from sentbook.objectives import pair_score, score_loss
+
+Array = NDArray[np.float64]
+
+
+class SimilarityProblem:
+    r"""A `sentbook.training.Problem`: loss between $s(u, v)$ and the gold score scaled to [0, 1].
+
+    Source: Yao et al. 2018, sections 3.5 and 4.2 ($q = (y - 1) / 4$ on SICK, the label on MSRP).
+
+    The best epoch is that of the highest Pearson's r on the trial pairs, labels counting as 0 and 1.
+
+    Args:
+        encoder: what is trained.
+        splits: ``train``, ``trial`` and ``test`` pairs on one scale.
+    """
+
+    head: nn.Module | None = None
+    metric = "pearson"
+
+    def __init__(
+        self,
+        encoder: SentenceEncoder,
+        vocabulary: Vocabulary,
+        settings: SimilarityTraining,
+        splits: Mapping[str, ScoredPairs],
+        tokenisation: Tokenisation = "ptb",
+    ) -> None:
+        self.encoder, self.settings, self.splits = encoder, settings, splits
+        self.low, self.high = splits["train"].scale
+        self._sides = {name: _Sides(pairs, vocabulary, tokenisation) for name, pairs in splits.items()}
+        self.target = torch.from_numpy((splits["train"].gold - self.low) / (self.high - self.low)).float()
+        self.lengths = self._sides["train"].lengths
+
+    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+        device = self.encoder.embedding.weight.device
+        ids, lengths = self._sides["train"].padded(rows, self.encoder.minimum_length)
+        vectors = self.encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device)).float()
+        settings = self.settings
+        first, second = vectors.chunk(2)
+        score = pair_score(first, second, settings.score, settings.falling)
+        return score_loss(settings.loss, score, self.target[rows].to(device), settings.smoothing)
+
+    @torch.inference_mode()
+    def scores(self, split: str) -> Array:
+        """(N,) scores of a split's pairs, on the loss's scale of [0, 1]; each distinct sentence is encoded once."""
+        sides = self._sides[split]
+        vectors = torch.from_numpy(encode_ids(self.encoder, sides.distinct))
+        first, second = (vectors[torch.from_numpy(rows)] for rows in sides.rows)
+        settings = self.settings
+        return np.asarray(pair_score(first, second, settings.score, settings.falling).double().numpy())
+
+    def validate(self) -> float:
+        return pearson(self.scores("trial"), self.splits["trial"].gold)
+
+    def watch(self) -> list[dict[str, Any]]:
+        """Test metrics of every epoch, for figures of training; nothing is chosen by them."""
+        scores, gold = self.scores("test"), self.splits["test"].gold
+        predicted = self.low + (self.high - self.low) * scores
+        return [
+            {"split": "test", "metric": "pearson", "value": pearson(scores, gold)},
+            {"split": "test", "metric": "mse", "value": mse(predicted, gold)},
+        ]
+
+    def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
+        for parameter in self.encoder.composition():
+            yield parameter, self.settings.composition_decay, None
+
+
+class _Sides:
+    """The token ids of a split: its distinct sentences, and which of them each pair holds."""
+
+    def __init__(self, pairs: ScoredPairs, vocabulary: Vocabulary, tokenisation: Tokenisation) -> None:
+        sentences = list(dict.fromkeys([*pairs.first, *pairs.second]))
+        place = {sentence: row for row, sentence in enumerate(sentences)}
+        self.distinct: TokenIds = vocabulary.encode(sentences, tokenisation)
+        self.rows = tuple(
+            np.array([place[sentence] for sentence in side], dtype=np.int64) for side in (pairs.first, pairs.second)
+        )
+        each = self.distinct.lengths
+        self.lengths = np.maximum(each[self.rows[0]], each[self.rows[1]])
+
+    def padded(self, rows: NDArray[np.int64], minimum: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(2B, T) ids of the pairs ``rows``, first members before second ones, and their (2B,) lengths."""
+        return self.distinct.padded(np.concatenate([side[rows] for side in self.rows]), minimum)
