@@ -19,7 +19,8 @@ def test_every_table_reads_in_units_of_the_house(stem: str) -> None:
     start, name = stem.split("_", 1)
     paper = next(paper for paper in PAPERS if paper.replace("_", "") == start)
     frame = reported.table(paper, name)
-    assert list(frame.columns) == ["paper", "table", "method", "dataset", "metric", "value"]
+    columns = ["paper", "table", "method", "dataset", "metric", "value"]
+    assert list(frame.columns) in (columns, [*columns, "note"])
     assert len(frame) and set(frame["paper"]) == {PAPERS[paper]}
     assert not frame.duplicated(["method", "dataset", "metric"]).any()
     assert not frame["metric"].str.contains("x100").any()
@@ -33,6 +34,34 @@ def test_values_as_printed() -> None:
     assert reported.value("cnn_lstm", "table3", "ParagraphVec DM", "MR", "accuracy") == pytest.approx(0.615)
     gap = reported.table("cse", "text_numbers").set_index("metric")["value"]["pearson_gap"]
     assert gap == pytest.approx(0.026)
+
+
+def test_figures_of_the_wsv_paper_say_where_each_number_is_from() -> None:
+    for name in ("figure5", "figure7"):
+        assert (reported.table("wsv", name)["note"].str.len() > 0).all()
+    ours = reported.table("wsv", "figure5").query("method == 'ours'")
+    assert ours["note"].str.startswith("derived").all()
+    text = reported.table("wsv", "fig5_fig6_text_numbers")
+    derived = text[text["table"] == "fig5-derived"]
+    assert dict(zip(ours["metric"], ours["value"], strict=True)) == dict(
+        zip(derived["metric"], derived["value"], strict=True)
+    )
+    for method, printed in text[text["method"].str.startswith("He")].set_index("method")["value"].items():
+        assert reported.value("wsv", "figure5", str(method), "SICK2014-test") == printed
+    assert reported.value("wsv", "figure7", "Fernando and Stevenson", "MSRP", "accuracy") == pytest.approx(0.741)
+
+
+def test_the_gaps_of_figure_5_fit_the_official_ranking() -> None:
+    """Best minus ours is the printed gap, up to the three decimals of the official table."""
+    frame = reported.table("wsv", "figure5")
+    official = frame[frame["note"].str.startswith("Marelli")].pivot(index="method", columns="metric", values="value")
+    ours = frame[frame["method"] == "ours"].set_index("metric")["value"]
+    assert official["pearson"].max() - ours["pearson"] == pytest.approx(0.0159, abs=0.0006)
+    assert official["spearman"].max() - ours["spearman"] == pytest.approx(0.0137, abs=0.0006)
+    assert ours["mse"] - official["mse"].min() == pytest.approx(0.0382, abs=0.0006)
+    shown = official.drop("StanfordNLP")
+    assert (shown["pearson"] > ours["pearson"]).sum() == 2  # "ranked third"
+    assert (shown["mse"] < ours["mse"]).sum() == 3  # "ranked the fourth"
 
 
 def test_sizes_of_the_cse_tables() -> None:

@@ -144,6 +144,7 @@ class SimilarityTraining(Training):
     falling: Falling = Field("f1", description="of the distance, where the score is no cosine")
     loss: ScoreLoss = "mse"
     smoothing: float = Field(0.01, gt=0, le=0.5, description="of the predicted probability, in kl and cross-entropy")
+    watch: Literal["nothing", "test"] = Field("nothing", description="test metrics of every epoch, for a figure")
     new_words: Literal["random", "shared"] = Field(
         "random", description="words of the data set without a vector: one each, or that of unknown words"
     )

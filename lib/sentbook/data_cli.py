@@ -13,6 +13,8 @@ from rich.text import Text
 from sentbook.data import sources
 from sentbook.errors import DataError
 
+LARGE = 100e6
+
 app = typer.Typer(help="The data sets' files: list, fetch and check them.", no_args_is_help=True)
 
 Names = Annotated[list[str] | None, typer.Argument(help="files or folders, e.g. eval/sick2014; all when left out")]
@@ -61,8 +63,9 @@ def list_files(names: Names = None) -> None:
 
 @app.command()
 def fetch(names: Names = None) -> None:
-    """Download what is not here, and replace what is damaged in the cache."""
+    """Download what is not here, and replace what is damaged in the cache; what is over 100 MB only by name."""
     left_out: list[str] = []
+    large: list[str] = []
     fetched = 0
     for name in sources.select(names or []):
         file = sources.find(name)
@@ -76,12 +79,18 @@ def fetch(names: Names = None) -> None:
         if sources.registry()[name]["url"] is None and name not in (names or []):
             left_out.append(name)
             continue
+        if not names and sources.registry()[name]["bytes"] > LARGE:
+            large.append(name)
+            continue
         sources.download(name)
         fetched += 1
         typer.echo(f"{name}  {_size(sources.registry()[name]['bytes'])}")
     typer.echo(f"{fetched} files fetched into {sources.cache_folder()}." if fetched else "Nothing left to download.")
     if left_out:
         typer.echo(f"{len(left_out)} files can be had only from a mirror; see `sentbook data list`.")
+    if large:
+        size = _size(sum(sources.registry()[name]["bytes"] for name in large))
+        typer.echo(f"Not fetched for their size ({size}), name them to have them: {' '.join(large)}")
 
 
 @app.command()

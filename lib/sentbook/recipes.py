@@ -97,7 +97,7 @@ class Trained:
         return encoder.eval()
 
     def scores(self, split: str, state: Literal["best", "last"] = "best") -> NDArray[np.float64]:
-        """(N,) scores in [0, 1] of the last stage's pairs, by the best or the last epoch's state.
+        """(N,) scores in [0, 1] of the last stage's ``trial`` or ``test`` pairs, by the best or the last epoch's state.
 
         Raises:
             CheckpointError: the stage was not trained on scored pairs, or its scores are damaged.
@@ -289,10 +289,10 @@ def prepare_stage(recipe: Recipe) -> tuple[Problem, int]:
 
 
 def _scores(problem: Problem, state: str) -> dict[str, Tensor]:
-    """The scores of every split, where the problem is one of scored pairs."""
+    """The scores of the pairs that were not trained on, where the problem is one of scored pairs."""
     if not isinstance(problem, SimilarityProblem):
         return {}
-    return {f"{state}.{split}": torch.from_numpy(problem.scores(split)) for split in problem.splits}
+    return {f"{state}.{split}": torch.from_numpy(problem.scores(split)) for split in ("trial", "test")}
 
 
 def obtain(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) -> list[Trained]:

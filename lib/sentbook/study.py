@@ -190,14 +190,15 @@ class Study:
         """Decisions on the last stage's test pairs: paraphrase where the score reaches a threshold.
 
         Args:
-            tuned: the threshold of the highest accuracy on the training pairs, or .5.
+            tuned: the threshold of the highest accuracy on the trial pairs, which MSRP holds out of its training pairs,
+                or .5. Scores of pairs that were trained on would set it too high or too low.
         """
         items = list(trained)
         dataset = _dataset(items)
-        test, train = (suites.pairs(dataset, split) for split in ("test", "train"))
+        test, trial = (suites.pairs(dataset, split) for split in ("test", "trial"))
         book = DecisionBook(test.name, test.gold)
         for item in items:
-            bound = decisions.threshold(item.scores("train", state), train.gold) if tuned else 0.5
+            bound = decisions.threshold(item.scores("trial", state), trial.gold) if tuned else 0.5
             book.add(item.method, item.seed, decisions.decide(item.scores("test", state), bound))
         return book
 

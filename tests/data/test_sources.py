@@ -131,6 +131,31 @@ def test_used_files_are_remembered_with_their_digests(in_mirror: Path, entry: di
     assert sources.sha256(NAME) == entry["sha256"]
 
 
+@pytest.fixture
+def by_md5(entry: dict) -> dict:
+    """The same file, of a publisher who gives its MD5 alone."""
+    del entry["sha256"]
+    entry["md5"] = hashlib.md5(GOOD, usedforsecurity=False).hexdigest()
+    return entry
+
+
+def test_a_file_known_by_its_md5(by_md5: dict, tmp_path: Path) -> None:
+    assert sources.path(NAME).read_bytes() == GOOD
+    assert sources.sha256(NAME) == f"md5:{by_md5['md5']}"
+    assert sources.used() == {NAME: f"md5:{by_md5['md5']}"}
+    put(tmp_path / "cache", GOOD.replace(b"one", b"eno"))
+    with pytest.raises(DataError, match="MD5 differs") as error:
+        sources.path(NAME)
+    one_sentence(error)
+
+
+def test_a_bad_download_of_a_file_known_by_its_md5(by_md5: dict, server: Server, tmp_path: Path) -> None:
+    server.body = GOOD.replace(b"one", b"eno")
+    with pytest.raises(DataError, match="MD5 differs"):
+        sources.path(NAME)
+    assert left_over(tmp_path) == []
+
+
 def test_a_changed_file_is_verified_again(in_mirror: Path) -> None:
     sources.path(NAME)
     in_mirror.write_bytes(b"x" * len(GOOD) + b"longer")
@@ -255,9 +280,15 @@ def test_no_space_keeps_what_was_there(entry: dict, tmp_path: Path, monkeypatch:
 def test_registry_is_pinned() -> None:
     table = sources.registry()
     assert len(table) > 200
-    pinned = re.compile(r"https://raw\.githubusercontent\.com/[^/ ]+/[^/ ]+/[0-9a-f]{40}/\S+")
+    pinned = re.compile(
+        r"https://raw\.githubusercontent\.com/[^/ ]+/[^/ ]+/[0-9a-f]{40}/\S+"
+        r"|https://github\.com/piskvorky/gensim-data/releases/download/\S+"
+    )
     for name, entry in table.items():
-        assert re.fullmatch(r"[0-9a-f]{64}", entry["sha256"]) and entry["bytes"] > 0, name
+        assert ("sha256" in entry) != ("md5" in entry), name
+        digest = entry.get("sha256") or entry["md5"]
+        assert re.fullmatch(r"[0-9a-f]{64}" if "sha256" in entry else r"[0-9a-f]{32}", digest), name
+        assert entry["bytes"] > 0, name
         assert entry["licence"] and entry["paper"] and entry["source"], name
         assert entry["url"] is None or pinned.fullmatch(entry["url"]), name
         assert (entry["url"] is None) == entry["source"].startswith("only from a mirror"), name
@@ -270,6 +301,12 @@ def test_conversions_have_no_address() -> None:
     assert table["eval/wordsim/simlex999/SimLex-999.txt"]["url"] is None  # a member of an archive
 
 
+def test_only_releases_that_no_mirror_holds_are_known_by_their_md5() -> None:
+    found = {name: entry for name, entry in sources.registry().items() if "md5" in entry}
+    assert set(found) == {f"vectors/glove-wiki-gigaword-{size}.gz" for size in (100, 200, 300)}
+    assert all(entry["bytes"] > 1e8 for entry in found.values())
+
+
 def test_select_by_folder_and_name() -> None:
     found = sources.select(["eval/sick2014/", "vectors/glove6b_50d.npy"])
     assert "eval/sick2014/SICK_train.txt" in found and found[-1] == "vectors/glove6b_50d.npy"
@@ -280,8 +317,8 @@ def test_select_by_folder_and_name() -> None:
 
 @pytest.mark.real_data
 def test_every_registered_file_is_in_the_mirror(mirror: Path) -> None:
-    for name in sources.registry():
-        assert sources.path(name) == mirror / name
+    for name, entry in sources.registry().items():
+        assert "md5" in entry or sources.path(name) == mirror / name
 
 
 @pytest.mark.real_data

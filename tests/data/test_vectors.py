@@ -1,13 +1,24 @@
 """Published formats of word vectors, and the linear map between two spaces."""
 
 import gzip
+import hashlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sentbook.data import vectors
-from sentbook.data.vectors import WordVectors, expand, linear_map, read_text, read_word2vec_binary
+from sentbook.data import sources, vectors
+from sentbook.data.vectors import (
+    LARGE,
+    REDUCED,
+    WordVectors,
+    expand,
+    linear_map,
+    read_text,
+    read_word2vec_binary,
+    reduce,
+    substitute,
+)
 from sentbook.errors import DataError
 
 ROWS = np.array([[1.5, -2.0, 0.25], [0.0, 3.0, 1e-3]], dtype=np.float32)
@@ -87,6 +98,118 @@ def test_named_sets() -> None:
         vectors.load("file", "/nowhere/paragram.txt")
     with pytest.raises(DataError, match="Unknown vectors"):
         vectors.load("glove")  # type: ignore[arg-type]
+
+
+# -- large sets --------------------------------------------------------------------------------------------------------
+
+BODY = gzip.compress(b"2 3\ncat 1.5 -2.0 0.25\ndog 0.0 3.0 0.001\n")
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the file of GloVe 100-d would lie, in an empty cache; it is a small one, and nothing can be fetched."""
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
+    monkeypatch.delenv("SENTBOOK_DATA", raising=False)
+    name = LARGE["glove-6b-100d"]
+    md5 = hashlib.md5(BODY, usedforsecurity=False).hexdigest()
+    table = {name: {"md5": md5, "bytes": len(BODY), "url": "http://host.invalid/v.gz"}}
+    monkeypatch.setattr(sources, "registry", lambda: table)
+
+    def refused(url: str, target: Path) -> None:
+        raise AssertionError(f"{url} was fetched unasked")
+
+    monkeypatch.setattr(sources, "_transfer", refused)
+    monkeypatch.setattr(sources, "_used", {})
+    vectors.load.cache_clear()
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    return file
+
+
+def test_a_large_set_is_never_fetched_unasked(large: Path) -> None:
+    assert not vectors.available("glove-6b-100d")
+    with pytest.raises(DataError, match=r"`sentbook data fetch vectors/glove-wiki-gigaword-100\.gz`"):
+        vectors.load("glove-6b-100d")
+    assert not large.exists()
+
+
+def test_a_large_set_that_is_here(large: Path) -> None:
+    large.write_bytes(BODY)
+    assert vectors.available("glove-6b-100d") and not vectors.available("glove-6b-300d")
+    loaded = vectors.load("glove-6b-100d")
+    assert loaded.words == ["cat", "dog"]
+    np.testing.assert_array_equal(loaded.matrix, ROWS)
+    assert set(sources.used()) == {LARGE["glove-6b-100d"]}
+    vectors.load.cache_clear()
+
+
+def test_a_large_set_is_verified(large: Path) -> None:
+    large.write_bytes(BODY[:-9])
+    with pytest.raises(DataError, match="truncated"):
+        vectors.load("glove-6b-100d")
+
+
+def test_large_sets_are_registered() -> None:
+    assert list(LARGE) == ["glove-6b-100d", "glove-6b-200d", "glove-6b-300d"]
+    assert set(LARGE.values()) <= set(sources.registry())
+
+
+@pytest.mark.parametrize("name", ["miniworld", "glove-6b-50d", "word2vec-300d", "glove-840b-sick-pca-200d", "file"])
+def test_small_sets_are_available(name: vectors.VectorName) -> None:
+    assert vectors.available(name)
+
+
+# -- reduced sets ------------------------------------------------------------------------------------------------------
+
+
+def test_reduction_keeps_the_most_and_does_not_centre() -> None:
+    rng = np.random.default_rng(0)
+    matrix = (rng.normal(size=(60, 3)) @ rng.normal(size=(3, 9)) + 5).astype(np.float32)  # 4 directions, mean included
+    words = [f"w{index}" for index in range(60)]
+    reduced = reduce(WordVectors(words, matrix), 4)
+    assert (reduced.words, reduced.matrix.shape, reduced.matrix.dtype) == (words, (60, 4), np.float32)
+    np.testing.assert_allclose(reduced.matrix @ reduced.matrix.T, matrix @ matrix.T, rtol=1e-4)  # every angle stays
+    singular = np.linalg.svd(matrix.astype(np.float64), compute_uv=False)
+    two = reduce(WordVectors(words, matrix), 2).matrix
+    np.testing.assert_allclose((two.astype(np.float64) ** 2).sum(), (singular[:2] ** 2).sum(), rtol=1e-5)
+    with pytest.raises(DataError, match="cannot be reduced to 10"):
+        reduce(WordVectors(words, matrix), 10)
+
+
+def test_the_reduced_miniworld() -> None:
+    small, whole = vectors.load("miniworld-25d"), vectors.load("miniworld")
+    assert (small.dimension, small.words) == (25, whole.words)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(("name", "size"), REDUCED.items())
+def test_the_reduced_sets_of_the_mirror(mirror: Path, name: vectors.VectorName, size: int) -> None:
+    reduced, whole = vectors.load(name), vectors.load("glove-840b-300d-sick")
+    assert (reduced.dimension, reduced.words) == (size, whole.words)
+    kept = (reduced.matrix.astype(np.float64) ** 2).sum() / (whole.matrix.astype(np.float64) ** 2).sum()
+    assert kept > {200: 0.9, 100: 0.75, 50: 0.6}[size]
+
+
+# -- substitutes -------------------------------------------------------------------------------------------------------
+
+
+def test_substitutes_of_each_paper() -> None:
+    assert substitute("word2vec-300d-expanded", "cse") == (
+        "word2vec GoogleNews (26,423 words), with GloVe 6B 50-d mapped to it, for PARAGRAM-SL999"
+    )
+    assert substitute("glove-840b-300d-sick", "cse") == "GloVe 840B cut to SICK's words for PARAGRAM-SL999"
+    assert substitute("glove-840b-300d-sick", "wsv") == "GloVe 840B cut to SICK's words for GloVe 6B 300-d"
+    assert substitute("glove-840b-sick-pca-100d", "wsv") == (
+        "GloVe 840B cut to SICK's words and to 100 principal dimensions for GloVe 6B 100-d"
+    )
+    assert [substitute(f"glove-6b-{size}d", "wsv") for size in (50, 100, 200, 300)] == [""] * 4
+    assert substitute("file", "cse") == substitute("file", "wsv") == ""
+    for paper in ("cse", "wsv"):
+        assert substitute("miniworld", paper) == vectors.SUBSTITUTES["miniworld"]
+
+
+def test_every_set_but_the_users_own_is_named_where_it_stands_in() -> None:
+    assert all(substitute(name, "cse") for name in vectors.VectorName.__args__ if name != "file")  # type: ignore[attr-defined]
 
 
 @pytest.mark.real_data

@@ -14,6 +14,13 @@ def test_every_protocol_has_a_header_of_its_own() -> None:
     assert len({str(protocol) for protocol in protocols}) == len(set(protocols)) == len(protocols)
 
 
+def test_a_detail_comes_last_and_only_where_there_is_one() -> None:
+    plain = Protocol(Score.TRAINED_COSINE, Measure.F1, Aggregation.PER_SET)
+    detailed = dataclasses.replace(plain, detail="threshold .5")
+    assert str(plain) == "trained cosine, f1, per set, ptb tokens"
+    assert str(detailed) == f"{plain}, threshold .5"
+
+
 def test_header_and_immutability() -> None:
     assert str(COSINE_PEARSON) == "cosine, pearson, mean of sets, ptb tokens"
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -12,12 +12,12 @@ from sentbook import reported
 from sentbook.data import readers
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import key, remove
-from sentbook.data.types import ParaphrasePairs, ScoredPairs
+from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
 from sentbook.errors import ConfigError
 from sentbook.evaluation import suites
 from sentbook.evaluation.scorebook import ScoreBook
 
-CACHED = (suites.test_sets, suites.validation_sets, suites.excluded, suites.relatedness)
+CACHED = (suites.test_sets, suites.validation_sets, suites.excluded, suites.relatedness, suites.pairs)
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +82,62 @@ def test_sets_are_made_once_and_the_same_every_time() -> None:
 def test_an_unknown_split_is_refused() -> None:
     with pytest.raises(ConfigError, match="validation"):
         suites.relatedness("miniworld", "validation")
+
+
+def test_pairs_of_every_data_set(stand_ins: None) -> None:
+    assert set(suites.DATASETS) == {"sick", "msrp", "miniworld", "miniworld-paraphrase"}
+    assert suites.pairs("sick", "trial").name == "SICK2014-trial"
+    assert suites.pairs("miniworld", "train") is suites.relatedness("miniworld", "train")
+    for split, size in (("train", 450), ("trial", 50), ("test", 500)):
+        made, world = suites.pairs("miniworld-paraphrase", split), World().paraphrase(split)
+        assert (made.name, made.scale, len(made)) == ("miniworld/paraphrase", (0, 1), size)
+        assert (made.first, made.second) == (world.first, world.second)
+        np.testing.assert_array_equal(made.gold, world.labels)
+
+
+@pytest.mark.parametrize("dataset", suites.DATASETS)
+def test_unknown_pairs_are_refused(dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["one", "two"]
+    monkeypatch.setattr(
+        readers, "msrp", lambda split: LabelledPairs("MSRP", texts, texts, np.array([0, 1]), ("n", "y"))
+    )
+    with pytest.raises(ConfigError, match="split 'validation'"):
+        suites.pairs(dataset, "validation")
+    with pytest.raises(ConfigError, match="Unknown data set 'quora'"):
+        suites.pairs("quora", "train")
+
+
+def test_a_tenth_of_each_label_of_msrp_is_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"train": 300, "test": 40}
+
+    def made(split: str) -> LabelledPairs:
+        first, second = ([f"{side} {split} {row}" for row in range(sizes[split])] for side in ("a", "b"))
+        return LabelledPairs("MSRP", first, second, np.arange(sizes[split]) % 3 % 2, ("different", "paraphrase"))
+
+    monkeypatch.setattr(readers, "msrp", made)
+    train, trial, test = (suites.pairs("msrp", split) for split in ("train", "trial", "test"))
+    assert {pairs.name for pairs in (train, trial, test)} == {"MSRP"}
+    assert (len(train), len(trial), len(test)) == (270, 30, 40)
+    assert trial.gold.sum() == 10 and set(test.gold) == {0.0, 1.0}
+    whole = made("train")
+    label = dict(zip(whole.first, whole.labels, strict=True))
+    for pairs in (train, trial):
+        rows = [int(text.split()[-1]) for text in pairs.first]
+        assert rows == sorted(rows)  # in the file's order
+        assert pairs.second == [text.replace("a ", "b ", 1) for text in pairs.first]
+        np.testing.assert_array_equal(pairs.gold, [label[text] for text in pairs.first])
+    assert set(train.first) | set(trial.first) == set(whole.first) and not set(train.first) & set(trial.first)
+    suites.pairs.cache_clear()
+    assert suites.pairs("msrp", "trial").first == trial.first
+
+
+@pytest.mark.real_data
+def test_the_splits_of_the_similarity_pairs(mirror: Path) -> None:
+    for dataset, sizes in {"sick": (4500, 500, 4927), "msrp": (3669, 407, 1725)}.items():
+        splits = [suites.pairs(dataset, split) for split in ("train", "trial", "test")]
+        assert tuple(map(len, splits)) == sizes
+    train, trial = suites.pairs("msrp", "train"), suites.pairs("msrp", "trial")
+    assert trial.gold.mean() == pytest.approx(train.gold.mean(), abs=0.001)
 
 
 @pytest.mark.real_data

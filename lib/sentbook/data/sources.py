@@ -34,7 +34,8 @@ def registry() -> dict[str, dict[str, Any]]:
     """Every file by its name ``<kind>/<dataset>/<file>``.
 
     Returns:
-        Per file ``sha256``, ``bytes``, ``licence``, ``paper``, ``source`` in words, ``url`` (None: only from a mirror).
+        Per file ``sha256`` (or ``md5``, where its publisher gives no other), ``bytes``, ``licence``, ``paper``,
+        ``source`` in words, ``url`` (None: only from a mirror).
     """
     table: dict[str, dict[str, Any]] = json.loads(
         (files("sentbook.data") / "registry.json").read_text(encoding="utf-8")
@@ -63,8 +64,9 @@ def cache_folder() -> Path:
 
 
 def sha256(name: str) -> str:
-    """The registered digest of ``name``."""
-    return str(_entry(name)["sha256"])
+    """The registered digest of ``name``; ``md5:...`` where the registry has no SHA-256."""
+    entry = _entry(name)
+    return str(entry["sha256"]) if "sha256" in entry else f"md5:{entry['md5']}"
 
 
 def used() -> dict[str, str]:
@@ -107,20 +109,20 @@ def path(name: str) -> Path:
         DataError: unknown, missing and without an address, unreachable, or not what the registry says.
         StorageError: the cache cannot be written.
     """
-    entry = _entry(name)
+    _entry(name)
     file = find(name)
     if file is None:
         file = download(name)
     else:
         verify(name, file)
-    _used[name] = entry["sha256"]
+    _used[name] = sha256(name)
     return file
 
 
 @cache
-def _digest(file: Path, size: int, modified: int) -> str:
+def _digest(file: Path, size: int, modified: int, algorithm: str) -> str:
     """Once a process for a file that does not change (all registered files together take 0.2 s)."""
-    digest = hashlib.sha256()
+    digest = hashlib.new(algorithm, usedforsecurity=False)
     with file.open("rb") as stream:
         while block := stream.read(1 << 20):
             digest.update(block)
@@ -130,7 +132,8 @@ def _digest(file: Path, size: int, modified: int) -> str:
 def _fault(name: str, file: Path) -> str | None:
     """What is wrong with ``file``, in words, or None when it is the registered ``name``."""
     entry, state = _entry(name), file.stat()
-    if _digest(file, state.st_size, state.st_mtime_ns) == entry["sha256"]:
+    algorithm = "sha256" if "sha256" in entry else "md5"
+    if _digest(file, state.st_size, state.st_mtime_ns, algorithm) == entry[algorithm]:
         return None
     with file.open("rb") as stream:
         head = stream.read(512).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
@@ -138,7 +141,7 @@ def _fault(name: str, file: Path) -> str | None:
         return "is an HTML page in place of data"
     if state.st_size < entry["bytes"]:
         return f"is truncated ({state.st_size:,} of {entry['bytes']:,} bytes)"
-    return "is not the registered file (its SHA-256 differs)"
+    return f"is not the registered file (its {'SHA-256' if algorithm == 'sha256' else 'MD5'} differs)"
 
 
 def verify(name: str, file: Path) -> None:

@@ -35,6 +35,8 @@ _PTB = re.compile(
     re.VERBOSE,
 )
 _WORDS = re.compile(r"[^\W_]+")
+_LETTER = re.compile(r"[^\W_]")
+_CLITIC = re.compile(r"n't|'(?:s|m|d|ll|re|ve)|ca|wo")  # with the stems of "can't" and "won't"
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"})
 
 
@@ -66,16 +68,18 @@ def tokenise_whitespace(sentence: str) -> list[str]:
 
 
 def tokenise_content(sentence: str) -> list[str]:
-    """`tokenise_words` without stop words, scikit-learn's English list; all words where nothing would be left.
+    """`tokenise_ptb` without marks and stop words, scikit-learn's English list; all words where nothing would be left.
 
-    The list holds negation ("no", "not"), so that a sentence and its denial become one.
+    The list holds negation ("no", "not"), so that a sentence and its denial become one. Clitics ("n't", "'s") are short
+    forms of words of the list and go with them. A sentence of marks alone keeps its marks.
 
     Example:
-        >>> tokenise_content("There is no man on the horse")
-        ['man', 'horse']
+        >>> tokenise_content("There isn't a man on the horse, and no dog.")
+        ['man', 'horse', 'dog']
     """
-    words = tokenise_words(sentence)
-    return [word for word in words if word not in _stop_words()] or words
+    tokens = tokenise_ptb(sentence)
+    words = [token for token in tokens if _LETTER.search(token)]
+    return [word for word in words if not (_CLITIC.fullmatch(word) or word in _stop_words())] or words or tokens
 
 
 def tokenise_stems(sentence: str) -> list[str]:

@@ -48,17 +48,30 @@ _WORDS_OF: dict[str, str] = {
     **{name: f"GloVe 840B cut to SICK's words and to {size} principal dimensions" for name, size in REDUCED.items()},
     **{f"glove-6b-{dimension}d": f"GloVe 6B {dimension}-d" for dimension in (50, 100, 200, 300)},
 }
-# What each paper used, and which sets are just that.
+# What each paper used. GloVe 6B has four sizes, and a row of table 2 for each.
 _ORIGINAL = {"cse": "PARAGRAM-SL999", "wsv": "GloVe 6B"}
 
 
 def substitute(name: str, paper: str) -> str:
-    """What ``name`` stands in for in ``paper``, in words; empty where it is the paper's own set, or the user's file."""
+    """What ``name`` stands in for in ``paper``, in words; empty where it is the paper's own set, or the user's file.
+
+    Example:
+        >>> substitute("glove-6b-50d", "cse")
+        'GloVe 6B 50-d for PARAGRAM-SL999'
+        >>> substitute("glove-6b-50d", "wsv")
+        ''
+    """
     if name.startswith("miniworld"):
         return "generated word vectors of the mini-world"
-    original = _ORIGINAL.get(paper, "")
-    words = _WORDS_OF.get(name, "")
-    return "" if not words or not original or words.startswith(original) else f"{words} for {original}"
+    original, words = _ORIGINAL.get(paper, ""), _WORDS_OF.get(name, "")
+    if not words or not original or words.startswith(original):
+        return ""
+    size = f" {REDUCED.get(name, 300)}-d" if original == "GloVe 6B" else ""
+    return f"{words} for {original}{size}"
+
+
+# Of the CSE paper.
+SUBSTITUTES: dict[str, str] = {name: substitute(name, "cse") for name in (*_WORDS_OF, "miniworld")}
 
 
 def available(name: VectorName) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sentbook import results
+from sentbook.errors import NumericalError
 from sentbook.evaluation import statistics
 from sentbook.evaluation.protocols import Measure, Protocol
 
@@ -26,6 +27,7 @@ def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f
 
     Raises:
         ValueError: no pairs, or another number of labels than scores.
+        NumericalError: a score is NaN or infinite.
 
     Example:
         >>> threshold([0.1, 0.4, 0.6, 0.9], [0, 1, 1, 1])
@@ -34,6 +36,7 @@ def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f
     values, gold = np.asarray(scores, dtype=np.float64), np.asarray(labels) == 1
     if values.ndim != 1 or values.shape != gold.shape or not len(values):
         raise ValueError(f"A threshold needs as many labels as scores, not {gold.shape} and {values.shape}.")
+    _check(values)
     order = np.argsort(values, kind="stable")
     values, gold = values[order], gold[order]
     # Deciding no on the first m pairs: only a cut between distinct scores can be made by a threshold.
@@ -43,15 +46,27 @@ def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f
     right = cuts - below + found
     claimed = len(values) - cuts
     quality = right / len(values) if goal == "accuracy" else 2 * found / np.maximum(claimed + gold.sum(), 1)
-    edges = np.concatenate([[min(values[0] - 0.5, 0.0)], (values[1:] + values[:-1]) / 2, [max(values[-1] + 0.5, 1.0)]])
-    bounds = edges[cuts]
+    halfway = (values[1:] + values[:-1]) / 2
+    halfway = np.where(halfway > values[:-1], halfway, values[1:])  # between two floats without a third
+    bounds = np.concatenate([[min(values[0] - 0.5, 0.0)], halfway, [max(values[-1] + 0.5, 1.0)]])[cuts]
     best = np.flatnonzero(quality >= quality.max() - 1e-12)
     return float(bounds[best[np.argmin(np.abs(bounds[best] - 0.5))]])
 
 
 def decide(scores: ArrayLike, bound: float) -> Array:
-    """(N,) of 1 where the score reaches ``bound``, else 0."""
-    return (np.asarray(scores, dtype=np.float64) >= bound).astype(np.float64)
+    """(N,) of 1 where the score reaches ``bound``, else 0.
+
+    Raises:
+        NumericalError: a score is NaN or infinite.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    _check(values)
+    return (values >= bound).astype(np.float64)
+
+
+def _check(scores: Array) -> None:
+    if not np.isfinite(scores).all():
+        raise NumericalError("A score is NaN or infinite; train the encoder again with a lower learning rate.")
 
 
 class DecisionBook:
@@ -114,6 +129,11 @@ class DecisionBook:
             for method in self.methods
             for seed in self.seeds(method)
         ]
+
+    def mcnemar(self, a: str, b: str, seed: int) -> tuple[int, int, float]:
+        """Pairs that A alone and B alone decided rightly with this seed, and the exact p of "as many"."""
+        first, second = (self._decisions[method][seed] == self.gold for method in (a, b))
+        return statistics.mcnemar(first, second)
 
     def _bootstrap(self, method: str, measure: Measure, resamples: int) -> Array:
         """(R,) resampled values; the resamples are the same for every method."""

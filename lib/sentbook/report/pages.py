@@ -264,7 +264,7 @@ def _files(files: Sequence[tuple[str, Mapping[str, Any]]], *, links: bool) -> st
     """A folded list: name, short digest, where the file comes from."""
     listed = "".join(
         f"<li>{_link(name.rpartition('/')[2], entry.get('url') if links else None)} "
-        f"<code>{esc(str(entry.get('sha256', ''))[:12])}</code> "
+        f"<code>{esc(str(entry.get('sha256') or entry.get('md5', ''))[:12])}</code> "
         f'<span class="sb-soft">{esc(entry.get("source") or "")}</span></li>'
         for name, entry in files
     )

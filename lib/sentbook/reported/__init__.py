@@ -20,6 +20,8 @@ def _table(paper: str, name: str) -> pd.DataFrame:
         raise ConfigError(f"There are no printed numbers {stem}; look into lib/sentbook/reported for those there are.")
     with source.open(encoding="utf-8") as stream:
         frame = pd.read_csv(stream)
+    if "note" in frame:
+        frame["note"] = frame["note"].fillna("")
     values = pd.to_numeric(frame["value"], errors="coerce")
     if values.isna().any():  # a table of settings, in words
         return frame
@@ -34,7 +36,7 @@ def _table(paper: str, name: str) -> pd.DataFrame:
 
 
 def table(paper: str, name: str) -> pd.DataFrame:
-    """A printed table: columns paper, table, method, dataset, metric, value.
+    """A printed table: columns paper, table, method, dataset, metric, value; of a figure also note, where each is from.
 
     The CSV's ``_x100`` is a unit: values are converted to [-1, 1] here, once, as are accuracies and F1 printed in
     percent. The values of a table of settings (``dnt``'s tables 2 and 3) are words and stay so.
