@@ -320,7 +320,9 @@ def load(paper: str, changes: Mapping[str, Any]) -> Any:
         raise ConfigError(f"Unknown paper '{paper}'; choose one of {', '.join(PAPERS)}.")
     given = {name: value for name, value in changes.items() if value is not None}
     profile = given.get("profile", "demo")
-    return parse(PAPERS[paper], merge(profile_values(paper, str(profile)), given), f"{paper}, profile {profile}")
+    # A section that is given in part keeps the paper's other values, not those of the section's class.
+    values = merge(PAPERS[paper]().model_dump(), merge(profile_values(paper, str(profile)), given))
+    return parse(PAPERS[paper], values, f"{paper}, profile {profile}")
 
 
 def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Any:

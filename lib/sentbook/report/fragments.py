@@ -6,13 +6,13 @@ from pathlib import Path
 
 from sentbook import results
 from sentbook.data import corpora, sources
-from sentbook.report import figures, pages, summary
+from sentbook.report import exact_layer, figures, pages, summary
 from sentbook.report.markup import esc, pipes
 
-PAPERS = ("cse",)
+PAPERS = ("cse", "wsv")
 # The demo on the mini-world gives no verdict on a paper.
 PROFILES = ("small", "paper")
-TITLES = {"cse": "CSE (Jiao et al. 2018)"}
+TITLES = {"cse": "CSE (Jiao et al. 2018)", "wsv": "WSV (Yao et al. 2018)"}
 
 
 def _pages(paper: str) -> dict[str, str]:
@@ -49,7 +49,8 @@ def _landing() -> str:
         caption="Average against convolution: PP and CSE with the same two trainings on five years of STS, "
         "the paper's values hollow",
     )
-    counts = pages.verdict_summary([list(found.claims) for found in pages.recorded("cse", PROFILES).values()])
+    runs = [run for paper in PAPERS for run in pages.recorded(paper, PROFILES).values()]
+    counts = pages.verdict_summary([list(found.claims) for found in runs])
     return figure.html() + "\n\n" + counts.html()
 
 
@@ -58,6 +59,7 @@ def all_fragments() -> dict[str, str]:
     fragments = {
         "landing.md": _landing(),
         "cse_architecture.md": figures.architecture_cse(caption="CSE: windows of one, two and three words").html(),
+        "wsv_architecture.md": exact_layer.architecture_wsv(caption="WSV: a map of all pairs of words").html(),
         "data_tests.md": pages.data_cards(sources.registry(), kind="eval"),
         "data_corpora.md": _corpora(),
         "overlap.md": _overlap(),
