@@ -233,6 +233,7 @@ def test_one_notebook_has_a_page_that_needs_no_network(checkout: Path) -> None:
     page = book.run_one(source, "demo", {"profile": "demo"})
     text = page.read_text(encoding="utf-8")
     assert "'demo-one'" in text
+    assert text.index("inlineMath: [['$', '$']]") < text.index("tex-svg.js")
     assert list(outside(text)) == []
     assert str(checkout) not in text
 

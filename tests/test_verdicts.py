@@ -121,6 +121,46 @@ def test_scores(value: Estimate, verdict: str) -> None:
     assert f"printed 61.0, gap {(value.estimate - 0.61) * 100:+.1f}" in evidence
 
 
+def test_scores_where_lower_is_better() -> None:
+    low = {"scale": 1, "lower_is_better": True}
+    assert verdicts.scores(Estimate(0.30, 0.28, 0.32), 0.29, "mse", **low)[0] == "reproduced"  # type: ignore[arg-type]
+    assert verdicts.scores(Estimate(0.20, 0.18, 0.22), 0.29, "mse", **low)[0] == "reproduced"  # type: ignore[arg-type]
+    found = verdicts.scores(Estimate(0.40, 0.38, 0.42), 0.29, "mse", **low)  # type: ignore[arg-type]
+    assert found == ("not reproduced", "mse: 0.4000 [0.3800, 0.4200], printed 0.2900, gap +0.1100")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (-0.01, 0.02, "reproduced"),
+        (0.0, 0.02, "reproduced"),
+        (0.01, 0.02, "not reproduced"),
+        (-0.02, -0.01, "not reproduced"),
+        (0.01, 0.01, "inconclusive"),  # no interval
+    ],
+)
+def test_same(low: float, high: float, verdict: str) -> None:
+    assert verdicts.same(made(low, high))[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (-0.009, 0.009, "reproduced"),
+        (0.001, 0.009, "reproduced"),  # a difference that shows, and is small
+        (0.011, 0.02, "not reproduced"),
+        (-0.02, -0.011, "not reproduced"),
+        (-0.02, 0.02, "inconclusive"),
+        (0.009, 0.011, "inconclusive"),
+        (0.001, 0.001, "inconclusive"),  # no interval
+    ],
+)
+def test_near(low: float, high: float, verdict: str) -> None:
+    found, evidence = verdicts.near(made(low, high), 0.01)
+    assert found == verdict
+    assert evidence.endswith("margin 1.0")
+
+
 def test_all_of_is_its_worst_part() -> None:
     yes, no, maybe, absent = [("reproduced", "a"), ("not reproduced", "b"), ("inconclusive", "c"), ("not run", "d")]
     assert verdicts.all_of([yes, yes]) == ("reproduced", "a; a")  # type: ignore[list-item]

@@ -357,6 +357,10 @@ def _build_html() -> Path:
     return index
 
 
+# nbconvert's page configures MathJax 2; the bundled 3 would leave $...$ inside a line as it is.
+_INLINE_MATH = "<script>window.MathJax = {tex: {inlineMath: [['$', '$']]}};</script>"
+
+
 def run_one(source: Path, profile: str, parameters: Mapping[str, Any]) -> Path:
     """Run one notebook and write its page as one HTML file that needs no network.
 
@@ -384,6 +388,6 @@ def run_one(source: Path, profile: str, parameters: Mapping[str, Any]) -> Path:
     )  # fmt: skip
     page = lay_out(nbformat.read(executed_path(source, kind), as_version=4))
     body, _ = exporter.from_notebook_node(page, resources={"metadata": {"name": source.stem}})
-    write_atomically(target, body)
+    write_atomically(target, body.replace("<head>", f"<head>{_INLINE_MATH}", 1))
     say(f"done in {seconds:.0f} s")
     return target

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, overload
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -303,15 +303,18 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
-def load(paper: str, changes: Mapping[str, Any]) -> Any:
+@overload
+def load(paper: Literal["cse"], changes: Mapping[str, Any]) -> CSEPaper: ...
+@overload
+def load(paper: Literal["wsv"], changes: Mapping[str, Any]) -> WSVPaper: ...
+@overload
+def load(paper: str, changes: Mapping[str, Any]) -> Paper: ...
+def load(paper: str, changes: Mapping[str, Any]) -> Paper:
     """The configuration of a run: typed defaults, then the profile's file, then ``changes``.
 
     Args:
         paper: ``cse`` or ``wsv``.
         changes: parameters by name; None and empty sections mean "as the profile has it".
-
-    Returns:
-        The paper's own class: `CSEPaper`, `WSVPaper`.
 
     Raises:
         ConfigError: unknown paper or profile, or the first faulty parameter.
@@ -325,7 +328,11 @@ def load(paper: str, changes: Mapping[str, Any]) -> Any:
     return parse(PAPERS[paper], values, f"{paper}, profile {profile}")
 
 
-def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Any:
+@overload
+def from_notebook(paper: Literal["cse"], namespace: Mapping[str, Any]) -> CSEPaper: ...
+@overload
+def from_notebook(paper: Literal["wsv"], namespace: Mapping[str, Any]) -> WSVPaper: ...
+def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Paper:
     """The configuration from a notebook's parameters cell: pass ``globals()`` right after it.
 
     Every plain value among the variables must be a parameter, so that a name that `papermill -p` injected in error

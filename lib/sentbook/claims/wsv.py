@@ -73,7 +73,7 @@ def figure5(book: ScoreBook, method: str, resamples: int) -> list[Claim]:
                 against("Illinois-LH", "mse"),
                 _reaches(book, method, ours, resamples),
                 all_of([against("DT-RNN"), against("SDT-RNN")]),
-                all_of([against("He et al 2015", below=True), against("He and Lin 2016", below=True)]),
+                all_of([against("He2015", below=True), against("HeLin2016", below=True)]),
             ],
             strict=True,
         )
