@@ -72,6 +72,16 @@ def test_fetch_takes_what_is_missing(folders: tuple[Path, Path]) -> None:
     assert "Nothing left to download" in call("fetch", "eval").output
 
 
+def test_fetch_takes_large_files_only_by_name(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_cli, "LARGE", 4)  # bytes
+    result = call("fetch")
+    assert result.exit_code == 0
+    assert "Not fetched for their size" in result.output and "eval/one/a.txt" in result.output
+    assert not (folders[1] / "eval/one/a.txt").exists()
+    assert call("fetch", "eval/one/a.txt").exit_code == 0
+    assert (folders[1] / "eval/one/a.txt").exists()
+
+
 def test_fetch_replaces_a_damaged_file_of_the_cache(folders: tuple[Path, Path]) -> None:
     file = put(folders[1], "eval/one/a.txt", b"alp")
     assert call("fetch", "eval/one/a.txt").exit_code == 0

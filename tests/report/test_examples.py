@@ -49,6 +49,10 @@ def test_the_papers_map() -> None:
     np.testing.assert_allclose(examples.paper_map([-1, 0, 0.052, 1]), [0, 2.5, 2.63, 5])
 
 
+def test_scores_that_are_on_the_gold_scale_stay() -> None:
+    assert examples.mapped([1.5, 4.0], [1.0, 5.0], "identity").tolist() == [1.5, 4.0]
+
+
 def test_affine_map_equals_least_squares_and_stays_on_the_scale() -> None:
     random = np.random.default_rng(1)
     cosine = random.uniform(-0.2, 1, 100)

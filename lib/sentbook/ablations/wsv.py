@@ -145,6 +145,14 @@ def alone_and_in_batches(trained: Trained, settings: WSVPaper) -> float:
     return float(np.abs(batched - np.stack(alone)).max())
 
 
+def map_weights(trained: Trained) -> tuple[float, float]:
+    r"""The trained $\lambda_1, \lambda_2$."""
+    encoder = trained.encoder()
+    assert isinstance(encoder, WSV)
+    first, second = torch.softmax(encoder.alpha.detach(), dim=0).tolist()
+    return first, second
+
+
 def exact_against_map(trained: Trained, settings: WSVPaper) -> dict[str, float]:
     """The largest differences between the exact layer and the convolution of the map, in float64, on test sentences:
     of the k largest cells, and of the gradients of the word vectors, of the kernel and of the map weights."""

@@ -21,8 +21,13 @@ from sentbook.report import numbers
 from sentbook.report.markup import Fragment, esc, pipes, table
 
 Array = NDArray[np.float64]
-MapName = Literal["paper", "affine", "isotonic"]
-MAP_WORDS = {"paper": "2.5 (cos + 1)", "affine": "fitted line", "isotonic": "fitted monotone curve"}
+MapName = Literal["paper", "affine", "isotonic", "identity"]
+MAP_WORDS = {
+    "paper": "2.5 (cos + 1)",
+    "affine": "fitted line",
+    "isotonic": "fitted monotone curve",
+    "identity": "the encoder, trained on the gold scale",
+}
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _LONGEST = 400  # characters of a sentence that are shown
 
@@ -114,6 +119,8 @@ def mapped(cosine: ArrayLike, gold: ArrayLike, how: MapName, *, folds: int = 10,
     x, y = np.asarray(cosine, dtype=np.float64), np.asarray(gold, dtype=np.float64)
     if how == "paper":
         return paper_map(x)
+    if how == "identity":
+        return x
     if how not in MAP_WORDS:
         raise ConfigError(f"The map {how!r} is unknown; choose one of {list(MAP_WORDS)}.")
     if not 2 <= folds <= len(x):
