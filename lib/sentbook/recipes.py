@@ -245,7 +245,11 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
             report=lambda line: print(name, line, flush=True),
             at_end=lambda: scores.update(_scores(problem, "last")),
         )
-        if scores := scores | _scores(problem, "best"):
+        if history.best_step == history.examples:  # the last state is the best one
+            scores |= {name.replace("last", "best", 1): values for name, values in scores.items()}
+        else:
+            scores |= _scores(problem, "best")
+        if scores:
             checkpoint.save(folder / "scores.safetensors", scores, {"key": recipe.key()})
         encoder.cpu()
         state = _state(encoder, _lexicon(recipe)[1])

@@ -18,7 +18,7 @@ Shapes: B sentences, T words each at most, U distinct words, D and F channels, s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -129,33 +129,49 @@ def candidates(k: int) -> list[_Candidate]:
     return interior + edges + corners
 
 
-def k_largest(parts: Sequence[Tensor], k: int, *, indices: bool) -> tuple[Tensor, Tensor | None]:
-    """(k, ...) largest of N tensors of one shape, element by element, in falling order, and which of the N they are.
+class Ranked(NamedTuple):
+    """The k largest of N tensors, element by element: (k, ...) values in falling order, and marks of where they are.
+
+    `positions` reads marks; few of them are ever read, and reading all would cost as much as the ranking.
+    """
+
+    values: Tensor
+    marks: Tensor
+
+
+def k_largest(parts: Sequence[Tensor], k: int) -> Ranked:
+    """Of N >= 1 tensors of one shape, fewer than a million, the k largest, element by element.
 
     A network of maxima and minima, twelve times as fast on a CPU as one that moves indices along. The indices travel
-    in the bits that float32 leaves free in float64, so that the order is exact and no element is taken twice.
-
-    Args:
-        parts: N >= 1 tensors, fewer than a million; float32, or float64 (by `torch.topk`, for tests).
-        indices: whether they are wanted; without, the network runs in the parts' own type.
+    in the bits that float32 leaves free in float64, so that the order is exact and no element is taken twice; float64
+    has no such bits and is ranked by `torch.topk`.
     """
-    if indices and parts[0].dtype == torch.float64:  # no bits are free
+    if parts[0].dtype == torch.float64:
         stacked = torch.stack([*parts, *[torch.full_like(parts[0], MISSING)] * k])
-        values, which = torch.topk(stacked, k, dim=0)
-        return values, which
+        return Ranked(*torch.topk(stacked, k, dim=0))
+    packed = k_largest_values((_pack(part, index) for index, part in enumerate(parts)), k)
+    # Rounding to float32 drops the index: it is less than half a unit in the last place.
+    return Ranked(packed.float(), packed)
+
+
+def k_largest_values(parts: Iterable[Tensor], k: int) -> Tensor:
+    """The values of `k_largest` alone, in the parts' own type; `MISSING` where there are fewer than k parts."""
     tops: list[Tensor] = []
-    for index, part in enumerate(parts):
-        value = _pack(part, index) if indices else part
-        tops = tops or [torch.full_like(value, MISSING) for _ in range(k)]
+    for part in parts:
+        value = part
+        tops = tops or [torch.full_like(part, MISSING) for _ in range(k)]
         for rank, top in enumerate(tops):
             tops[rank] = torch.maximum(top, value)
             if rank < k - 1:
                 value = torch.minimum(top, value)
-    found = torch.stack(tops)
-    if not indices:
-        return found, None
-    # Rounding to float32 drops the index: it is less than half a unit in the last place.
-    return found.float(), _INDICES - 1 - (found.view(torch.int64) & (_INDICES - 1))
+    return torch.stack(tops)
+
+
+def positions(marks: Tensor) -> Tensor:
+    """Which of the N parts each mark of `k_largest` stands for."""
+    if marks.dtype == torch.int64:
+        return marks
+    return _INDICES - 1 - (marks.view(torch.int64) & (_INDICES - 1))
 
 
 def _pack(values: Tensor, index: int) -> Tensor:
@@ -181,37 +197,34 @@ class _KLargestCells(torch.autograd.Function):
 
         # Without an interior, a part of missing values stands in.
         inner = [interior(at) for at in range(1, int(ends.max()))] or [torch.full_like(terms[:, 0], MISSING)]
-        ranked, positions = k_largest(inner, k, indices=wanted)
-        options = torch.cat(
-            [ranked, terms[:, :1].transpose(0, 1), terms[:, ends, each].unsqueeze(0)]
-        )  # (k + 2, 6, B, F)
+        ranked = k_largest(inner, k) if wanted else Ranked(k_largest_values(inner, k), lengths)
+        # (6, B, F) each: the ranks of the interior, the first and the last element of every sequence.
+        options = [*ranked.values, terms[:, 0], terms[:, ends, each]]
         pairs = candidates(k)
-        sums = [options[c.row, c.row_class] + options[c.column, 3 + c.column_class] for c in pairs]
-        values, chosen = k_largest(sums, k, indices=wanted)
-        if positions is not None and chosen is not None:
-            shape = positions[:1].shape
-            at = torch.cat(
-                [positions + 1, positions.new_zeros(shape), ends[None, None, :, None].expand(shape)]
-            )  # (k + 2, 6, B, F): the index in the sentence of each option
-            ctx.save_for_backward(at, chosen.clamp_(max=len(pairs) - 1), values)
-            ctx.shape, ctx.pairs = terms.shape, pairs
-        return values
+        sums = [options[c.row][c.row_class] + options[c.column][3 + c.column_class] for c in pairs]
+        if not wanted:
+            return k_largest_values(sums, k)
+        found = k_largest(sums, k)
+        ctx.save_for_backward(ranked.marks, positions(found.marks), found.values, ends)
+        ctx.shape, ctx.pairs = terms.shape, pairs
+        return found.values
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        at, chosen, values = ctx.saved_tensors
-        _, length, size, features = ctx.shape
+        marks, chosen, values, ends = ctx.saved_tensors
+        (_, length, size, features), k = ctx.shape, len(values)
+        cells = size * features
         gradient = torch.where(values > MISSING / 2, gradients[0], 0).reshape(-1)
-        into = gradient.new_zeros(6 * length * size * features)
-        inside = torch.arange(size * features, device=at.device).expand(len(values), -1)
-        cells, flat = size * features, at.reshape(-1)
-        pairs = torch.tensor(ctx.pairs, device=at.device)
-        for option, sequence in ((pairs[:, 1], pairs[:, 0]), (pairs[:, 3], 3 + pairs[:, 2])):
-            which = chosen.reshape(len(values), -1)
-            sequences = sequence[which]
-            # A sentence shorter than k cells has ranks that nothing holds; their gradient is 0, wherever it goes.
-            place = flat[(option[which] * 6 + sequences) * cells + inside].clamp(max=length - 1)
-            into.scatter_add_(0, ((sequences * length + place) * cells + inside).reshape(-1), gradient)
+        into = gradient.new_zeros(6 * length * cells)
+        inside = torch.arange(cells, device=ends.device).expand(k, -1)
+        last = ends.repeat_interleave(features)
+        # A sentence of fewer than k cells has ranks that nothing holds: their gradient is 0, wherever it goes.
+        pairs = torch.tensor(ctx.pairs, device=ends.device)[chosen.reshape(k, -1).clamp(max=len(ctx.pairs) - 1)]
+        for option, sequence in ((pairs[..., 1], pairs[..., 0]), (pairs[..., 3], 3 + pairs[..., 2])):
+            ranked = marks.reshape(-1)[(option.clamp(max=k - 1) * 6 + sequence) * cells + inside]
+            place = torch.where(option == k, 0, torch.where(option > k, last, positions(ranked) + 1))
+            at = (sequence * length + place.clamp(max=length - 1)) * cells + inside
+            into.scatter_add_(0, at.reshape(-1), gradient)
         return into.view(ctx.shape), None, None
 
 
