@@ -246,7 +246,7 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
             at_end=lambda: scores.update(_scores(problem, "last")),
         )
         if history.best_step == history.examples:  # the last state is the best one
-            scores |= {name.replace("last", "best", 1): values for name, values in scores.items()}
+            scores |= {name.replace("last", "best", 1): values.clone() for name, values in scores.items()}
         else:
             scores |= _scores(problem, "best")
         if scores:

@@ -444,3 +444,13 @@ def test_tap_sums_say_which_taps_stay_inside_the_map() -> None:
         # Summed over the three neighbours: the taps of all rows, and of the columns that are inside.
         assert torch.equal(rows[3 * kind : 3 * kind + 3].sum(0).view(3, 3), taps.double())
         assert torch.equal(columns[3 * kind : 3 * kind + 3].sum(0).view(3, 3), taps.T.double())
+
+
+def test_encoding_first_does_not_hinder_training() -> None:
+    """What is kept between calls is made without inference mode."""
+    additive._tap_sums.cache_clear()
+    inputs, (places, sizes) = leaves(0, 6, torch.float32), batch(0, [4, 6], 6)
+    with torch.inference_mode():
+        k_max(terms_of([leaf.detach() for leaf in inputs], places), sizes, 3)
+    k_max(terms_of(inputs, places), sizes, 3).sum().backward()
+    assert inputs[1].grad is not None

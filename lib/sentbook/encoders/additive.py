@@ -70,10 +70,11 @@ def row_and_column_terms(projected: Tensor, weights: Tensor, places: Tensor) -> 
 @cache
 def _tap_sums(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """(9, 9) each for rows and for columns: sequence and neighbour by tap (a, b)."""
-    inside, one = torch.tensor(_INSIDE), torch.eye(3)
-    rows = torch.einsum("na,qb->qnab", one, inside)
-    columns = torch.einsum("nb,pa->pnab", one, inside)
-    return tuple(part.reshape(9, 9).to(device, dtype) for part in (rows, columns))  # type: ignore[return-value]
+    with torch.inference_mode(False):  # kept for later calls, which may want gradients
+        inside, one = torch.tensor(_INSIDE), torch.eye(3)
+        rows = torch.einsum("na,qb->qnab", one, inside).reshape(9, 9)
+        columns = torch.einsum("nb,pa->pnab", one, inside).reshape(9, 9)
+        return rows.to(device, dtype), columns.to(device, dtype)
 
 
 class _NeighbourSum(torch.autograd.Function):
