@@ -146,10 +146,13 @@ def _words(config: Vectors) -> tuple[Vocabulary, Tensor]:
 
 
 @lru_cache(maxsize=4)
-def _extended(config: Vectors, datasets: tuple[str, ...], tokenisation: Tokenisation) -> Vocabulary:
-    """The words of the vectors, then those of ``datasets`` that have none, in the order met."""
+def _extended(
+    config: Vectors, datasets: tuple[str, ...], tokenisation: Tokenisation
+) -> tuple[Vocabulary, tuple[int, ...]]:
+    """The words of the vectors, then those of each of ``datasets`` that have none, in the order met; how many each."""
     vocabulary, _ = _words(config)
     added: dict[str, None] = {}
+    ends = [0]
     for dataset in datasets:
         for split in ("train", "trial", "test"):
             pairs = suites.pairs(dataset, split)
@@ -157,17 +160,19 @@ def _extended(config: Vectors, datasets: tuple[str, ...], tokenisation: Tokenisa
                 added |= dict.fromkeys(
                     word for word in TOKENISERS[tokenisation](sentence) if vocabulary.id(word) == UNKNOWN
                 )
-    return Vocabulary([*vocabulary.words, *added])
+        ends.append(len(added))
+    return Vocabulary([*vocabulary.words, *added]), tuple(np.diff(ends).tolist())
 
 
 def _lexicon(recipe: Recipe) -> tuple[Vocabulary, Tensor]:
     """The words of a recipe, and their (V, D) initial vectors."""
     vocabulary, weight = _words(recipe.vectors)
     if datasets := recipe.datasets(with_new_words=True):
-        vocabulary = _extended(recipe.vectors, datasets, recipe.tokenisation)
+        vocabulary, sizes = _extended(recipe.vectors, datasets, recipe.tokenisation)
         generator = torch.Generator().manual_seed(recipe.seed)
+        # Data set by data set, so that a later stage's words leave the vectors of an earlier one's as they are.
+        new = torch.cat([torch.randn(size, weight.shape[1], generator=generator) for size in sizes])
         # As large as the vectors that are known, so that a new word weighs as much as another.
-        new = torch.randn(len(vocabulary) - len(weight), weight.shape[1], generator=generator)
         weight = torch.cat([weight, weight[2:].mean(dim=0) + weight[2:].std(dim=0) * new])
     return vocabulary, weight
 
