@@ -89,7 +89,7 @@ def test_scores_of_vectors_without_negative_elements_lie_between_zero_and_one(
 ) -> None:
     generator = torch.Generator().manual_seed(seed)
     first, second = (size * torch.randn(6, 5, generator=generator).relu() for _ in range(2))
-    first[0] = second[0]
+    first[0] = second[0] = size
     first[1] = 0
     scores = pair_score(first, second, *kind)
     assert scores.shape == (6,)
