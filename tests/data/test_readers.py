@@ -15,6 +15,7 @@ import pytest
 
 from sentbook.data import readers, sources
 from sentbook.data.readers import tables
+from sentbook.data.readers.activities import SIZES
 from sentbook.data.readers.novels import split_sentences
 from sentbook.data.types import ParaphrasePairs
 from sentbook.errors import ConfigError, DataError
@@ -87,6 +88,20 @@ def test_a_pair_that_lost_its_tab(put: Put) -> None:
     put("eval/sts2012-train/STS.gs.MSRpar.txt", b"1\n2\n")
     with pytest.raises(DataError, match=r"STS\.input\.MSRpar\.txt, line 2: one sentence"):
         readers.sts2012_train()
+
+
+def test_scores_of_activities_are_on_the_published_scales(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SIZES, "dev", 2)
+    name = put(
+        "eval/human-activity/activities-dev-all.sick", b"one\ttwo\t1.0\t2.4\t5\t1.375\r\na\tb\t3\t1.33333\t1\t5\r\n"
+    )
+    found = readers.activities("dev")
+    assert {name: pairs.gold.tolist() for name, pairs in found.items()} == {
+        "SIM": [0, 2], "REL": [1.4, 0.33333], "MA": [4, 0], "PAC": [-1.625, 2],
+    }  # fmt: skip
+    put(name, b"one\ttwo\t1\t1\t1\t1\na\tb\t1\t0.9\t1\t1\n")
+    with pytest.raises(DataError, match="activities dev: a score of REL lies outside its scale"):
+        readers.activities("dev")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +207,11 @@ def test_activities_and_answers(mirror: Path) -> None:
         scores = readers.activities(split)
         assert list(scores) == ["SIM", "REL", "MA", "PAC"]
         assert {len(pairs) for pairs in scores.values()} == {size}
-        assert all(pairs.gold.min() >= 1 and pairs.gold.max() <= 5 for pairs in scores.values())
+        for name, pairs in scores.items():
+            low, high = pairs.scale
+            assert (low, high) == ((-2, 2) if name == "PAC" else (0, 4))
+            # The files' shift: every dimension reaches its upper limit, and all but PAC the lower one.
+            assert pairs.gold.max() == high and (pairs.gold.min() == low or name == "PAC") and pairs.gold.min() >= low
     answers = readers.short_answers()
     assert len(answers) == 2273 and len(set(answers.question)) == 81
     assert answers.gold.mean() == pytest.approx(4.18, abs=0.01) and (answers.gold == 5).sum() == 1121

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +12,14 @@ from sentbook import reported
 from sentbook.data import readers
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import key, remove
-from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
+from sentbook.data.types import GradedAnswers, LabelledPairs, ParaphrasePairs, ScoredPairs
 from sentbook.errors import ConfigError
 from sentbook.evaluation import suites
+from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.scorebook import ScoreBook
 
+DNT = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
+SPLITS = ("train", "trial", "test")
 CACHED = (suites.test_sets, suites.validation_sets, suites.excluded, suites.relatedness, suites.pairs)
 
 
@@ -85,7 +88,7 @@ def test_an_unknown_split_is_refused() -> None:
 
 
 def test_pairs_of_every_data_set(stand_ins: None) -> None:
-    assert set(suites.DATASETS) == {"sick", "msrp", "miniworld", "miniworld-paraphrase"}
+    assert set(suites.DATASETS) == {*DNT, "msrp", "miniworld", "miniworld-paraphrase", "miniworld-answers"}
     assert suites.pairs("sick", "trial").name == "SICK2014-trial"
     assert suites.pairs("miniworld", "train") is suites.relatedness("miniworld", "train")
     for split, size in (("train", 450), ("trial", 50), ("test", 500)):
@@ -93,6 +96,72 @@ def test_pairs_of_every_data_set(stand_ins: None) -> None:
         assert (made.name, made.scale, len(made)) == ("miniworld/paraphrase", (0, 1), size)
         assert (made.first, made.second) == (world.first, world.second)
         np.testing.assert_array_equal(made.gold, world.labels)
+
+
+def test_pairs_of_the_data_sets_of_direct_transfer(stand_ins: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "stsbenchmark", lambda split: made(f"STSB-{split}"))
+    monkeypatch.setattr(
+        readers, "activities", lambda split: {name: made(f"{name}-{split}") for name in ("SIM", "REL", "MA", "PAC")}
+    )
+    asked = [suites.pairs("stsb", split) for split in SPLITS]
+    assert [pairs.name for pairs in asked] == ["STSB"] * 3
+    assert [pairs.first for pairs in asked] == [made(f"STSB-{split}").first for split in ("train", "dev", "test")]
+    for name in suites.ACTIVITIES:
+        asked = [suites.pairs(name, split) for split in SPLITS]
+        assert [pairs.name for pairs in asked] == [f"{name.upper()}-{split}" for split in ("train", "dev", "test")]
+    graded = GradedAnswers("SAG", ["1.1", "11.2"], ["taught", "asked"], ["said", "written"], np.array([2.5, 5]), (0, 5))
+    monkeypatch.setattr(readers, "short_answers", lambda: graded)
+    exam = suites.pairs("sag", "test")
+    assert (exam.name, exam.first, exam.second, exam.gold.tolist(), exam.scale) == (
+        "SAG", ["asked"], ["written"], [5.0], (0, 5),
+    )  # fmt: skip
+
+
+def test_answers_of_the_miniworld() -> None:
+    for split, size in (("train", 450), ("trial", 50), ("test", 500)):
+        found, world = suites.pairs("miniworld-answers", split), World().graded_answers(split)
+        assert (found.name, found.scale, len(found)) == ("miniworld/answers", (0, 5), size)
+        assert (found.first, found.second) == (world.reference, world.answer)
+        np.testing.assert_array_equal(found.gold, world.gold)
+
+
+def test_the_sets_of_sts_2012_are_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("MSRpar", "MSRvid", "SMT-eur", "OnWN", "SMT-news")
+    monkeypatch.setattr(readers, "sts", lambda year: [made(f"STS{year}/{name}") for name in names])
+    parts, pooled = suites.parts("sts12"), suites.pairs("sts12", "test")
+    assert [pairs.name for pairs in parts] == ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
+    assert pooled.name == "STS12" and pooled.first == [text for pairs in parts for text in pairs.first]
+    assert ScoreBook(list(parts)).averages == ["STS12/avg", "total_avg"]
+    assert suites.parts("miniworld") == (suites.pairs("miniworld", "test"),)
+
+
+def test_names_and_measures_are_those_of_the_papers_table() -> None:
+    frame = reported.table("dnt", "table4")
+    printed = dict(zip(frame["dataset"], frame["metric"], strict=True))
+    del printed["STSB-dev"]
+    assert {suites.test_name(name): str(suites.measure_of(name)) for name in DNT} == printed
+    assert set(suites.TEST_NAMES) == set(suites.DATASETS)
+    for name in ("miniworld", "miniworld-paraphrase", "miniworld-answers"):
+        assert suites.test_name(name) == suites.pairs(name, "test").name
+        assert suites.measure_of(name) is Measure.PEARSON
+
+
+@pytest.mark.parametrize("function", [suites.parts, suites.measure_of, suites.test_name])
+def test_names_of_unknown_data_sets(function: Callable[[str], object]) -> None:
+    with pytest.raises(ConfigError, match="Unknown data set 'quora'; choose among sick, "):
+        function("quora")
+
+
+def test_trial_and_test_sentences_are_kept_out_of_pre_training(stand_ins: None) -> None:
+    keys = suites.excluded_for(["sick", "miniworld-answers"])
+    for split in SPLITS:
+        pairs = suites.pairs("sick", split)
+        assert all((key(text) in keys) == (split != "train") for text in pairs.first + pairs.second)
+    for split in ("trial", "test"):
+        pairs = suites.pairs("miniworld-answers", split)
+        assert all(key(text) in keys for text in pairs.first + pairs.second)
+    assert suites.excluded_for(dataset for dataset in ("sick", "sick")) == suites.excluded_for(("sick",))
+    assert suites.excluded_for([]) == frozenset()
 
 
 @pytest.mark.parametrize("dataset", suites.DATASETS)
@@ -138,6 +207,28 @@ def test_the_splits_of_the_similarity_pairs(mirror: Path) -> None:
         assert tuple(map(len, splits)) == sizes
     train, trial = suites.pairs("msrp", "train"), suites.pairs("msrp", "trial")
     assert trial.gold.mean() == pytest.approx(train.gold.mean(), abs=0.001)
+
+
+@pytest.mark.real_data
+def test_the_data_sets_of_direct_transfer(mirror: Path) -> None:
+    sizes = {
+        "stsb": (5749, 1500, 1379),
+        "sick": (4500, 500, 4927),
+        "sts12": (2000, 234, 1959),
+        **dict.fromkeys(suites.ACTIVITIES, (1000, 375, 1000)),
+        "sag": (1460, 261, 552),
+    }
+    scales = dict.fromkeys(DNT, (0, 5)) | {"sick": (1, 5), "pac": (-2, 2)} | dict.fromkeys(("sim", "rel", "ma"), (0, 4))
+    for dataset in DNT:
+        asked = [suites.pairs(dataset, split) for split in SPLITS]
+        assert tuple(map(len, asked)) == sizes[dataset]
+        low, high = scales[dataset]
+        for pairs in asked:
+            assert pairs.scale == (low, high) and low <= pairs.gold.min() < pairs.gold.max() == high
+            assert all(key(text) for text in pairs.first + pairs.second)
+    assert sum(map(len, suites.parts("sts12"))) == 1959
+    keys = suites.excluded_for(DNT)
+    assert all(key(text) in keys for text in suites.pairs("stsb", "trial").first + suites.pairs("pac", "test").second)
 
 
 @pytest.mark.real_data

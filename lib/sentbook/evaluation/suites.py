@@ -1,25 +1,55 @@
-"""The test sets of a profile: real STS and SICK, or the mini-world's."""
+"""The test sets of a profile, real STS and SICK or the mini-world's; and the pairs to train on, by data set."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sentbook.data import readers
+from sentbook.data import readers, splits
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import test_keys
 from sentbook.data.readers.tables import one_of
-from sentbook.data.types import LabelledPairs, ScoredPairs
+from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
 from sentbook.errors import ConfigError
+from sentbook.evaluation.protocols import Measure
 
 Suite = Literal["sts", "miniworld"]
-Dataset = Literal["sick", "msrp", "miniworld", "miniworld-paraphrase"]
+Dataset = Literal[
+    "sick",
+    "msrp",
+    "miniworld",
+    "miniworld-paraphrase",
+    "stsb",
+    "sts12",
+    "sim",
+    "rel",
+    "ma",
+    "pac",
+    "sag",
+    "miniworld-answers",
+]
 DATASETS: tuple[str, ...] = get_args(Dataset)
-# Of MSRP's training pairs, which have no trial split: those that choose epochs and thresholds.
-HELD_OUT = 0.1
+# The four dimensions in which pairs of human activities are scored.
+ACTIVITIES = ("sim", "rel", "ma", "pac")
+# The test sets' names in the papers' tables, ``reported/dnt_table4.csv`` first.
+TEST_NAMES = {
+    "stsb": "STSB-test",
+    "sick": "SICK",
+    "sts12": "STS12",
+    "sim": "SIM",
+    "rel": "REL",
+    "ma": "MA",
+    "pac": "PAC",
+    "sag": "SAG",
+    "msrp": "MSRP",
+    "miniworld": "miniworld/relatedness",
+    "miniworld-paraphrase": "miniworld/paraphrase",
+    "miniworld-answers": "miniworld/answers",
+}
 
 
 @cache
@@ -51,36 +81,94 @@ def relatedness(dataset: str, split: str) -> ScoredPairs:
 
 @cache
 def pairs(dataset: str, split: str) -> ScoredPairs:
-    """``train``, ``trial`` or ``test`` pairs for training by similarity; labels are scores of 0 and 1.
+    """``train``, ``trial`` or ``test`` pairs for training by similarity, on the published scale.
 
-    MSRP's ``trial`` is a tenth of its training pairs, of each label alike, and ``train`` the others.
+    Labels are scores of 0 and 1; of a graded answer the pair is the reference answer and the student's. Parts that no
+    release defines are those of `sentbook.data.splits`.
 
     Raises:
         ConfigError: an unknown data set or split.
+        DataError: a file is missing, or has not its official size.
     """
+    if _known(dataset) in ("sick", "miniworld"):
+        return relatedness(dataset, split)
+    return _MAKERS[dataset](split)
+
+
+def parts(dataset: str) -> tuple[ScoredPairs, ...]:
+    """The test sets that ``pairs(dataset, "test")`` pools, in its order; of most data sets this is that set alone.
+
+    STS 2012 has three, so that the mean over them can be reported beside the pooled number.
+    """
+    return tuple(splits.sts2012_tests()) if _known(dataset) == "sts12" else (pairs(dataset, "test"),)
+
+
+def excluded_for(datasets: Iterable[str]) -> frozenset[str]:
+    """Keys of all trial and test sentences of ``datasets``, which no pair of a pre-training may hold.
+
+    See `sentbook.data.overlap.key`. Their training pairs may be met: the encoder is trained on them afterwards.
+    """
+    return test_keys([pairs(dataset, split) for dataset in datasets for split in ("trial", "test")])
+
+
+def measure_of(dataset: str) -> Measure:
+    """What a data set's authors ask for: Spearman's rho for the human activities, else Pearson's r.
+
+    Source: Zhang et al. 2018, section 4.1.
+
+    Example:
+        >>> measure_of("pac"), measure_of("sag")
+        (<Measure.SPEARMAN: 'spearman'>, <Measure.PEARSON: 'pearson'>)
+    """
+    return Measure.SPEARMAN if _known(dataset) in ACTIVITIES else Measure.PEARSON
+
+
+def test_name(dataset: str) -> str:
+    """The test set's name as tables spell it, for the ``dataset`` of a metric.
+
+    Example:
+        >>> test_name("stsb"), test_name("sick")
+        ('STSB-test', 'SICK')
+    """
+    return TEST_NAMES[_known(dataset)]
+
+
+test_name.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
+
+
+def _known(dataset: str) -> str:
     if dataset not in DATASETS:
         raise ConfigError(f"Unknown data set '{dataset}'; choose among {', '.join(DATASETS)}.")
-    if dataset in ("sick", "miniworld"):
-        return relatedness(dataset, split)
-    if dataset == "miniworld-paraphrase":
-        return _as_scores(World().paraphrase(split))
-    if split == "test":
-        return _as_scores(readers.msrp("test"))
-    everything = _as_scores(readers.msrp("train"))
-    rng = np.random.default_rng(0)
-    held: list[int] = []
-    for label in (0, 1):
-        rows = np.flatnonzero(everything.gold == label)
-        held += rng.permutation(rows)[: round(HELD_OUT * len(rows))].tolist()
-    trial = np.isin(np.arange(len(everything)), held)
-    return _rows(everything, one_of("MSRP split", split, {"train": ~trial, "trial": trial}))
+    return dataset
+
+
+def _benchmark(split: str) -> ScoredPairs:
+    name = one_of("STS-B split", split, {"train": "train", "trial": "dev", "test": "test"})
+    return replace(readers.stsbenchmark(name), name="STSB")
+
+
+def _activity(dimension: str) -> Callable[[str], ScoredPairs]:
+    def make(split: str) -> ScoredPairs:
+        name = one_of("activities split", split, {"train": "train", "trial": "dev", "test": "test"})
+        return readers.activities(name)[dimension]
+
+    return make
 
 
 def _as_scores(pairs: LabelledPairs) -> ScoredPairs:
     return ScoredPairs(pairs.name, pairs.first, pairs.second, pairs.labels.astype(np.float64), (0, 1))
 
 
-def _rows(pairs: ScoredPairs, kept: NDArray[np.bool_]) -> ScoredPairs:
-    rows = np.flatnonzero(kept)
-    first, second = ([side[row] for row in rows] for side in (pairs.first, pairs.second))
-    return ScoredPairs(pairs.name, first, second, pairs.gold[rows], pairs.scale, pairs.domain)
+def _as_pairs(answers: GradedAnswers) -> ScoredPairs:
+    return ScoredPairs(answers.name, answers.reference, answers.answer, answers.gold, answers.scale, "answers")
+
+
+_MAKERS: dict[str, Callable[[str], ScoredPairs]] = {
+    "msrp": lambda split: _as_scores(splits.msrp(split)),
+    "miniworld-paraphrase": lambda split: _as_scores(World().paraphrase(split)),
+    "stsb": _benchmark,
+    "sts12": splits.sts2012,
+    **{name: _activity(name.upper()) for name in ACTIVITIES},
+    "sag": lambda split: _as_pairs(splits.short_answers(split)),
+    "miniworld-answers": lambda split: _as_pairs(World().graded_answers(split)),
+}

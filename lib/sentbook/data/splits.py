@@ -1,0 +1,145 @@
+"""Data sets without an official trial part, divided the same way every time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sentbook.data import readers
+from sentbook.data.readers.tables import one_of
+from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
+
+Data = TypeVar("Data", ScoredPairs, LabelledPairs, GradedAnswers)
+SPLITS = ("train", "trial", "test")
+# Of MSRP's training pairs: those that choose epochs and thresholds.
+MSRP_TRIAL = 0.1
+# The sources of 2012 with training pairs; the other two are surprise sets.
+STS2012_SOURCES = ("MSRpar", "MSRvid", "SMT-eur")
+STS2012_TRIAL = 234
+# Short answers: questions 11.x and 12.x are the two exams.
+EXAMS = ("11", "12")
+ANSWERS_TRAIN = 1460
+
+
+def take(data: Data, kept: NDArray[np.bool_]) -> Data:
+    """The rows of ``data`` where (N,) ``kept`` is true, in order."""
+    rows = np.flatnonzero(kept)
+    columns: dict[str, Any] = {field.name: getattr(data, field.name) for field in fields(data)}
+    chosen: dict[str, Any] = {}
+    for name, column in columns.items():
+        if isinstance(column, list):
+            chosen[name] = [column[row] for row in rows]
+        elif isinstance(column, np.ndarray):
+            chosen[name] = column[rows]
+    return replace(data, **chosen)
+
+
+def held_out(groups: ArrayLike, sizes: Mapping[int, int], seed: int = 0) -> NDArray[np.bool_]:
+    """Which rows are held out: of each group its number, drawn at random.
+
+    Args:
+        groups: (N,) the group of each row.
+        sizes: group -> rows to hold out.
+
+    Example:
+        >>> held_out([0, 0, 0, 1, 1], {0: 2, 1: 1}).sum()
+        np.int64(3)
+    """
+    members, rng = np.asarray(groups), np.random.default_rng(seed)
+    held: list[int] = []
+    for group, size in sizes.items():
+        held += rng.permutation(np.flatnonzero(members == group))[:size].tolist()
+    return np.isin(np.arange(len(members)), held)
+
+
+def shares(counts: Sequence[int], total: int) -> list[int]:
+    """``total`` divided among groups by their sizes; what is left goes to the largest remainders.
+
+    Example:
+        >>> shares([750, 750, 734], 234)
+        [79, 78, 77]
+    """
+    exact = [total * count / sum(counts) for count in counts]
+    sizes = [int(share) for share in exact]
+    by_remainder = sorted(range(len(counts)), key=lambda group: sizes[group] - exact[group])
+    for group in by_remainder[: total - sum(sizes)]:
+        sizes[group] += 1
+    return sizes
+
+
+def pool(name: str, sets: Sequence[ScoredPairs]) -> ScoredPairs:
+    """All pairs of ``sets``, in order, as one set on their common scale."""
+    [scale] = {pairs.scale for pairs in sets}
+    first = [text for pairs in sets for text in pairs.first]
+    second = [text for pairs in sets for text in pairs.second]
+    return ScoredPairs(name, first, second, np.concatenate([pairs.gold for pairs in sets]), scale)
+
+
+def msrp(split: str) -> LabelledPairs:
+    """MSRP with a ``trial`` part: a tenth of its training pairs, of each label alike; ``train`` is the others.
+
+    Raises:
+        ConfigError: an unknown split.
+        DataError: the file is missing, or has not its official size.
+    """
+    one_of("MSRP split", split, dict.fromkeys(SPLITS))
+    if split == "test":
+        return readers.msrp("test")
+    everything = readers.msrp("train")
+    counts = np.bincount(everything.labels)
+    trial = held_out(everything.labels, {label: round(MSRP_TRIAL * count) for label, count in enumerate(counts)})
+    return take(everything, trial if split == "trial" else ~trial)
+
+
+def sts2012_tests() -> list[ScoredPairs]:
+    """The three test sets of 2012 that have training pairs: MSRpar 750, MSRvid 750 and SMT-eur 459."""
+    named = {pairs.name: pairs for pairs in readers.sts(2012)}
+    return [replace(named[f"STS2012/{source}"], name=f"STS12/{source}") for source in STS2012_SOURCES]
+
+
+def sts2012(split: str) -> ScoredPairs:
+    """STS 2012 as one set named ``STS12``: ``train`` 2000, ``trial`` 234 or ``test`` 1959 pairs.
+
+    The trial pairs are drawn at random (seed 0) from the 2234 training pairs, of each source by its share.
+
+    Source: Zhang et al. 2018, section 4.1, which gives the sizes; how its development pairs were chosen, and that the
+    surprise sets are left out of the test, is not said (750 + 750 + 459 = 1959).
+
+    Raises:
+        ConfigError: an unknown split.
+        DataError: a file is missing, or a set has not its official size.
+    """
+    one_of("STS 2012 split", split, dict.fromkeys(SPLITS))
+    if split == "test":
+        return pool("STS12", sts2012_tests())
+    sets = readers.sts2012_train()
+    sizes = [len(pairs) for pairs in sets]
+    sources = np.repeat(np.arange(len(sets)), sizes)
+    trial = held_out(sources, dict(enumerate(shares(sizes, STS2012_TRIAL))))
+    return take(pool("STS12", sets), trial if split == "trial" else ~trial)
+
+
+def short_answers(split: str) -> GradedAnswers:
+    """Short answer grading: ``train`` 1460 and ``trial`` 261 answers of the assignments, ``test`` 552 of the exams.
+
+    The trial answers are drawn at random (seed 0), so their questions are seen in training too; those of the test are
+    not.
+
+    Source: Zhang et al. 2018, section 4.1.
+    Deviations: the paper states 500 development answers, but the assignments hold 1721, not 1960; its 1460 are kept.
+
+    Raises:
+        ConfigError: an unknown split.
+        DataError: the file is missing, or has not its official size.
+    """
+    one_of("short answers split", split, dict.fromkeys(SPLITS))
+    answers = readers.short_answers()
+    exam = np.array([question.split(".")[0] in EXAMS for question in answers.question])
+    if split == "test":
+        return take(answers, exam)
+    trial = held_out(exam, {0: int((~exam).sum()) - ANSWERS_TRAIN})
+    return take(answers, trial if split == "trial" else ~exam & ~trial)
