@@ -79,7 +79,23 @@ class WSVEncoder(Section):
     selection: wsv.Selection = "largest"
 
 
-Encoder = Annotated[AverageEncoder | CSEEncoder | WSVEncoder, Field(discriminator="kind")]
+class BiLSTMEncoder(Section):
+    """InferSent (``max``) and BiLSTM-Avg (``mean``), see `sentbook.encoders.BiLSTM`; 2 x 2048 numbers as published."""
+
+    kind: Literal["bilstm"] = "bilstm"
+    hidden: int = Field(2048, ge=1, description="of each direction")
+    pool: Literal["max", "mean"] = "max"
+    padding: Literal["masked", "zeros"] = "masked"
+
+
+class GRANEncoder(Section):
+    """The gated recurrent averaging network, see `sentbook.encoders.GRAN`."""
+
+    kind: Literal["gran"] = "gran"
+    hidden: int | None = Field(None, ge=1, description="of the LSTM; None: as wide as the word vectors")
+
+
+Encoder = Annotated[AverageEncoder | CSEEncoder | WSVEncoder | BiLSTMEncoder | GRANEncoder, Field(discriminator="kind")]
 
 
 class Training(Section):
@@ -102,6 +118,10 @@ class Training(Section):
     checks_per_epoch: int = Field(4, ge=1, le=100)
     keep: Literal["best", "last"] = "best"
     precision: Literal["float32", "bf16"] = "float32"
+
+    def rate_after(self, rate: float, *, improved: bool) -> float:
+        """The learning rate after a check of the validation metric."""
+        return rate
 
 
 class MarginTraining(Training):
@@ -150,7 +170,54 @@ class SimilarityTraining(Training):
     )
 
 
-Stage = MarginTraining | SimilarityTraining
+class DirectTransfer(SimilarityTraining):
+    """Direct network transfer, equation 1 of Zhang et al.: the cosine towards the score on its scale's limits."""
+
+    target: Literal["[0, 1]", "[-1, 1]"] = "[0, 1]"
+    patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
+
+
+class HeadTraining(Training):
+    """Feature transfer and network transfer, section 4.3 of Zhang et al.; Tai's width of the hidden layer."""
+
+    batch_size: int = Field(32, ge=2)
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    dataset: Dataset = "sick"
+    hidden: int | None = Field(50, ge=1, description="of the classifier; None: no hidden layer, as SentEval")
+    normalise: bool = Field(False, description="scale sentence vectors to length one")
+    head_decay: Coefficient = 0.0
+    smoothing: Coefficient = Field(1e-6, description="added to target probabilities, in kl")
+    loss: Literal["mse", "kl"] = "kl"
+    frozen: bool = Field(False, description="train the classifier alone: feature transfer")
+    patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
+
+
+class EntailmentTraining(Training):
+    """InferSent's training on three-way inference, section 3.3 of Conneau et al. 2017.
+
+    The learning rate falls by 1 % an epoch, and to a fifth after each epoch that is no better on the held-out pairs.
+    """
+
+    epochs: int = Field(20, ge=1)
+    batch_size: int = Field(64, ge=2)
+    optimiser: Literal["adam", "adamw", "adagrad", "adadelta", "sgd"] = "sgd"
+    learning_rate: Rate = 0.1
+    embedding_update: Literal["dense", "lazy", "frozen"] = "frozen"
+    pull_back_words: Coefficient = 0.0
+    clip: Annotated[float, Field(gt=0)] | None = 5.0
+    checks_per_epoch: int = Field(1, ge=1, le=1)
+    corpus: Literal["nli", "miniworld-entailment"] = "nli"
+    hidden: int = Field(512, ge=1, description="of both layers of the classifier")
+    exclude_overlap: bool = Field(True, description="drop pairs that hold a sentence of a test set")
+    decay: float = Field(0.99, gt=0, le=1)
+    shrink: float = Field(5.0, ge=1)
+
+    def rate_after(self, rate: float, *, improved: bool) -> float:
+        return rate * self.decay / (1 if improved else self.shrink)
+
+
+Stage = MarginTraining | SimilarityTraining | DirectTransfer | HeadTraining | EntailmentTraining
 Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
 
 

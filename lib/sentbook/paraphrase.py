@@ -31,6 +31,7 @@ class ParaphraseProblem:
 
     head: nn.Module | None = None
     metric = "pearson"
+    patience: int | None = None
 
     def __init__(
         self,

@@ -23,12 +23,23 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook import checkpoint, results
-from sentbook.config import Encoder, Section, SimilarityTraining, Stage, Vectors, digest, parse
-from sentbook.data import corpora, sources, vectors
+from sentbook.config import (
+    Encoder,
+    EntailmentTraining,
+    HeadTraining,
+    Section,
+    SimilarityTraining,
+    Stage,
+    Vectors,
+    digest,
+    parse,
+)
+from sentbook.data import corpora, inference, sources, vectors
 from sentbook.data.miniworld.fingerprint import fingerprint
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.encoders import SentenceEncoder
 from sentbook.encoders.build import build, embedding_matrix
+from sentbook.entailment import EntailmentProblem
 from sentbook.errors import CheckpointError
 from sentbook.evaluation import suites
 from sentbook.files import folder as make_folder
@@ -36,6 +47,7 @@ from sentbook.paraphrase import prepare
 from sentbook.paths import artifacts
 from sentbook.similarity import SimilarityProblem
 from sentbook.training import Problem, fit, peak_memory_bytes
+from sentbook.transfer import HeadProblem
 
 # Raise when a change to the code changes the numbers of trained encoders.
 ARTIFACT_VERSION = 1
@@ -67,12 +79,15 @@ class Recipe(Section):
     def prefix(self, stages: int) -> Recipe:
         return self.model_copy(update={"stages": self.stages[:stages]})
 
-    def datasets(self, *, with_new_words: bool = False) -> tuple[str, ...]:
-        """The data sets of scored pairs in the order of the stages, or those whose words without a vector get one."""
+    def datasets(self) -> tuple[str, ...]:
+        """The data sets of scored pairs in the order of the stages."""
+        scored = [stage for stage in self.stages if isinstance(stage, SimilarityTraining | HeadTraining)]
+        return tuple(dict.fromkeys(stage.dataset for stage in scored))
+
+    def with_new_words(self) -> tuple[str, ...]:
+        """Those of the data sets whose words without a vector get one of their own."""
         stages = [stage for stage in self.stages if isinstance(stage, SimilarityTraining)]
-        return tuple(
-            dict.fromkeys(stage.dataset for stage in stages if not with_new_words or stage.new_words == "random")
-        )
+        return tuple(dict.fromkeys(stage.dataset for stage in stages if stage.new_words == "random"))
 
 
 @dataclass(frozen=True)
@@ -167,7 +182,7 @@ def _extended(
 def _lexicon(recipe: Recipe) -> tuple[Vocabulary, Tensor]:
     """The words of a recipe, and their (V, D) initial vectors."""
     vocabulary, weight = _words(recipe.vectors)
-    if datasets := recipe.datasets(with_new_words=True):
+    if datasets := recipe.with_new_words():
         vocabulary, sizes = _extended(recipe.vectors, datasets, recipe.tokenisation)
         generator = torch.Generator().manual_seed(recipe.seed)
         # Data set by data set, so that a later stage's words leave the vectors of an earlier one's as they are.
@@ -287,10 +302,18 @@ def prepare_stage(recipe: Recipe) -> tuple[Problem, int]:
         before = recipe.prefix(len(recipe.stages) - 1)
         tensors, _ = checkpoint.load(_artifact(before), before.key())
         _apply(encoder, tensors)
-    stage = recipe.stages[-1]
-    if isinstance(stage, SimilarityTraining):
+    stage, tokens = recipe.stages[-1], recipe.tokenisation
+    if isinstance(stage, SimilarityTraining | HeadTraining):
         splits = {split: suites.pairs(stage.dataset, split) for split in ("train", "trial", "test")}
-        return SimilarityProblem(encoder, vocabulary, stage, splits, recipe.tokenisation), len(splits["train"])
+        size = len(splits["train"])
+        if isinstance(stage, HeadTraining):
+            return HeadProblem(encoder, vocabulary, stage, splits, seed=recipe.seed, tokenisation=tokens), size
+        return SimilarityProblem(encoder, vocabulary, stage, splits, tokens), size
+    if isinstance(stage, EntailmentTraining):
+        exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
+        train, held = inference.pool(stage.corpus, exclude=exclude)
+        problem = EntailmentProblem(encoder, vocabulary, stage, train, held, seed=recipe.seed, tokenisation=tokens)
+        return problem, len(train)
     exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
     pairs = corpora.load(stage.corpora, seed=recipe.seed, limit=stage.limit, exclude=exclude)
     validation = suites.validation_sets(stage.validation)
@@ -299,7 +322,7 @@ def prepare_stage(recipe: Recipe) -> tuple[Problem, int]:
 
 def _scores(problem: Problem, state: str) -> dict[str, Tensor]:
     """The scores of the pairs that were not trained on, where the problem is one of scored pairs."""
-    if not isinstance(problem, SimilarityProblem):
+    if not isinstance(problem, SimilarityProblem | HeadProblem):
         return {}
     return {f"{state}.{split}": torch.from_numpy(problem.scores(split)) for split in ("trial", "test")}
 

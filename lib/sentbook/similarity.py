@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook.config import SimilarityTraining
+from sentbook.config import DirectTransfer, SimilarityTraining
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.encoders import SentenceEncoder, encode_ids
@@ -23,7 +23,8 @@ Array = NDArray[np.float64]
 class SimilarityProblem:
     r"""A `sentbook.training.Problem`: loss between $s(u, v)$ and the gold score scaled to [0, 1].
 
-    Source: Yao et al. 2018, sections 3.5 and 4.2 ($q = (y - 1) / 4$ on SICK, the label on MSRP).
+    Source: Yao et al. 2018, sections 3.5 and 4.2 ($q = (y - 1) / 4$ on SICK, the label on MSRP); Zhang et al. 2018,
+    equation 1 (direct network transfer), where the gold score may be scaled to [-1, 1] (section 5.3).
 
     The best epoch is that of the highest Pearson's r on the trial pairs, labels counting as 0 and 1.
 
@@ -45,8 +46,12 @@ class SimilarityProblem:
     ) -> None:
         self.encoder, self.settings, self.splits = encoder, settings, splits
         self.low, self.high = splits["train"].scale
+        # How far below 0 a score may be asked to go.
+        self.least = -1.0 if isinstance(settings, DirectTransfer) and settings.target == "[-1, 1]" else 0.0
+        self.patience = settings.patience if isinstance(settings, DirectTransfer) else None
         self._sides = {name: _Sides(pairs, vocabulary, tokenisation) for name, pairs in splits.items()}
-        self.target = torch.from_numpy((splits["train"].gold - self.low) / (self.high - self.low)).float()
+        share = (splits["train"].gold - self.low) / (self.high - self.low)
+        self.target = torch.from_numpy(self.least + (1 - self.least) * share).float()
         self.lengths = self._sides["train"].lengths
 
     def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
@@ -60,12 +65,13 @@ class SimilarityProblem:
 
     @torch.inference_mode()
     def scores(self, split: str) -> Array:
-        """(N,) scores of a split's pairs, on the loss's scale of [0, 1]; each distinct sentence is encoded once."""
+        """(N,) scores of a split's pairs, 1 for the most similar; each distinct sentence is encoded once."""
         sides = self._sides[split]
         vectors = torch.from_numpy(encode_ids(self.encoder, sides.distinct))
         first, second = (vectors[torch.from_numpy(rows)] for rows in sides.rows)
         settings = self.settings
-        return np.asarray(pair_score(first, second, settings.score, settings.falling).double().numpy())
+        found = pair_score(first, second, settings.score, settings.falling).double().numpy()
+        return np.asarray((found - self.least) / (1 - self.least))
 
     def validate(self) -> float:
         return pearson(self.scores("trial"), self.splits["trial"].gold)

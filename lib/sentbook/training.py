@@ -36,6 +36,8 @@ class Problem(Protocol):
     encoder: SentenceEncoder
     lengths: NDArray[np.int64]
     metric: str
+    # Checks without a better value after which training stops; None: never.
+    patience: int | None
 
     @property
     def head(self) -> nn.Module | None:
@@ -112,6 +114,11 @@ class Trainer:
         trained = [parameter for parameter in self.modules.parameters() if parameter.requires_grad]
         self.optimiser = optim.dense(settings.optimiser, trained, settings.learning_rate) if trained else None
         self.penalties = [item for item in problem.penalties() if item[1] > 0]
+        # What training changes, by its name in the state; frozen word vectors need no second copy.
+        still = {name for name, parameter in self.modules.named_parameters() if not parameter.requires_grad}
+        if self.lazy is not None:
+            still.discard("encoder.embedding.weight")
+        self.moving = [name for name in self.modules.state_dict() if name not in still]
 
     # -- one step ---------------------------------------------------------------------------------------------------
 
@@ -165,6 +172,8 @@ class Trainer:
         settings, history = self.settings, self.history
         checks = settings.checks_per_epoch
         saved = time.monotonic()
+        if self._has_stopped_improving():  # before it was interrupted
+            return self._finish(at_end)
         for epoch in range(settings.epochs):
             if (epoch + 1) * checks <= self.next_segment:
                 continue
@@ -191,12 +200,24 @@ class Trainer:
                 if folder is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
                     self.save(folder)
                     saved = time.monotonic()
+                if self._has_stopped_improving():
+                    report(f"stopped: no better {self.problem.metric} in {self.problem.patience} checks")
+                    return self._finish(at_end)
+        return self._finish(at_end)
+
+    def _has_stopped_improving(self) -> bool:
+        if self.problem.patience is None:
+            return False
+        checks = [point["step"] for point in self.history.curve if point["split"] == "validation"]
+        return sum(step > self.history.best_step for step in checks) >= self.problem.patience
+
+    def _finish(self, at_end: Callable[[], None]) -> History:
         self.modules.eval()
         at_end()
-        if settings.keep == "best" and self.best:
-            self.modules.load_state_dict(self.best)
-        history.peak_memory_bytes = peak_memory_bytes()
-        return history
+        if self.settings.keep == "best" and self.best:
+            self.modules.load_state_dict(self.best, strict=False)
+        self.history.peak_memory_bytes = peak_memory_bytes()
+        return self.history
 
     def _train_segment(self, epoch: int, segment: int, batches: list[NDArray[np.int64]]) -> float:
         rng = np.random.default_rng([self.seed, epoch, segment])
@@ -229,10 +250,15 @@ class Trainer:
             {"step": history.examples, "split": "validation", "metric": self.problem.metric, "value": value},
             *({"step": history.examples, **row} for row in self.problem.watch()),
         ]
-        if value > history.best:
+        improved = value > history.best
+        if self.optimiser is not None:
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.settings.rate_after(group["lr"], improved=improved)
+        if improved:
             history.best, history.best_step = value, history.examples
             if self.settings.keep == "best":
-                self.best = {name: tensor.detach().clone() for name, tensor in self.modules.state_dict().items()}
+                state = self.modules.state_dict()
+                self.best = {name: state[name].detach().clone() for name in self.moving}
         return value
 
     # -- checkpoints ------------------------------------------------------------------------------------------------

@@ -1,33 +1,86 @@
-"""Taking a trained encoder to a supervised task: relatedness with every parameter updated and pulled back."""
+"""Taking a trained encoder to scored pairs: the settings of transfer, and the head that predicts a score."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook.config import RelatednessTraining
+from sentbook.config import HeadTraining, RelatednessTraining
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.types import ScoredPairs
-from sentbook.encoders import SentenceEncoder
+from sentbook.encoders import SentenceEncoder, encode_ids
 from sentbook.evaluation.correlation import pearson
-from sentbook.objectives import RelatednessHead, relatedness_loss, sparse_target
+from sentbook.evaluation.normalise import shift_to_classes
+from sentbook.objectives import RelatednessHead, relatedness_loss, sparse_target, squared_error_loss
+
+State = Literal["frozen", "updated", "absent"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which parameters a transfer moves: the word vectors, the encoder above them, the classifier above both.
+
+    Source: Zhang et al. 2018, sections 2 and 4.3, table 3.
+    """
+
+    name: str
+    words: State
+    encoder: State
+    classifier: State
+
+    def parts(self, state: State) -> tuple[str, ...]:
+        """The parts in ``state``, by the paper's names."""
+        named = {"wem": self.words, "enc": self.encoder, "cla": self.classifier}
+        return tuple(part for part, found in named.items() if found == state)
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("Unsupervised evaluation", "frozen", "frozen", "absent"),
+    Setting("Feature transfer", "frozen", "frozen", "updated"),
+    Setting("Network transfer", "updated", "updated", "updated"),
+    Setting("Network transfer, wem frozen", "frozen", "updated", "updated"),
+    Setting("Direct network transfer", "updated", "updated", "absent"),
+    Setting("Direct network transfer, wem frozen", "frozen", "updated", "absent"),
+)
+
+
+def settings_table() -> pd.DataFrame:
+    """Table 3 of Zhang et al. 2018, from `SETTINGS`.
+
+    Example:
+        >>> settings_table().loc["Feature transfer"].tolist()
+        ['wem, enc', 'cla']
+    """
+    return pd.DataFrame(
+        [[", ".join(setting.parts(state)) or "-" for state in ("frozen", "updated")] for setting in SETTINGS],
+        index=[setting.name for setting in SETTINGS],
+        columns=["frozen", "updated"],
+    )
 
 
 class RelatednessProblem:
-    """A `sentbook.training.Problem`: encoder and head together on graded pairs (Jiao et al. 2018, section 4.2).
+    """A `sentbook.training.Problem`: a head on pairs of sentence vectors, trained with the encoder or without it.
 
     The head and, where its values are not loaded ones, the composition are pulled towards 0; loaded parameters are
     pulled back to the values they had when this object was made.
 
+    Source: Jiao et al. 2018, section 4.2; Zhang et al. 2018, section 4.3 (feature transfer, network transfer).
+
     Args:
-        encoder: trained on paraphrases ("universal") or fresh ("random").
+        encoder: trained on another task ("universal") or fresh ("random").
         loaded: whether the encoder's composition is pulled back to its present values.
         train, trial: scored pairs on a scale that begins at 1.
+        loss: ``kl``, or ``mse`` between the two distributions.
+        frozen: train the head alone, on vectors that are computed once.
+        patience: checks without a better value after which training stops.
     """
 
     metric = "pearson"
@@ -36,15 +89,19 @@ class RelatednessProblem:
         self,
         encoder: SentenceEncoder,
         vocabulary: Vocabulary,
-        settings: RelatednessTraining,
+        settings: RelatednessTraining | HeadTraining,
         train: ScoredPairs,
         trial: ScoredPairs,
         *,
         loaded: bool,
         seed: int,
         tokenisation: Tokenisation = "ptb",
+        loss: Literal["kl", "mse"] = "kl",
+        frozen: bool = False,
+        patience: int | None = None,
     ) -> None:
         self.encoder, self.vocabulary, self.settings, self.tokenisation = encoder, vocabulary, settings, tokenisation
+        self._loss, self.frozen, self.patience = loss, frozen, patience
         classes = round(train.scale[1])
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -56,6 +113,11 @@ class RelatednessProblem:
         self.trial, self.trial_sides = trial, self.tokens(trial)
         self.lengths = np.maximum(self.sides[0].lengths, self.sides[1].lengths)
         self.anchors = [parameter.detach().clone() if loaded else None for parameter in encoder.composition()]
+        if frozen:
+            for parameter in encoder.composition():
+                parameter.requires_grad_(False)
+        # The ids are kept beside their vectors, so that no other object takes their place in memory.
+        self._features: dict[int, tuple[TokenIds, Tensor]] = {}
 
     def tokens(self, pairs: ScoredPairs) -> tuple[TokenIds, TokenIds]:
         """Both sides of ``pairs`` as token ids."""
@@ -66,12 +128,19 @@ class RelatednessProblem:
 
     def _vectors(self, tokens: TokenIds, rows: NDArray[np.int64]) -> Tensor:
         device = self.encoder.embedding.weight.device
+        if self.frozen:
+            if id(tokens) not in self._features:
+                self._features[id(tokens)] = tokens, torch.from_numpy(encode_ids(self.encoder, tokens)).to(device)
+            return self._features[id(tokens)][1][torch.from_numpy(rows).to(device)]
         ids, lengths = tokens.padded(rows, self.encoder.minimum_length)
         return self.encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
 
     def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
         output = self.head(self._vectors(self.sides[0], rows), self._vectors(self.sides[1], rows))
-        return relatedness_loss(output.float(), self.target[rows].to(output.device), self.settings.smoothing)
+        target = self.target[rows].to(output.device)
+        if self._loss == "mse":
+            return squared_error_loss(output.float(), target)
+        return relatedness_loss(output.float(), target, self.settings.smoothing)
 
     @torch.inference_mode()
     def predict(self, sides: tuple[TokenIds, TokenIds]) -> NDArray[np.float64]:
@@ -94,3 +163,49 @@ class RelatednessProblem:
             yield parameter, self.settings.composition_decay, None if anchor is None else anchor.to(device)
         for parameter in self.head.parameters():
             yield parameter, self.settings.head_decay, None
+
+
+class HeadProblem(RelatednessProblem):
+    """Feature transfer and network transfer to any scored pairs: their scale is shifted to the classes 1 to K.
+
+    Args:
+        encoder: pre-trained.
+        splits: ``train``, ``trial`` and ``test`` pairs on one scale.
+    """
+
+    def __init__(
+        self,
+        encoder: SentenceEncoder,
+        vocabulary: Vocabulary,
+        settings: HeadTraining,
+        splits: Mapping[str, ScoredPairs],
+        *,
+        seed: int,
+        tokenisation: Tokenisation = "ptb",
+    ) -> None:
+        self.splits = splits
+        shifted = {name: _on_classes(pairs) for name, pairs in splits.items()}
+        self.classes = round(shifted["train"].scale[1])
+        super().__init__(
+            encoder,
+            vocabulary,
+            settings,
+            shifted["train"],
+            shifted["trial"],
+            loaded=False,
+            seed=seed,
+            tokenisation=tokenisation,
+            loss=settings.loss,
+            frozen=settings.frozen,
+            patience=settings.patience,
+        )
+        self._held_out = {"trial": self.trial_sides, "test": self.tokens(shifted["test"])}
+
+    def scores(self, split: str) -> NDArray[np.float64]:
+        """(N,) expected scores of the ``trial`` or ``test`` pairs, on [0, 1]."""
+        return (self.predict(self._held_out[split]) - 1) / (self.classes - 1)
+
+
+def _on_classes(pairs: ScoredPairs) -> ScoredPairs:
+    gold, classes = shift_to_classes(pairs.gold, pairs.scale)
+    return dataclasses.replace(pairs, gold=gold, scale=(1, classes))

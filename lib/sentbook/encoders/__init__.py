@@ -2,9 +2,22 @@
 
 from sentbook.encoders.average import Average
 from sentbook.encoders.base import SentenceEncoder, WordEmbedding
+from sentbook.encoders.bilstm import BiLSTM
 from sentbook.encoders.build import build
 from sentbook.encoders.cse import CSE
 from sentbook.encoders.encode import encode, encode_ids
+from sentbook.encoders.gran import GRAN
 from sentbook.encoders.wsv import WSV
 
-__all__ = ["CSE", "WSV", "Average", "SentenceEncoder", "WordEmbedding", "build", "encode", "encode_ids"]
+__all__ = [
+    "CSE",
+    "GRAN",
+    "WSV",
+    "Average",
+    "BiLSTM",
+    "SentenceEncoder",
+    "WordEmbedding",
+    "build",
+    "encode",
+    "encode_ids",
+]

@@ -11,7 +11,9 @@ from torch import Tensor
 from sentbook.data.vectors import WordVectors
 from sentbook.encoders.average import Average
 from sentbook.encoders.base import SentenceEncoder
+from sentbook.encoders.bilstm import BiLSTM
 from sentbook.encoders.cse import CSE
+from sentbook.encoders.gran import GRAN
 from sentbook.encoders.wsv import WSV
 
 if TYPE_CHECKING:  # the configuration names this room's choices, so it imports it
@@ -30,6 +32,14 @@ def embedding_matrix(vectors: WordVectors) -> Tensor:
     return torch.from_numpy(np.vstack([np.zeros_like(unknown), unknown, vectors.matrix]).astype(np.float32))
 
 
+_KINDS: dict[str, type[CSE] | type[WSV] | type[BiLSTM] | type[GRAN]] = {
+    "cse": CSE,
+    "wsv": WSV,
+    "bilstm": BiLSTM,
+    "gran": GRAN,
+}
+
+
 def build(config: Encoder, weight: Tensor, *, seed: int, dropout: float = 0.0) -> SentenceEncoder:
     """An untrained encoder over ``weight``; ``seed`` decides the composition's initial values."""
     with torch.random.fork_rng(devices=[]):
@@ -37,4 +47,4 @@ def build(config: Encoder, weight: Tensor, *, seed: int, dropout: float = 0.0) -
         if config.kind == "average":
             return Average(weight, dropout=dropout)
         options = config.model_dump(exclude={"kind"})
-        return (CSE if config.kind == "cse" else WSV)(weight, dropout=dropout, **options)
+        return _KINDS[config.kind](weight, dropout=dropout, **options)

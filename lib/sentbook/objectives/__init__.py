@@ -1,7 +1,7 @@
 """Losses. One file an objective."""
 
 from sentbook.objectives.margin import margin_loss
-from sentbook.objectives.relatedness import RelatednessHead, relatedness_loss, sparse_target
+from sentbook.objectives.relatedness import RelatednessHead, relatedness_loss, sparse_target, squared_error_loss
 from sentbook.objectives.similarity import cross_entropy_loss, kl_loss, mse_loss, pair_score, score_loss
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "relatedness_loss",
     "score_loss",
     "sparse_target",
+    "squared_error_loss",
 ]

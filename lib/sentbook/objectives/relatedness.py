@@ -87,3 +87,15 @@ def relatedness_loss(log_probabilities: Tensor, target: Tensor, smoothing: float
     """
     target = target + smoothing
     return (torch.special.xlogy(target, target) - target * log_probabilities).sum() / target.numel()
+
+
+def squared_error_loss(log_probabilities: Tensor, target: Tensor) -> Tensor:
+    r"""$\frac{1}{BK} \sum_b \lVert p^{(b)} - \hat p^{(b)} \rVert^2$, the mean over batch and classes.
+
+    Source: Zhang et al. 2018, equation 2 with the loss of SentEval, which hands both vectors to torch's `MSELoss`.
+
+    Args:
+        log_probabilities: (B, K).
+        target: (B, K) rows that sum to 1.
+    """
+    return functional.mse_loss(log_probabilities.exp(), target)
