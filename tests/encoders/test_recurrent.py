@@ -1,4 +1,4 @@
-"""Encoders over LSTM states: equal to torch's bidirectional LSTM and to a loop over words; padding changes nothing."""
+"""Encoders over LSTM states: equal to torch's LSTM on a sentence alone and to a loop; padding changes nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from sentbook.data.text import TokenIds
 from sentbook.encoders import GRAN, BiLSTM, SentenceEncoder, encode_ids
-from sentbook.encoders.recurrent import Directed
 
 WORDS, DEPTH, HIDDEN = 30, 7, 5
 
@@ -33,26 +32,14 @@ def made(kind: str, seed: int = 1) -> SentenceEncoder:
     return encoder.eval()
 
 
-def both_directions(encoder: BiLSTM) -> nn.LSTM:
-    """torch's bidirectional LSTM with the encoder's weights."""
-    joined = nn.LSTM(DEPTH, HIDDEN, batch_first=True, bidirectional=True)
-    with torch.no_grad():
-        for direction, suffix in zip(encoder.directions, ("", "_reverse"), strict=True):
-            for name, value in direction.lstm.named_parameters():
-                getattr(joined, name + suffix).copy_(value)
-    return joined
-
-
 @pytest.mark.parametrize("pool", ["max", "mean"])
-def test_bilstm_equals_packed_sequences(pool: str) -> None:
+def test_bilstm_equals_torchs_on_each_sentence_alone(pool: str) -> None:
     encoder = made(pool)
     assert isinstance(encoder, BiLSTM)
     tokens = sentences([1, 9, 4, 2, 6])
     ids, lengths = (torch.from_numpy(part) for part in tokens.padded(np.arange(5)))
-    packed = nn.utils.rnn.pack_padded_sequence(weight()[ids], lengths, batch_first=True, enforce_sorted=False)
-    states, _ = nn.utils.rnn.pad_packed_sequence(both_directions(encoder)(packed)[0], batch_first=True)
     for row, length in enumerate(lengths):
-        own = states[row, :length]
+        own = encoder.lstm(weight()[ids[row : row + 1, :length]])[0][0]
         expected = own.amax(dim=0) if pool == "max" else own.mean(dim=0)
         torch.testing.assert_close(encoder(ids, lengths)[row], expected, atol=1e-6, rtol=1e-5)
 
@@ -78,7 +65,7 @@ def test_gran_equals_a_loop_over_words() -> None:
     cell = nn.LSTMCell(DEPTH, DEPTH)
     with torch.no_grad():
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-            getattr(cell, name).copy_(getattr(encoder.states.lstm, f"{name}_l0"))
+            getattr(cell, name).copy_(getattr(encoder.lstm, f"{name}_l0"))
     state, total = (torch.zeros(1, DEPTH), torch.zeros(1, DEPTH)), torch.zeros(1, DEPTH)
     for word in weight()[ids[0]]:
         state = cell(word.unsqueeze(0), state)
@@ -109,13 +96,6 @@ def test_gran_counts(hidden: int | None) -> None:
     encoder, width = GRAN(weight(), hidden), hidden or DEPTH
     assert encoder.parameter_count() == 4 * width * (DEPTH + width + 2) + DEPTH * (DEPTH + width + 1)
     assert encoder.dimension == DEPTH
-
-
-def test_a_sentence_turned_round_within_its_length_comes_back() -> None:
-    lengths = torch.tensor([1, 3, 5])
-    places = Directed._turned(lengths, 5)
-    assert places.tolist() == [[0, 1, 2, 3, 4], [2, 1, 0, 3, 4], [4, 3, 2, 1, 0]]
-    assert torch.equal(places.gather(1, places), torch.arange(5).expand(3, 5))
 
 
 @pytest.mark.parametrize("kind", ["max", "mean", "gran"])

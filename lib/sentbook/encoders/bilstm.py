@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sentbook.data.text import PADDING
 from sentbook.encoders.base import SentenceEncoder
-from sentbook.encoders.recurrent import Directed
+from sentbook.encoders.recurrent import states
 
 StatePool = Literal["max", "mean"]
 StatePadding = Literal["masked", "zeros"]
@@ -51,7 +51,7 @@ class BiLSTM(SentenceEncoder):
         super().__init__(weight, dropout)
         self.hidden, self.pool, self.padding = hidden, pool, padding
         depth = self.embedding.dimension
-        self.directions = torch.nn.ModuleList([Directed(depth, hidden), Directed(depth, hidden, backwards=True)])
+        self.lstm = nn.LSTM(depth, hidden, batch_first=True, bidirectional=True)
         # The states of both directions and their gates: eight numbers of each unit for every cell.
         self.tokens_per_batch = max(500, 12_000_000 // (8 * hidden))
 
@@ -65,10 +65,9 @@ class BiLSTM(SentenceEncoder):
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) ids and (B,) lengths to (B, 2 h) vectors."""
-        words = self.words(ids)
-        states = torch.cat([direction(words, lengths) for direction in self.directions], dim=2)
+        found = states(self.lstm, self.words(ids), lengths)
         inside = (ids != PADDING).unsqueeze(2)
         if self.pool == "mean":
-            return (states * inside).sum(dim=1) / lengths.unsqueeze(1)
+            return found.sum(dim=1) / lengths.unsqueeze(1)
         beyond = 0.0 if self.padding == "zeros" else -torch.inf
-        return torch.where(inside, states, beyond).amax(dim=1)
+        return torch.where(inside, found, beyond).amax(dim=1)

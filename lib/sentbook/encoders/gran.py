@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from sentbook.data.text import PADDING
 from sentbook.encoders.base import SentenceEncoder
-from sentbook.encoders.recurrent import Directed
+from sentbook.encoders.recurrent import states
 
 
 class GRAN(SentenceEncoder):
@@ -37,7 +36,7 @@ class GRAN(SentenceEncoder):
         super().__init__(weight, dropout)
         depth = self.embedding.dimension
         width = depth if hidden is None else hidden
-        self.states = Directed(depth, width)
+        self.lstm = nn.LSTM(depth, width, batch_first=True)
         self.gate = nn.Linear(depth + width, depth)
         self.tokens_per_batch = max(500, 12_000_000 // (8 * width))
 
@@ -48,6 +47,5 @@ class GRAN(SentenceEncoder):
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) ids and (B,) lengths to (B, D) vectors."""
         words = self.words(ids)
-        gates = torch.sigmoid(self.gate(torch.cat([words, self.states(words, lengths)], dim=2)))
-        # Padded words are zero, whatever their gate.
-        return (words * gates * (ids != PADDING).unsqueeze(2)).sum(dim=1) / lengths.unsqueeze(1)
+        gates = torch.sigmoid(self.gate(torch.cat([words, states(self.lstm, words, lengths)], dim=2)))
+        return (words * gates).sum(dim=1) / lengths.unsqueeze(1)  # padded words are zero, whatever their gate
