@@ -126,8 +126,8 @@ def sts2012(split: str) -> ScoredPairs:
 def short_answers(split: str) -> GradedAnswers:
     """Short answer grading: ``train`` 1460 and ``trial`` 261 answers of the assignments, ``test`` 552 of the exams.
 
-    The trial answers are drawn at random (seed 0), so their questions are seen in training too; those of the test are
-    not.
+    The trial answers are drawn at random (seed 0), so their questions are met in training too. Of the 19 questions of
+    the exams two repeat an assignment's question (12.1 and 6.1, 12.6 and 9.1), and 12.7 has the reference of 8.2.
 
     Source: Zhang et al. 2018, section 4.1.
     Deviations: the paper states 500 development answers, but the assignments hold 1721, not 1960; its 1460 are kept.
