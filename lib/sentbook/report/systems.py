@@ -206,9 +206,18 @@ class _Show(NamedTuple):
 
 
 def _dimension_words(method: str, methods: Sequence[str]) -> str:
-    """The dimension alone, or with what else tells methods of the same dimension apart."""
-    alone = [other for other in methods if dimension_of(other) == dimension_of(method)]
-    return str(dimension_of(method)) if len(alone) == 1 else method
+    """The dimension, and what else tells methods of the same dimension apart.
+
+    Example:
+        >>> several = ["WSV-SCNN-SV d=50 L=1", "WSV-SCNN-SV d=50 L=1, 40 epochs", "WSV-SCNN-SV d=50 L=2"]
+        >>> [_dimension_words(method, several) for method in several]
+        ['50', '50, 40 epochs', 'WSV-SCNN-SV d=50 L=2']
+    """
+    name, _, note = method.partition(", ")
+    others = {other.partition(", ")[0] for other in methods if dimension_of(other) == dimension_of(method)}
+    if len(others) > 1 and name != min(others):  # not told apart by their notes alone
+        return method
+    return f"{dimension_of(method)}{note and f', {note}'}"
 
 
 # -- a ranking -------------------------------------------------------------------------------------------------------
