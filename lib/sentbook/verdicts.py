@@ -138,7 +138,13 @@ def above(value: Estimate, bound: float, name: str, *, scale: float = 100, lower
 
 
 def scores(
-    value: Estimate, printed: float, name: str, *, scale: float = 100, lower_is_better: bool = False
+    value: Estimate,
+    printed: float,
+    name: str,
+    *,
+    scale: float = 100,
+    lower_is_better: bool = False,
+    places: int | None = None,
 ) -> Judgement:
     """Reproduced when our interval holds the printed value, or ours is better; else not reproduced. The gap is shown.
 
@@ -146,7 +152,8 @@ def scores(
     """
     missed: Verdict = "not reproduced" if value.low < value.high else "inconclusive"
     reached = value.low <= printed if lower_is_better else value.high >= printed
-    places = 1 if scale == 100 else 4
+    if places is None:
+        places = 1 if scale == 100 else 4
     shown = _interval(value.low, value.high, f"[{value.low * scale:.{places}f}, {value.high * scale:.{places}f}]")
     return "reproduced" if reached else missed, (
         f"{name}: {value.estimate * scale:.{places}f} {shown}, "

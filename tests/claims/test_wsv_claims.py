@@ -136,6 +136,7 @@ def test_dimensions_and_seconds_follow_the_rows() -> None:
     assert found["wsv-13"].verdict == "reproduced"
     assert found["wsv-14"].verdict == "not reproduced"  # one step of noise is far more than .0139
     assert found["wsv-17"].verdict == found["wsv-18"].verdict == "reproduced"
+    assert "seconds of ten epochs: 52 [50, 54], printed 4731" in found["wsv-18"].evidence
     assert found["wsv-19"].verdict == "not run"
     slow = by_id(table2(seconds=(5000, 4900, 10, 5)))
     assert slow["wsv-17"].verdict == slow["wsv-18"].verdict == "not reproduced"

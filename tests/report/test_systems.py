@@ -256,3 +256,19 @@ def test_resources_count_the_marks(well_formed: Check) -> None:
     assert "| **Number** | 6 | 4 | 4 | 4 | 2 |" in made.to_markdown()
     for words in ("Learning methods", "External resources", "\u2713", "Illinois-LH"):
         assert words in made.html()
+
+
+def test_parameter_counts_add_the_word_vectors_that_moved(table2: Run) -> None:
+    method = "WSV-SCNN-SV d=300 L=1"
+    run = table2.model_copy(update={"extra": {"fine-tuned words": {method: 2000}}})
+    frame = systems.parameter_counts(run, summary.reported("wsv", "table2"))
+    assert frame["model"].tolist() == [method]
+    row = {column: str(value).replace("\u202f", "").replace("\u2009", "") for column, value in frame.iloc[0].items()}
+    assert (row["paper"], row["ours"], row["with them"]) == ("1620002", "1620002", str(1_620_002 + 2000 * 300))
+    assert systems.parameter_counts(None).empty
+
+
+def test_the_table_of_dimensions_can_leave_parameters_out(table2: Run) -> None:
+    shown = systems.dimensions(table2, summary.reported("wsv", "table2"), protocol=TEN, parameters=False)
+    assert "Parameters" not in shown.html()
+    assert "Seconds" in shown.html()

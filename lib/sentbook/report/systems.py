@@ -99,6 +99,7 @@ def dimensions(
     metrics: Sequence[str] = ("pearson", "spearman", "mse"),
     protocol: object = None,
     places: Mapping[str, int] | None = None,
+    parameters: bool = True,
     caption: str = "",
     just_made: bool = False,
     command: str = "make run NOTEBOOK=wsv/table2 PROFILE=small",
@@ -112,6 +113,7 @@ def dimensions(
         reported: the paper's table 2.
         protocol: in full or a part of it, such as ``after 10 epochs``, where the run holds several for a cell.
         places: metric -> decimals.
+        parameters: whether they are columns here; see `parameter_counts`.
 
     Raises:
         ConfigError: a cell was scored under two protocols and ``protocol`` does not choose, or it names none.
@@ -154,7 +156,8 @@ def dimensions(
                 cells[row].append(Cell(missing if value is None else show.text(value), around))
 
     whole = {m: Summary(v, None, None, 1, 0, (v,)) for m, v in counts.items()}
-    both("Parameters", paper_counts, whole, _Show("count", 0))
+    if parameters:
+        both("Parameters", paper_counts, whole, _Show("count", 0))
     for metric in metrics:
         both(
             numbers.short(metric), paper[metric], ours[metric], _Show(metric, _decimals(metric, _TABLE_PLACES, places))
@@ -163,7 +166,7 @@ def dimensions(
     parts = [full_name(*group_and_label(dataset)), *protocols]
     seeds = [summary.seeds for values in ours.values() for m, summary in values.items() if m in rows]
     parts += [interval_words("mean", seeds).replace("[95 % t-interval]", "\u00b1 95 % t-interval")] if seeds else []
-    foot = "Parameters without the word vectors."
+    foot = "Parameters without the word vectors." if parameters else ""
     if run is not None and any(row in seconds for row in rows):
         foot += f" Seconds of one training, ours on {run.provenance.device}"
         foot += "; the paper\u2019s, on its own computer, are of ten epochs." if paper_seconds else "."
@@ -178,6 +181,31 @@ def dimensions(
         foot=foot,
         notice=not_run(command) if run is None else None,
         just_made=just_made,
+    )
+
+
+def parameter_counts(run: Run | None, reported: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Trained numbers by method: as the paper counts them, and with the word vectors that a training moved.
+
+    Args:
+        run: its ``extra`` holds the moved words of each method under ``fine-tuned words``; or None.
+        reported: the paper's table 2.
+    """
+    paper = {method: value for (method, _), value in printed(reported, "trainable_params").items()}
+    ours = {row.method: row.parameters for row in run.cost} if run is not None else {}
+    moved = run.extra.get("fine-tuned words", {}) if run is not None else {}
+    return pd.DataFrame(
+        [
+            {
+                "model": method,
+                "paper": numbers.count(paper[method]) if method in paper else "-",
+                "ours": numbers.count(count),
+                "word vectors moved": numbers.count(moved[method]),
+                "with them": numbers.count(count + moved[method] * (dimension_of(method) or 0)),
+            }
+            for method, count in ours.items()
+            if method in moved
+        ]
     )
 
 
