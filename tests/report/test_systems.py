@@ -262,9 +262,9 @@ def test_parameter_counts_add_the_word_vectors_that_moved(table2: Run) -> None:
     method = "WSV-SCNN-SV d=300 L=1"
     run = table2.model_copy(update={"extra": {"fine-tuned words": {method: 2000}}})
     frame = systems.parameter_counts(run, summary.reported("wsv", "table2"))
-    assert frame["model"].tolist() == [method]
+    assert frame["dimension"].tolist() == ["300"]
     row = {column: str(value).replace("\u202f", "").replace("\u2009", "") for column, value in frame.iloc[0].items()}
-    assert (row["paper"], row["ours"], row["with them"]) == ("1620002", "1620002", str(1_620_002 + 2000 * 300))
+    assert (row["paper"], row["ours"], row["in all"]) == ("1620002", "1620002", str(1_620_002 + 2000 * 300))
     assert systems.parameter_counts(None).empty
 
 

@@ -118,9 +118,7 @@ def infersent(path: Path, weight: Tensor, padding: StatePadding = "masked") -> B
     found = _tensors(path)
     prefix = "encoder.enc_lstm." if any(name.startswith("encoder.") for name in found) else "enc_lstm."
     lstm = {
-        name.removeprefix(prefix): value.float()
-        for name, value in found.items()
-        if not name.startswith("classifier.")
+        name.removeprefix(prefix): value.float() for name, value in found.items() if not name.startswith("classifier.")
     }
     with torch.random.fork_rng(devices=[]):  # the initial values are thrown away
         _matches(path, lstm, _shapes(nn.LSTM(1, 1, bidirectional=True)), every=True)
@@ -147,7 +145,9 @@ def bilstm_average(path: Path, weight: Tensor) -> BiLSTM:
         CheckpointError: its names or shapes are not those of a BiLSTM over ``weight``.
     """
     arrays = _arrays(path, BILSTM_AVERAGE, optional=_optional("forward.", "backward."))
-    directions = [_direction(path, arrays, prefix, suffix) for prefix, suffix in (("forward.", ""), ("backward.", "_reverse"))]
+    directions = [
+        _direction(path, arrays, prefix, suffix) for prefix, suffix in (("forward.", ""), ("backward.", "_reverse"))
+    ]
     lstm = directions[0] | directions[1]
     with torch.random.fork_rng(devices=[]):
         encoder = BiLSTM(weight, _width(path, lstm["weight_hh_l0"]), pool="mean")

@@ -197,11 +197,11 @@ def parameter_counts(run: Run | None, reported: pd.DataFrame | None = None) -> p
     return pd.DataFrame(
         [
             {
-                "model": method,
+                "dimension": _dimension_words(method, list(ours)),
                 "paper": numbers.count(paper[method]) if method in paper else "-",
                 "ours": numbers.count(count),
-                "word vectors moved": numbers.count(moved[method]),
-                "with them": numbers.count(count + moved[method] * (dimension_of(method) or 0)),
+                "words moved": numbers.count(moved[method]),
+                "in all": numbers.count(count + moved[method] * (dimension_of(method) or 0)),
             }
             for method, count in ours.items()
             if method in moved
