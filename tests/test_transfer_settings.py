@@ -111,7 +111,9 @@ def test_feature_transfer_encodes_each_sentence_once(monkeypatch: pytest.MonkeyP
         problem.encoder, "forward", lambda ids, lengths: calls.append(len(ids)) or forward(ids, lengths)
     )
     fit(problem, settings, seed=1, device="cpu", report=lambda line: None)
-    assert sum(calls) == 2 * (40 + 40)  # the training and the trial pairs
+    sides = [*problem.sides, *problem.trial_sides]
+    distinct = {tuple(side.padded(np.array([row]))[0][0]) for side in sides for row in range(len(side))}
+    assert sum(calls) == len(distinct) < 2 * (40 + 40)  # of the training and the trial pairs
 
 
 def test_feature_transfer_equals_the_head_on_the_encoders_vectors() -> None:

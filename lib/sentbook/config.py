@@ -22,7 +22,7 @@ from sentbook.data.vectors import VectorName
 from sentbook.encoders import wsv
 from sentbook.encoders.cse import Activation, Pooling, Windows
 from sentbook.errors import ConfigError
-from sentbook.evaluation.suites import Dataset
+from sentbook.evaluation.suites import TRANSFER, Dataset, Suite
 from sentbook.objectives.margin import Candidates, Selection
 from sentbook.objectives.similarity import Falling, PairScore, ScoreLoss
 from sentbook.paths import root
@@ -32,6 +32,7 @@ PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")
 Rate = Annotated[float, Field(gt=0, le=10)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Coefficient = Annotated[float, Field(ge=0)]
+TrainingShare = Annotated[float, Field(gt=0, le=1, description="of the training pairs, drawn by the seed")]
 
 
 class Section(BaseModel):
@@ -134,7 +135,7 @@ class MarginTraining(Training):
     selection: Selection = "max"
     candidates: Candidates = "one side"
     scramble: Share = Field(0.0, description="probability of permuting the words of a pair (the released code: .5)")
-    validation: Literal["sts2016", "miniworld"] = "sts2016"
+    validation: Literal["sts2016", "stsb-dev", "miniworld"] = "sts2016"
 
 
 class RelatednessTraining(Training):
@@ -173,8 +174,10 @@ class SimilarityTraining(Training):
 class DirectTransfer(SimilarityTraining):
     """Direct network transfer, equation 1 of Zhang et al.: the cosine towards the score on its scale's limits."""
 
+    new_words: Literal["random", "shared"] = "shared"
     target: Literal["[0, 1]", "[-1, 1]"] = "[0, 1]"
     patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
+    share: TrainingShare = 1.0
 
 
 class HeadTraining(Training):
@@ -191,6 +194,7 @@ class HeadTraining(Training):
     loss: Literal["mse", "kl"] = "kl"
     frozen: bool = Field(False, description="train the classifier alone: feature transfer")
     patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
+    share: TrainingShare = 1.0
 
 
 class EntailmentTraining(Training):
@@ -229,7 +233,7 @@ class Paper(Section):
     ablation_seeds: Seeds = (1, 2, 3)
     device: Literal["auto", "cpu", "cuda"] = "auto"
     jobs: int = Field(1, ge=1, le=64, description="trainings side by side, one thread each")
-    suite: Literal["sts", "miniworld"] = "sts"
+    suite: Suite = "sts"
     tokenisation: Tokenisation = "ptb"
     resamples: int = Field(2000, ge=100, description="of the bootstrap")
     vectors: Vectors = Vectors()
@@ -294,7 +298,48 @@ class WSVPaper(Paper):
     layer: LayerMeasurement = LayerMeasurement()
 
 
-PAPERS: dict[str, type[Paper]] = {"cse": CSEPaper, "wsv": WSVPaper}
+class Grid(Section):
+    """What a transfer chooses among on the development pairs: the paper's grid is the default.
+
+    Every learning rate is trained with every batch size. The numbers of epochs need no training each: the order of an
+    epoch does not depend on how many follow, so the longest run passes through the shorter ones, and the best epoch on
+    the development pairs is kept.
+    """
+
+    learning_rates: tuple[Rate, ...] = Field((0.1, 0.01, 0.001, 0.0001), min_length=1)
+    batch_sizes: tuple[Annotated[int, Field(ge=2)], ...] = Field((32, 64), min_length=1)
+    epochs: tuple[Annotated[int, Field(ge=1)], ...] = Field((10, 30, 50), min_length=1)
+    patience: int | None = Field(5, ge=1, description="epochs without a better one after which training stops")
+
+
+class DNTPaper(Paper):
+    """Every experiment of Zhang et al. 2018; ``inference`` trains InferSent, ``paraphrase`` BiLSTM-Avg, ``simple`` GRAN."""
+
+    suite: Suite = "dnt"
+    infersent: BiLSTMEncoder = BiLSTMEncoder(pool="max")
+    bilstm_average: BiLSTMEncoder = BiLSTMEncoder(pool="mean")
+    gran: GRANEncoder = GRANEncoder()
+    pp: AverageEncoder = AverageEncoder()
+    cse: CSEEncoder = CSEEncoder()
+    wsv: WSVEncoder = WSVEncoder()
+    inference: EntailmentTraining = EntailmentTraining()
+    paraphrase: MarginTraining = MarginTraining(
+        corpora=("captions", "rewrites", "quora", "ppdb"), dropout=0.2, scramble=0.3, validation="stsb-dev"
+    )
+    simple: MarginTraining = MarginTraining(
+        corpora=("simple-wikipedia", "rewrites", "captions"), dropout=0.2, scramble=0.3, validation="stsb-dev"
+    )
+    datasets: tuple[Dataset, ...] = Field(TRANSFER, min_length=1)
+    head: HeadTraining = HeadTraining()
+    direct: DirectTransfer = DirectTransfer()
+    feature_grid: Grid = Grid()
+    network_grid: Grid = Grid()
+    shares: tuple[TrainingShare, ...] = Field((0.1, 0.25, 0.5, 1.0), min_length=1)
+    shared_datasets: tuple[Dataset, ...] = Field(("stsb", "sick", "sim", "sag"), min_length=1)
+    modern: tuple[VectorName, ...] = ("all-minilm-l6-v2", "universal-sentence-encoder")
+
+
+PAPERS: dict[str, type[Paper]] = {"cse": CSEPaper, "wsv": WSVPaper, "dnt": DNTPaper}
 AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
 
 
@@ -375,12 +420,14 @@ def load(paper: Literal["cse"], changes: Mapping[str, Any]) -> CSEPaper: ...
 @overload
 def load(paper: Literal["wsv"], changes: Mapping[str, Any]) -> WSVPaper: ...
 @overload
+def load(paper: Literal["dnt"], changes: Mapping[str, Any]) -> DNTPaper: ...
+@overload
 def load(paper: str, changes: Mapping[str, Any]) -> Paper: ...
 def load(paper: str, changes: Mapping[str, Any]) -> Paper:
     """The configuration of a run: typed defaults, then the profile's file, then ``changes``.
 
     Args:
-        paper: ``cse`` or ``wsv``.
+        paper: ``cse``, ``wsv`` or ``dnt``.
         changes: parameters by name; None and empty sections mean "as the profile has it".
 
     Raises:
@@ -399,6 +446,8 @@ def load(paper: str, changes: Mapping[str, Any]) -> Paper:
 def from_notebook(paper: Literal["cse"], namespace: Mapping[str, Any]) -> CSEPaper: ...
 @overload
 def from_notebook(paper: Literal["wsv"], namespace: Mapping[str, Any]) -> WSVPaper: ...
+@overload
+def from_notebook(paper: Literal["dnt"], namespace: Mapping[str, Any]) -> DNTPaper: ...
 def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Paper:
     """The configuration from a notebook's parameters cell: pass ``globals()`` right after it.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from torch import Tensor
 
 from sentbook import checkpoint, results
 from sentbook.config import (
+    DirectTransfer,
     Encoder,
     EntailmentTraining,
     HeadTraining,
@@ -36,17 +37,19 @@ from sentbook.config import (
 )
 from sentbook.data import corpora, inference, sources, vectors
 from sentbook.data.miniworld.fingerprint import fingerprint
+from sentbook.data.splits import share_of
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
-from sentbook.encoders import SentenceEncoder
+from sentbook.encoders import FrozenVectors, SentenceEncoder
 from sentbook.encoders.build import build, embedding_matrix
 from sentbook.entailment import EntailmentProblem
-from sentbook.errors import CheckpointError
+from sentbook.errors import CheckpointError, NumericalError
 from sentbook.evaluation import suites
 from sentbook.files import folder as make_folder
+from sentbook.files import replacing
 from sentbook.paraphrase import prepare
 from sentbook.paths import artifacts
 from sentbook.similarity import SimilarityProblem
-from sentbook.training import Problem, fit, peak_memory_bytes
+from sentbook.training import Problem, device_of, fit, peak_memory_bytes
 from sentbook.transfer import HeadProblem
 
 # Raise when a change to the code changes the numbers of trained encoders.
@@ -251,7 +254,7 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
             leftover.unlink()
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         clock = time.monotonic()
-        problem, examples = prepare_stage(recipe)
+        problem, examples = prepare_stage(recipe, device)
         encoder = problem.encoder
         name = f"[{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}]"
         scores: dict[str, Tensor] = {}
@@ -290,7 +293,13 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
         (folder / "checkpoint.safetensors").unlink(missing_ok=True)
 
 
-def prepare_stage(recipe: Recipe) -> tuple[Problem, int]:
+@lru_cache(maxsize=4)
+def _frozen(recipe: Recipe, device: str) -> FrozenVectors:
+    """The vectors of an encoder that feature transfers to several data sets, and their seeds and losses, share."""
+    return FrozenVectors(load(recipe).encoder().to(device_of(device)))
+
+
+def prepare_stage(recipe: Recipe, device: str = "cpu") -> tuple[Problem, int]:
     """The last stage's problem on top of the artifact of the others, and how many pairs it trains on.
 
     Raises:
@@ -305,15 +314,21 @@ def prepare_stage(recipe: Recipe) -> tuple[Problem, int]:
     stage, tokens = recipe.stages[-1], recipe.tokenisation
     if isinstance(stage, SimilarityTraining | HeadTraining):
         splits = {split: suites.pairs(stage.dataset, split) for split in ("train", "trial", "test")}
+        if not isinstance(stage, HeadTraining | DirectTransfer):
+            return SimilarityProblem(encoder, vocabulary, stage, splits, tokens), len(splits["train"])
+        splits["train"] = share_of(splits["train"], stage.share, recipe.seed)
         size = len(splits["train"])
-        if isinstance(stage, HeadTraining):
-            return HeadProblem(encoder, vocabulary, stage, splits, seed=recipe.seed, tokenisation=tokens), size
-        return SimilarityProblem(encoder, vocabulary, stage, splits, tokens), size
+        if isinstance(stage, DirectTransfer):
+            return SimilarityProblem(encoder, vocabulary, stage, splits, tokens), size
+        known = _frozen(recipe.prefix(len(recipe.stages) - 1), device) if stage.frozen else None
+        problem = HeadProblem(encoder, vocabulary, stage, splits, seed=recipe.seed, tokenisation=tokens, vectors=known)
+        return problem, size
     if isinstance(stage, EntailmentTraining):
         exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
         train, held = inference.pool(stage.corpus, exclude=exclude)
-        problem = EntailmentProblem(encoder, vocabulary, stage, train, held, seed=recipe.seed, tokenisation=tokens)
-        return problem, len(train)
+        return EntailmentProblem(
+            encoder, vocabulary, stage, train, held, seed=recipe.seed, tokenisation=tokens
+        ), len(train)
     exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
     pairs = corpora.load(stage.corpora, seed=recipe.seed, limit=stage.limit, exclude=exclude)
     validation = suites.validation_sets(stage.validation)
@@ -338,16 +353,42 @@ def obtain(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) ->
     Raises:
         SentbookError: as `sentbook.training.fit`; encoders that were finished keep their artifacts.
     """
+    _run(recipes, _train_stage, device, jobs)
+    return [load(recipe) for recipe in recipes]
+
+
+def attempt(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) -> list[Trained | None]:
+    """As `obtain`, for a search that tries learning rates which may be too high: None where the last stage diverged.
+
+    A divergence is remembered beside the artifacts, and not tried again.
+    """
+    _run([recipe.prefix(len(recipe.stages) - 1) for recipe in recipes], _train_stage, device, jobs)
+    _run(recipes, _attempt_stage, device, jobs)
+    return [load(recipe) if _artifact(recipe).exists() else None for recipe in recipes]
+
+
+def _run(recipes: Sequence[Recipe], train: Callable[..., None], device: str, jobs: int) -> None:
     depth = max((len(recipe.stages) for recipe in recipes), default=0)
     for level in range(1, depth + 1):
         wanted = {recipe.prefix(level).key(): recipe.prefix(level) for recipe in recipes if len(recipe.stages) >= level}
         missing = [recipe for recipe in wanted.values() if not _artifact(recipe).exists()]
         if jobs == 1 or len(missing) == 1:
             for recipe in missing:
-                _train_stage(recipe, device, None)
+                train(recipe, device, None)
         elif missing:
-            Parallel(n_jobs=jobs, batch_size=1)(delayed(_train_stage)(recipe, device, 1) for recipe in missing)
-    return [load(recipe) for recipe in recipes]
+            Parallel(n_jobs=jobs, batch_size=1)(delayed(train)(recipe, device, 1) for recipe in missing)
+
+
+def _attempt_stage(recipe: Recipe, device: str, threads: int | None) -> None:
+    """As `_train_stage`; a divergence is written down instead of raised."""
+    note = _artifact(recipe).with_name("diverged.txt")
+    if note.exists():
+        return
+    try:
+        _train_stage(recipe, device, threads)
+    except NumericalError as error:
+        with replacing(note) as temporary:
+            temporary.write_text(f"{error}\n", encoding="utf-8")
 
 
 def from_file(path: Path) -> Trained:

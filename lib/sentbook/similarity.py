@@ -15,6 +15,8 @@ from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.encoders import SentenceEncoder, encode_ids
 from sentbook.evaluation.correlation import mse, pearson
+from sentbook.evaluation.sts import MEASURES
+from sentbook.evaluation.suites import measure_of
 from sentbook.objectives import pair_score, score_loss
 
 Array = NDArray[np.float64]
@@ -26,7 +28,8 @@ class SimilarityProblem:
     Source: Yao et al. 2018, sections 3.5 and 4.2 ($q = (y - 1) / 4$ on SICK, the label on MSRP); Zhang et al. 2018,
     equation 1 (direct network transfer), where the gold score may be scaled to [-1, 1] (section 5.3).
 
-    The best epoch is that of the highest Pearson's r on the trial pairs, labels counting as 0 and 1.
+    The best epoch is that of the highest r on the trial pairs, labels counting as 0 and 1; for the human activities, of
+    the highest rho (`sentbook.evaluation.suites.measure_of`).
 
     Args:
         encoder: what is trained.
@@ -34,7 +37,6 @@ class SimilarityProblem:
     """
 
     head: nn.Module | None = None
-    metric = "pearson"
 
     def __init__(
         self,
@@ -45,6 +47,8 @@ class SimilarityProblem:
         tokenisation: Tokenisation = "ptb",
     ) -> None:
         self.encoder, self.settings, self.splits = encoder, settings, splits
+        self._measure = measure_of(settings.dataset)
+        self.metric = str(self._measure)
         self.low, self.high = splits["train"].scale
         # How far below 0 a score may be asked to go.
         self.least = -1.0 if isinstance(settings, DirectTransfer) and settings.target == "[-1, 1]" else 0.0
@@ -74,7 +78,7 @@ class SimilarityProblem:
         return np.asarray((found - self.least) / (1 - self.least))
 
     def validate(self) -> float:
-        return pearson(self.scores("trial"), self.splits["trial"].gold)
+        return MEASURES[self._measure](self.scores("trial"), self.splits["trial"].gold)
 
     def watch(self) -> list[dict[str, Any]]:
         """Test metrics of every epoch, where a figure wants them; nothing is chosen by them."""

@@ -23,11 +23,12 @@ from sentbook.config import (
 )
 from sentbook.data import corpora, sources, vectors
 from sentbook.data.text import Tokenisation
+from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import decisions, suites
 from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
 from sentbook.evaluation.decisions import DecisionBook
 from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.recipes import Recipe, Trained, obtain
+from sentbook.recipes import Recipe, Trained, attempt, obtain
 from sentbook.supervised import FineTuned, SupervisedRecipe, fine_tune
 from sentbook.training import device_of, peak_memory_bytes
 
@@ -93,8 +94,17 @@ class Study:
             self._note(encoder)
         return trained
 
+    def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
+        """As `train`; None where the last stage diverged."""
+        found = attempt(recipes, device=self.settings.device, jobs=self.settings.jobs)
+        for encoder in found:
+            if encoder is not None:
+                self._note(encoder)
+        return found
+
     def _note(self, encoder: Trained) -> None:
-        self._trained[f"{encoder.method}/{encoder.seed}"] = encoder
+        # A method is trained on many data sets, and may be another one's beginning.
+        self._trained[f"{encoder.method}/{encoder.seed}/{encoder.recipe.key()}"] = encoder
         self._data |= encoder.metadata.get("data", {})
         self._vectors |= {encoder.recipe.vectors.name: None}
         for stage in encoder.recipe.stages:
@@ -103,22 +113,26 @@ class Study:
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
-    def score(self, trained: Iterable[Trained], *, sick_in_total: bool = True) -> ScoreBook:
+    def score(
+        self, trained: Iterable[Trained], *, sick_in_total: bool = True, sets: Sequence[ScoredPairs] | None = None
+    ) -> ScoreBook:
         """The cosine of every pair of every test set, under every encoder.
 
         Args:
             sick_in_total: whether the total average counts SICK (table 1) or STS alone (table 5).
+            sets: in place of the configuration's.
         """
-        sets = suites.test_sets(self.settings.suite)
+        sets = suites.test_sets(self.settings.suite) if sets is None else sets
         book = ScoreBook(sets)
         if not sick_in_total:
             book = ScoreBook(sets, [name for name in book.total if not name.startswith("SICK")])
-        tokens: dict[int, Any] = {}
+        tokens: dict[tuple[int, Tokenisation], Any] = {}
         for item in trained:
-            vocabulary = item.vocabulary
-            if id(vocabulary) not in tokens:
-                tokens[id(vocabulary)] = tokenise_sets(sets, vocabulary, self.settings.tokenisation)
-            for dataset, values in cosine_scores(item.encoder(), tokens[id(vocabulary)]).items():
+            vocabulary, tokenisation = item.vocabulary, item.recipe.tokenisation
+            known = (id(vocabulary), tokenisation)
+            if known not in tokens:
+                tokens[known] = tokenise_sets(sets, vocabulary, tokenisation)
+            for dataset, values in cosine_scores(item.encoder(), tokens[known]).items():
                 book.add(item.method, item.seed, dataset, values)
         return book
 

@@ -16,9 +16,11 @@ from torch import Tensor, nn
 from sentbook.config import HeadTraining, RelatednessTraining
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.types import ScoredPairs
-from sentbook.encoders import SentenceEncoder, encode_ids
+from sentbook.encoders import FrozenVectors, SentenceEncoder
 from sentbook.evaluation.correlation import pearson
 from sentbook.evaluation.normalise import shift_to_classes
+from sentbook.evaluation.sts import MEASURES
+from sentbook.evaluation.suites import measure_of
 from sentbook.objectives import RelatednessHead, relatedness_loss, sparse_target, squared_error_loss
 
 State = Literal["frozen", "updated", "absent"]
@@ -79,7 +81,7 @@ class RelatednessProblem:
         loaded: whether the encoder's composition is pulled back to its present values.
         train, trial: scored pairs on a scale that begins at 1.
         loss: ``kl``, or ``mse`` between the two distributions.
-        frozen: train the head alone, on vectors that are computed once.
+        frozen: train the head alone, on these vectors of the encoder.
         patience: checks without a better value after which training stops.
     """
 
@@ -97,7 +99,7 @@ class RelatednessProblem:
         seed: int,
         tokenisation: Tokenisation = "ptb",
         loss: Literal["kl", "mse"] = "kl",
-        frozen: bool = False,
+        frozen: FrozenVectors | None = None,
         patience: int | None = None,
     ) -> None:
         self.encoder, self.vocabulary, self.settings, self.tokenisation = encoder, vocabulary, settings, tokenisation
@@ -113,11 +115,11 @@ class RelatednessProblem:
         self.trial, self.trial_sides = trial, self.tokens(trial)
         self.lengths = np.maximum(self.sides[0].lengths, self.sides[1].lengths)
         self.anchors = [parameter.detach().clone() if loaded else None for parameter in encoder.composition()]
-        if frozen:
+        if frozen is not None:
             for parameter in encoder.composition():
                 parameter.requires_grad_(False)
-        # The ids are kept beside their vectors, so that no other object takes their place in memory.
-        self._features: dict[int, tuple[TokenIds, Tensor]] = {}
+        # The ids are kept beside their places, so that no other object takes their own place in memory.
+        self._places: dict[int, tuple[TokenIds, NDArray[np.int64]]] = {}
 
     def tokens(self, pairs: ScoredPairs) -> tuple[TokenIds, TokenIds]:
         """Both sides of ``pairs`` as token ids."""
@@ -128,10 +130,10 @@ class RelatednessProblem:
 
     def _vectors(self, tokens: TokenIds, rows: NDArray[np.int64]) -> Tensor:
         device = self.encoder.embedding.weight.device
-        if self.frozen:
-            if id(tokens) not in self._features:
-                self._features[id(tokens)] = tokens, torch.from_numpy(encode_ids(self.encoder, tokens)).to(device)
-            return self._features[id(tokens)][1][torch.from_numpy(rows).to(device)]
+        if self.frozen is not None:
+            if id(tokens) not in self._places:
+                self._places[id(tokens)] = tokens, self.frozen.places(tokens)
+            return self.frozen.table[torch.from_numpy(self._places[id(tokens)][1][rows])].to(device)
         ids, lengths = tokens.padded(rows, self.encoder.minimum_length)
         return self.encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
 
@@ -171,6 +173,7 @@ class HeadProblem(RelatednessProblem):
     Args:
         encoder: pre-trained.
         splits: ``train``, ``trial`` and ``test`` pairs on one scale.
+        vectors: of the encoder, where other trainings share them; None: feature transfer makes its own.
     """
 
     def __init__(
@@ -182,8 +185,10 @@ class HeadProblem(RelatednessProblem):
         *,
         seed: int,
         tokenisation: Tokenisation = "ptb",
+        vectors: FrozenVectors | None = None,
     ) -> None:
-        self.splits = splits
+        self.splits, self._measure = splits, measure_of(settings.dataset)
+        self.metric = str(self._measure)
         shifted = {name: _on_classes(pairs) for name, pairs in splits.items()}
         self.classes = round(shifted["train"].scale[1])
         super().__init__(
@@ -196,10 +201,13 @@ class HeadProblem(RelatednessProblem):
             seed=seed,
             tokenisation=tokenisation,
             loss=settings.loss,
-            frozen=settings.frozen,
+            frozen=(vectors or FrozenVectors(encoder)) if settings.frozen else None,
             patience=settings.patience,
         )
         self._held_out = {"trial": self.trial_sides, "test": self.tokens(shifted["test"])}
+
+    def validate(self) -> float:
+        return MEASURES[self._measure](self.predict(self.trial_sides), self.trial.gold)
 
     def scores(self, split: str) -> NDArray[np.float64]:
         """(N,) expected scores of the ``trial`` or ``test`` pairs, on [0, 1]."""

@@ -38,6 +38,18 @@ def take(data: Data, kept: NDArray[np.bool_]) -> Data:
     return replace(data, **chosen)
 
 
+def share_of(data: Data, share: float, seed: int) -> Data:
+    """A share of ``data``'s rows, drawn by ``seed``; a larger share holds every smaller one.
+
+    At least two rows are kept, the fewest that a batch can hold.
+    """
+    if share == 1:
+        return data
+    size = len(data)
+    chosen = np.random.default_rng([seed, size]).permutation(size)[: max(2, round(share * size))]
+    return take(data, np.isin(np.arange(size), chosen))
+
+
 def held_out(groups: ArrayLike, sizes: Mapping[int, int], seed: int = 0) -> NDArray[np.bool_]:
     """Which rows are held out: of each group its number, drawn at random.
 

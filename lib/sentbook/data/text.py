@@ -15,7 +15,7 @@ from sentbook.errors import DataError
 
 PADDING, UNKNOWN = 0, 1
 
-Tokenisation = Literal["ptb", "words", "whitespace", "content", "stems"]
+Tokenisation = Literal["ptb", "words", "whitespace", "content", "stems", "sentence"]
 
 # One pass in place of the Treebank script's chain of substitutions; alternatives are tried from left to right.
 _PTB = re.compile(
@@ -92,6 +92,17 @@ def tokenise_stems(sentence: str) -> list[str]:
     return [_stem(token) for token in tokenise_ptb(sentence)]
 
 
+def tokenise_sentence(sentence: str) -> list[str]:
+    """The whole sentence, stripped, as one token, case and marks kept: for vectors of sentences in place of words.
+
+    Example:
+        >>> tokenise_sentence(" A man plays. "), tokenise_sentence(" ")
+        (['A man plays.'], [])
+    """
+    whole = sentence.strip()
+    return [whole] if whole else []
+
+
 @cache
 def _stop_words() -> frozenset[str]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # a second of imports that few runs need
@@ -117,6 +128,7 @@ TOKENISERS: dict[Tokenisation, Callable[[str], list[str]]] = {
     "whitespace": tokenise_whitespace,
     "content": tokenise_content,
     "stems": tokenise_stems,
+    "sentence": tokenise_sentence,
 }
 
 
@@ -180,7 +192,7 @@ class Vocabulary:
         """Tokenise and look up N sentences.
 
         Raises:
-            DataError: a sentence has no token; the sentence's number is named.
+            DataError: a sentence has no token, or as one token (``sentence``) is unknown; its number is named.
         """
         tokenise, known, fallback = TOKENISERS[tokenisation], self._ids, self.id
         flat: list[int] = []
@@ -191,6 +203,11 @@ class Vocabulary:
             if len(flat) == start:
                 raise DataError(
                     f"Sentence {index + 1} is empty after '{tokenisation}' tokenisation; remove or fill it."
+                )
+            if tokenisation == "sentence" and flat[start] == UNKNOWN:  # the mean of other sentences says nothing of it
+                raise DataError(
+                    f"Sentence {index + 1} is none of those that have a vector of their own; "
+                    "use a data set of transfer, or vectors of words."
                 )
             offsets[index + 1] = len(flat)
         return TokenIds(np.asarray(flat, dtype=np.int64), offsets)

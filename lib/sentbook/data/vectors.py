@@ -1,4 +1,7 @@
-"""Word vectors: published formats, the mirror's arrays, and the linear map from one space to another."""
+"""Word vectors: published formats, the mirror's arrays, and the linear map from one space to another.
+
+Two sets are vectors of whole sentences, from the encoders of `sentbook.data.modern`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.data import sources
+from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
 from sentbook.errors import DataError
 
@@ -32,6 +35,8 @@ VectorName = Literal[
     "glove-840b-sick-pca-200d",
     "glove-840b-sick-pca-100d",
     "glove-840b-sick-pca-50d",
+    "all-minilm-l6-v2",
+    "universal-sentence-encoder",
     "file",
 ]
 
@@ -49,11 +54,13 @@ _WORDS_OF: dict[str, str] = {
     **{f"glove-6b-{dimension}d": f"GloVe 6B {dimension}-d" for dimension in (50, 100, 200, 300)},
 }
 # What each paper used. GloVe 6B has four sizes, and a row of table 2 for each.
-_ORIGINAL = {"cse": "PARAGRAM-SL999", "wsv": "GloVe 6B"}
+_ORIGINAL = {"cse": "PARAGRAM-SL999", "wsv": "GloVe 6B", "dnt": "GloVe 840B and PARAGRAM-SL999"}
 
 
 def substitute(name: str, paper: str) -> str:
     """What ``name`` stands in for in ``paper``, in words; empty where it is the paper's own set, or the user's file.
+
+    Empty too for a set of sentence vectors, which stands in for no set of word vectors.
 
     Example:
         >>> substitute("glove-6b-50d", "cse")
@@ -75,7 +82,9 @@ SUBSTITUTES: dict[str, str] = {name: substitute(name, "cse") for name in (*_WORD
 
 
 def available(name: VectorName) -> bool:
-    """Whether `load` needs no download that nobody asked for."""
+    """Whether `load` needs no download and no package that nobody asked for."""
+    if name in modern.MODERN:
+        return modern.available(name)
     return name not in LARGE or sources.find(LARGE[name]) is not None
 
 
@@ -261,12 +270,15 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         name: ``miniworld`` and ``miniworld-25d``; ``glove-6b-50d`` and, once they were fetched, ``-100d``, ``-200d``
             and ``-300d``; ``word2vec-300d`` (GoogleNews, 26,423 words); ``word2vec-300d-expanded`` (the same, with
             every GloVe word carried over by `linear_map`); ``glove-840b-300d-sick``, and ``glove-840b-sick-pca-200d``
-            and its like, that set after `reduce`; ``file``.
+            and its like, that set after `reduce`; ``all-minilm-l6-v2`` and ``universal-sentence-encoder``, whose words
+            are the sentences of the data sets of transfer (`sentbook.data.modern`); ``file``.
         path: for ``file``: GloVe, PARAGRAM or word2vec text (.txt, .gz) or word2vec binary (.bin).
 
     Raises:
-        DataError: unknown name, or the file is missing or malformed.
+        DataError: unknown name, the file is missing or malformed, or the package is not installed.
     """
+    if name in modern.MODERN:
+        return WordVectors(*modern.kept_vectors(name))
     if name == "miniworld":
         words, matrix = World().vectors(50)
         return WordVectors(words, matrix)

@@ -6,6 +6,7 @@ from sentbook.encoders.bilstm import BiLSTM
 from sentbook.encoders.build import build
 from sentbook.encoders.cse import CSE
 from sentbook.encoders.encode import encode, encode_ids
+from sentbook.encoders.frozen import FrozenVectors
 from sentbook.encoders.gran import GRAN
 from sentbook.encoders.wsv import WSV
 
@@ -15,6 +16,7 @@ __all__ = [
     "WSV",
     "Average",
     "BiLSTM",
+    "FrozenVectors",
     "SentenceEncoder",
     "WordEmbedding",
     "build",

@@ -33,7 +33,9 @@ class ScoreBook:
         self._sets = {pairs.name: pairs for pairs in sets}
         counted = [name for name in self._sets if not name.startswith("STS2016")]
         self.total = counted if total is None else list(total)
-        groups = {year: [pairs.name for pairs in members] for year, members in by_year(list(sets)).items()}
+        # STS12 stands beside the sets that it pools, whose average is of them alone.
+        parted = [pairs for pairs in sets if "/" in pairs.name]
+        groups = {year: [pairs.name for pairs in members] for year, members in by_year(parted).items()}
         self._members = {f"{year}/avg": names for year, names in groups.items() if len(names) > 1} | {TOTAL: self.total}
         self._scores: dict[str, dict[int, dict[str, Array]]] = {}
         self._counts: dict[tuple[str, int], NDArray[np.uint8]] = {}
@@ -104,11 +106,14 @@ class ScoreBook:
         """A cell for every seed."""
         return [self.value(method, seed, row, measure) for seed in self.seeds(method)]
 
-    def metric_rows(self, protocol: Protocol, rows: Sequence[str] | None = None) -> list[results.Metric]:
+    def metric_rows(
+        self, protocol: Protocol, rows: Sequence[str] | None = None, methods: Sequence[str] | None = None
+    ) -> list[results.Metric]:
         """The ledger's rows: every method, seed and row under ``protocol``, whichever its aggregation.
 
         Args:
             rows: sets or averages; None: all. A protocol that is per set has no averages.
+            methods: None: all.
         """
         if rows is None:
             rows = self.names if protocol.aggregation is Aggregation.PER_SET else [*self.names, *self.averages]
@@ -123,7 +128,7 @@ class ScoreBook:
                 value=sts.evaluate(self._scores[method][seed], members[row], protocol),
                 n=sum(map(len, members[row])),
             )
-            for method in self.methods
+            for method in (self.methods if methods is None else methods)
             for seed in self.seeds(method)
             for row in rows
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Literal, get_args
@@ -17,7 +17,7 @@ from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
 from sentbook.errors import ConfigError
 from sentbook.evaluation.protocols import Measure
 
-Suite = Literal["sts", "miniworld"]
+Suite = Literal["sts", "dnt", "miniworld"]
 Dataset = Literal[
     "sick",
     "msrp",
@@ -33,8 +33,11 @@ Dataset = Literal[
     "miniworld-answers",
 ]
 DATASETS: tuple[str, ...] = get_args(Dataset)
+# The eight of Zhang et al. 2018, in the order of table 4.
+TRANSFER: tuple[Dataset, ...] = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
 # The four dimensions in which pairs of human activities are scored.
 ACTIVITIES = ("sim", "rel", "ma", "pac")
+STSB_DEV = "STSB-dev"
 # The test sets' names in the papers' tables, ``reported/dnt_table4.csv`` first.
 TEST_NAMES = {
     "stsb": "STSB-test",
@@ -54,22 +57,29 @@ TEST_NAMES = {
 
 @cache
 def test_sets(suite: Suite) -> list[ScoredPairs]:
-    """Every test set in the paper's order: 25 STS sets and SICK, or the mini-world's domains."""
+    """Every test set in the paper's order: 25 STS sets and SICK, those of transfer, or the mini-world's domains."""
     if suite == "sts":
         return [*readers.sts_all(), readers.sick("test")]
+    if suite == "dnt":
+        return transfer_sets(TRANSFER)
     world = World()
     return [world.similarity(domain) for domain in world.DOMAINS]
 
 
 @cache
 def validation_sets(name: str) -> list[ScoredPairs]:
-    """``sts2016``: its five sets, as the paper validates; ``miniworld``: the trial split of its relatedness pairs."""
-    return readers.sts(2016) if name == "sts2016" else [World().relatedness("trial")]
+    """``sts2016``: its five sets, as Jiao et al. validate; ``stsb-dev``; ``miniworld``: the trial split of its
+    relatedness pairs."""
+    if name == "sts2016":
+        return readers.sts(2016)
+    return [pairs("stsb" if name == "stsb-dev" else "miniworld", "trial")]
 
 
 @cache
 def excluded(suite: Suite) -> frozenset[str]:
     """Keys of all test sentences, which no training pair may hold."""
+    if suite == "dnt":
+        return excluded_for(TRANSFER)
     return test_keys(test_sets(suite)) if suite == "sts" else frozenset()
 
 
@@ -103,6 +113,20 @@ def parts(dataset: str) -> tuple[ScoredPairs, ...]:
     return tuple(splits.sts2012_tests()) if _known(dataset) == "sts12" else (pairs(dataset, "test"),)
 
 
+def transfer_sets(datasets: Sequence[str]) -> list[ScoredPairs]:
+    """The test pairs of each data set under its name in tables; STS-B's development pairs before its test pairs, and
+    after STS12's pooled pairs the sets that it pools, whose mean ``STS12/avg`` is reported beside the pooled number.
+    """
+    sets: list[ScoredPairs] = []
+    for dataset in datasets:
+        if dataset == "stsb":
+            sets.append(replace(pairs(dataset, "trial"), name=STSB_DEV))
+        sets.append(replace(pairs(dataset, "test"), name=test_name(dataset)))
+        if dataset == "sts12":
+            sets += parts(dataset)
+    return sets
+
+
 def excluded_for(datasets: Iterable[str]) -> frozenset[str]:
     """Keys of all trial and test sentences of ``datasets``, which no pair of a pre-training may hold.
 
@@ -121,6 +145,17 @@ def measure_of(dataset: str) -> Measure:
         (<Measure.SPEARMAN: 'spearman'>, <Measure.PEARSON: 'pearson'>)
     """
     return Measure.SPEARMAN if _known(dataset) in ACTIVITIES else Measure.PEARSON
+
+
+def measure_of_set(name: str) -> Measure:
+    """`measure_of` by the name of a set in tables; Pearson's r for a set that is no data set of its own.
+
+    Example:
+        >>> measure_of_set("SIM"), measure_of_set("STS12/MSRpar")
+        (<Measure.SPEARMAN: 'spearman'>, <Measure.PEARSON: 'pearson'>)
+    """
+    found = [dataset for dataset in DATASETS if TEST_NAMES[dataset] == name]
+    return measure_of(found[0]) if found else Measure.PEARSON
 
 
 def test_name(dataset: str) -> str:

