@@ -66,7 +66,7 @@ def test_development_pairs_choose_and_a_divergence_loses() -> None:
 
 def test_a_grid_that_diverges_everywhere_says_so() -> None:
     study = Told(dict.fromkeys((0.1, 0.01), None))
-    with pytest.raises(NumericalError, match="on miniworld diverged at every learning rate of 0.1, 0.01"):
+    with pytest.raises(NumericalError, match="on miniworld diverged at every learning rate"):
         search(study, [wanted(study, Grid(learning_rates=(0.1, 0.01), batch_sizes=(32,)))])
 
 

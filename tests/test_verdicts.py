@@ -84,6 +84,18 @@ def test_wins_shows_both_counts() -> None:
         verdicts.wins([], 1)
 
 
+def test_wins_counts_ties_where_the_paper_does() -> None:
+    tests = [made(0.1, 0.2), made(-0.01, 0.009, -0.001), made(-0.01, 0.006, -0.002)]
+    assert verdicts.wins(tests, 2)[0] == "not reproduced"
+    found, evidence = verdicts.wins(tests, 2, tie=0.002, rows="cells")
+    assert found == "reproduced"
+    assert evidence == (
+        "CSE above PP on 1 of 3 cells and less than 0.2 points below it on 1 more; "
+        "the interval excludes 0 in its favour on 1, against it on 0"
+    )
+    assert verdicts.wins(tests, 3, tie=0.002)[0] == "not reproduced"  # .002 itself is no tie
+
+
 @pytest.mark.parametrize(
     ("value", "verdict"),
     [

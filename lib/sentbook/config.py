@@ -313,7 +313,7 @@ class Grid(Section):
 
 
 class DNTPaper(Paper):
-    """Every experiment of Zhang et al. 2018; ``inference`` trains InferSent, ``paraphrase`` BiLSTM-Avg, ``simple`` GRAN."""
+    """Every experiment of Zhang et al. 2018; pre-training is ``inference``, ``simple`` (GRAN) or ``paraphrase``."""
 
     suite: Suite = "dnt"
     infersent: BiLSTMEncoder = BiLSTMEncoder(pool="max")

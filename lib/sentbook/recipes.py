@@ -326,9 +326,8 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> tuple[Problem, int]:
     if isinstance(stage, EntailmentTraining):
         exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
         train, held = inference.pool(stage.corpus, exclude=exclude)
-        return EntailmentProblem(
-            encoder, vocabulary, stage, train, held, seed=recipe.seed, tokenisation=tokens
-        ), len(train)
+        inferring = EntailmentProblem(encoder, vocabulary, stage, train, held, seed=recipe.seed, tokenisation=tokens)
+        return inferring, len(train)
     exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
     pairs = corpora.load(stage.corpora, seed=recipe.seed, limit=stage.limit, exclude=exclude)
     validation = suites.validation_sets(stage.validation)

@@ -108,21 +108,27 @@ def all_of(judgements: Sequence[Judgement]) -> Judgement:
     return worst, "; ".join(evidence for _, evidence in judgements)
 
 
-def wins(tests: Sequence[Test], at_least: int) -> Judgement:
+def wins(tests: Sequence[Test], at_least: int, *, tie: float = 0.0, rows: str = "sets") -> Judgement:
     """Reproduced when A is above B on ``at_least`` rows and significant losses do not outnumber significant wins.
+
+    Args:
+        tie: A below B by less than this counts as a win too, where the paper counts so.
+        rows: what the tests are of, in words.
 
     Raises:
         ValueError: no tests.
     """
     if not tests:
         raise ValueError("Wins are counted over at least one test.")
-    plain = sum(test.estimate > 0 for test in tests)
+    strict = sum(test.estimate > 0 for test in tests)
+    plain = sum(test.estimate > min(0.0, 1e-9 - tie) for test in tests)
     sides = [_side(test.low, test.high) for test in tests]
     better, worse = sides.count("reproduced"), sides.count("not reproduced")
     verdict: Verdict = "reproduced" if plain >= at_least and worse <= better else "not reproduced"
     a, b = tests[0].a, tests[0].b
+    tied = f" and less than {tie * 100:.1f} points below it on {plain - strict} more" if tie else ""
     return verdict, (
-        f"{a} above {b} on {plain} of {len(tests)} sets; "
+        f"{a} above {b} on {strict} of {len(tests)} {rows}{tied}; "
         f"the interval excludes 0 in its favour on {better}, against it on {worse}"
     )
 

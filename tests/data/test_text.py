@@ -18,6 +18,7 @@ from sentbook.data.text import (
     shuffled_batches,
     tokenise_content,
     tokenise_ptb,
+    tokenise_sentence,
     tokenise_stems,
     tokenise_words,
 )
@@ -81,10 +82,26 @@ def test_stems() -> None:
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_no_tokenisation_empties_a_sentence_that_ptb_does_not(sentence: str) -> None:
-    names: tuple[Tokenisation, ...] = ("content", "stems")
+    names: tuple[Tokenisation, ...] = ("content", "stems", "sentence")
     for name in names:
         assert bool(TOKENISERS[name](sentence)) == bool(tokenise_ptb(sentence))
         assert all(TOKENISERS[name](sentence))
+
+
+def test_a_sentence_as_one_token() -> None:
+    assert tokenise_sentence("\tA man isn't here. \n") == ["A man isn't here."]
+    assert tokenise_sentence(" \n ") == []
+    vocabulary = Vocabulary(["A man isn't here.", "Dogs"])
+    tokens = vocabulary.encode([" Dogs ", "A man isn't here.\n"], "sentence")
+    assert (tokens.flat.tolist(), tokens.lengths.tolist()) == ([3, 2], [1, 1])
+    with pytest.raises(DataError, match="Sentence 2 is empty after 'sentence' tokenisation"):
+        vocabulary.encode(["Dogs", "  \t"], "sentence")
+
+
+def test_an_unknown_sentence_is_named() -> None:
+    """Unlike an unknown word, which is one of several: the mean of all vectors would be the sentence's."""
+    with pytest.raises(DataError, match="Sentence 2 is none of those that have a vector of their own"):
+        Vocabulary(["Dogs"]).encode(["Dogs", "dogs"], "sentence")
 
 
 @pytest.mark.real_data

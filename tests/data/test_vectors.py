@@ -3,11 +3,13 @@
 import gzip
 import hashlib
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from sentbook.data import sources, vectors
+from sentbook.data.modern import MODERN
 from sentbook.data.vectors import (
     LARGE,
     REDUCED,
@@ -209,7 +211,9 @@ def test_substitutes_of_each_paper() -> None:
 
 
 def test_every_set_but_the_users_own_is_named_where_it_stands_in() -> None:
-    assert all(substitute(name, "cse") for name in vectors.VectorName.__args__ if name != "file")  # type: ignore[attr-defined]
+    named = [name for name in get_args(vectors.VectorName) if name != "file" and name not in MODERN]
+    assert all(substitute(name, "cse") for name in named)
+    assert not any(substitute(name, paper) for name in MODERN for paper in ("cse", "wsv"))  # of sentences, not of words
 
 
 @pytest.mark.real_data

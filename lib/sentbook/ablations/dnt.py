@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from sentbook import results
 from sentbook.config import AverageEncoder, DNTPaper, Encoder, Grid, HeadTraining, Stage, Vectors
 from sentbook.data import vectors
+from sentbook.encoders import encode
 from sentbook.evaluation import suites
 from sentbook.evaluation.protocols import Aggregation, Protocol, Score
 from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.evaluation.statistics import holm
+from sentbook.evaluation.statistics import Estimate, holm, seed_interval
+from sentbook.evaluation.winners import measure_on
 from sentbook.recipes import Recipe, Trained, load
 from sentbook.search import Found, Transfer, Wanted
 from sentbook.study import Study
@@ -40,9 +42,12 @@ def encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
 
 
 def other_encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
-    """Encoders without an LSTM, pre-trained as BiLSTM-Avg is."""
+    """Encoders without an LSTM, pre-trained as BiLSTM-Avg is, with the seeds of ablations."""
     made: dict[str, Encoder] = {"PP": settings.pp, "CSE": settings.cse, "WSV": settings.wsv}
-    return {name: study.recipes(f"{name} [UE]", encoder, settings.paraphrase) for name, encoder in made.items()}
+    return {
+        name: study.recipes(f"{name} [UE]", encoder, settings.paraphrase, seeds=settings.ablation_seeds)
+        for name, encoder in made.items()
+    }
 
 
 def modern_encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
@@ -65,6 +70,11 @@ def method_of(encoder: str, row: Row) -> str:
     if encoder == "InferSent":
         rest = rest.removesuffix("row2").strip()
     return f"{encoder} [{setting}] {rest}".strip()
+
+
+def as_printed(book: ScoreBook) -> ScoreBook:
+    """The rows that the paper has: InferSent's with updated words are an addition."""
+    return book.only([name for name in book.methods if not (name.startswith("InferSent") and name.endswith("row1"))])
 
 
 def transfer(settings: DNTPaper, row: Row, dataset: suites.Dataset) -> tuple[Transfer, Grid]:
@@ -206,7 +216,7 @@ def metric_rows(study: Study, book: ScoreBook) -> list[results.Metric]:
         kind = Score.COSINE if "[UE]" in method else Score.TRAINED_COSINE if "[DNT]" in method else Score.TRAINED_HEAD
         for name in [*book.names, *(name for name in book.averages if name == "STS12/avg")]:
             how = {"STS12": Aggregation.POOLED, "STS12/avg": Aggregation.MEAN}.get(name, Aggregation.PER_SET)
-            protocol = Protocol(kind, suites.measure_of_set(name), how, tokens)
+            protocol = Protocol(kind, measure_on(name), how, tokens)
             rows += book.metric_rows(protocol, [name], [method])
     return rows
 
@@ -268,7 +278,7 @@ Pairs = Sequence[tuple[str, str]]
 def contrasts(book: ScoreBook, pairs: Pairs, resamples: int) -> list[results.Test]:
     """A - B of each pair of methods on every test set that both have, Holm's correction over all of them."""
     tests = [
-        book.difference(a, b, name, str(suites.measure_of_set(name)), resamples)
+        book.difference(a, b, name, str(measure_on(name)), resamples)
         for a, b in pairs
         for name in book.names
         if name in suites.TEST_NAMES.values()
@@ -318,6 +328,31 @@ def share_pairs(settings: DNTPaper, methods: Sequence[str]) -> Pairs:
 def direct_pairs(methods: Sequence[str]) -> Pairs:
     """Direct network transfer against the same encoder's other settings."""
     return [pair for other in ("[UE]", "[FT] KL") for pair in _partners(methods, "[DNT] row1", other)]
+
+
+# -- table 5 -----------------------------------------------------------------------------------------------------------
+
+
+def nonnegative(universal: Iterable[Trained], settings: DNTPaper) -> dict[str, Estimate]:
+    """Encoder -> the share of the numbers in its vectors of test sentences that are 0 or more, over its seeds."""
+    sets = [suites.pairs(dataset, "test") for dataset in settings.datasets]
+    sentences = list(dict.fromkeys(text for pairs in sets for side in (pairs.first, pairs.second) for text in side))
+    shares: dict[str, list[float]] = {}
+    for item in universal:
+        found = encode(item.encoder(), item.vocabulary, sentences, item.recipe.tokenisation)
+        shares.setdefault(item.method.removesuffix(" [UE]"), []).append(float((found >= 0).mean()))
+    return {encoder: seed_interval(values) for encoder, values in shares.items()}
+
+
+def shares_frame(shares: Mapping[str, Estimate]) -> pd.DataFrame:
+    """`nonnegative` as a table."""
+    return pd.DataFrame(
+        [
+            (name, *(round(100 * value, 1) for value in (share.estimate, share.low, share.high)))
+            for name, share in shares.items()
+        ],
+        columns=["encoder", "share, %", "95 % from", "to"],
+    )
 
 
 # -- table 3 -----------------------------------------------------------------------------------------------------------

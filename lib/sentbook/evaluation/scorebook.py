@@ -83,6 +83,13 @@ class ScoreBook:
         self._scores.setdefault(method, {}).setdefault(seed, {})[dataset] = array
         self._resampled = {key: values for key, values in self._resampled.items() if key[0] != method}
 
+    def only(self, methods: Sequence[str]) -> ScoreBook:
+        """The book of these methods alone, with the same resamples."""
+        found = ScoreBook(list(self._sets.values()), self.total)
+        found._scores = {method: self._scores[method] for method in methods}
+        found._counts = self._counts
+        return found
+
     def stacked(self, method: str, dataset: str) -> Array:
         """(S, N) scores, a row a seed."""
         return np.stack([by_set[dataset] for by_set in self._scores[method].values()])

