@@ -22,7 +22,7 @@ STS2012_SOURCES = ("MSRpar", "MSRvid", "SMT-eur")
 STS2012_TRIAL = 234
 # Short answers: questions 11.x and 12.x are the two exams.
 EXAMS = ("11", "12")
-ANSWERS_TRAIN = 1460
+ANSWERS_TRAIN, ANSWERS_TEST = 1460, 552
 
 
 def take(data: Data, kept: NDArray[np.bool_]) -> Data:
@@ -133,6 +133,21 @@ def sts2012(split: str) -> ScoredPairs:
     sources = np.repeat(np.arange(len(sets)), sizes)
     trial = held_out(sources, dict(enumerate(shares(sizes, STS2012_TRIAL))))
     return take(pool("STS12", sets), trial if split == "trial" else ~trial)
+
+
+def short_answers_at_random(split: str) -> GradedAnswers:
+    """The same answers and sizes as `short_answers`, divided at random (seed 0): every question is met in training.
+
+    Source: none; whether the exams are the paper's 552 test answers is inferred from their number.
+
+    Raises: as `short_answers`.
+    """
+    one_of("short answers split", split, dict.fromkeys(SPLITS))
+    answers = readers.short_answers()
+    order = np.random.default_rng(0).permutation(len(answers))
+    held = len(answers) - ANSWERS_TEST
+    bounds = {"train": (0, ANSWERS_TRAIN), "trial": (ANSWERS_TRAIN, held), "test": (held, len(answers))}
+    return take(answers, np.isin(np.arange(len(answers)), order[slice(*bounds[split])]))
 
 
 def short_answers(split: str) -> GradedAnswers:

@@ -30,6 +30,7 @@ Dataset = Literal[
     "ma",
     "pac",
     "sag",
+    "sag-random",
     "miniworld-answers",
 ]
 DATASETS: tuple[str, ...] = get_args(Dataset)
@@ -48,6 +49,7 @@ TEST_NAMES = {
     "ma": "MA",
     "pac": "PAC",
     "sag": "SAG",
+    "sag-random": "SAG at random",
     "msrp": "MSRP",
     "miniworld": "miniworld/relatedness",
     "miniworld-paraphrase": "miniworld/paraphrase",
@@ -194,5 +196,6 @@ _MAKERS: dict[str, Callable[[str], ScoredPairs]] = {
     "sts12": splits.sts2012,
     **{name: _activity(name.upper()) for name in ACTIVITIES},
     "sag": lambda split: _as_pairs(splits.short_answers(split)),
+    "sag-random": lambda split: _as_pairs(splits.short_answers_at_random(split)),
     "miniworld-answers": lambda split: _as_pairs(World().graded_answers(split)),
 }

@@ -61,7 +61,8 @@ def all_fragments() -> dict[str, str]:
         "cse_architecture.md": figures.architecture_cse(caption="CSE: windows of one, two and three words").html(),
         "wsv_architecture.md": exact_layer.architecture_wsv(caption="WSV: a map of all pairs of words").html(),
         "dnt_settings.md": settings.transfer_settings(
-            caption="What a transfer moves: coloured and solid where it is trained, dashed where it stays"
+            caption="What a transfer moves: coloured and solid where it is trained, dashed where it stays. "
+            "The last two may also leave the words as they are"
         ).html(),
         "data_tests.md": pages.data_cards(sources.registry(), kind="eval"),
         "data_corpora.md": _corpora(),
