@@ -121,6 +121,24 @@ def test_parts_of_the_short_answers(stand_ins: None) -> None:
     assert splits.short_answers("trial").answer == trial.answer
 
 
+def test_short_answers_at_random_are_as_many_and_share_questions(stand_ins: None) -> None:
+    parts = {split: splits.short_answers_at_random(split) for split in splits.SPLITS}
+    assert [len(part) for part in parts.values()] == [1460, 261, 552]
+    whole = readers.short_answers()
+    assert sorted(answer for part in parts.values() for answer in part.answer) == sorted(whole.answer)
+    assert set(parts["test"].question) & set(parts["train"].question)
+    assert splits.short_answers_at_random("test").answer == parts["test"].answer
+
+
+@given(st.integers(2, 60), st.integers(0, 5), st.lists(st.floats(0.01, 1), min_size=2, max_size=2))
+def test_a_larger_share_holds_the_smaller(size: int, seed: int, shares: list[float]) -> None:
+    small, large = (splits.share_of(scored("x", size), share, seed) for share in sorted(shares))
+    assert set(small.first) <= set(large.first)
+    assert len(large) == max(2, round(max(shares) * size))
+    assert large.first == [text for text in scored("x", size).first if text in set(large.first)]  # in order
+    assert splits.share_of(scored("x", size), 1.0, seed).first == scored("x", size).first
+
+
 @pytest.mark.real_data
 def test_parts_of_the_real_files(mirror: Path) -> None:
     assert [len(splits.sts2012(split)) for split in splits.SPLITS] == [2000, 234, 1959]

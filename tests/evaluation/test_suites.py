@@ -88,7 +88,9 @@ def test_an_unknown_split_is_refused() -> None:
 
 
 def test_pairs_of_every_data_set(stand_ins: None) -> None:
-    assert set(suites.DATASETS) == {*DNT, "msrp", "miniworld", "miniworld-paraphrase", "miniworld-answers"}
+    assert set(suites.DATASETS) == {
+        *DNT, "msrp", "sag-random", "miniworld", "miniworld-paraphrase", "miniworld-answers"
+    }  # fmt: skip
     assert suites.pairs("sick", "trial").name == "SICK2014-trial"
     assert suites.pairs("miniworld", "train") is suites.relatedness("miniworld", "train")
     for split, size in (("train", 450), ("trial", 50), ("test", 500)):
@@ -144,6 +146,28 @@ def test_names_and_measures_are_those_of_the_papers_table() -> None:
     for name in ("miniworld", "miniworld-paraphrase", "miniworld-answers"):
         assert suites.test_name(name) == suites.pairs(name, "test").name
         assert suites.measure_of(name) is Measure.PEARSON
+
+
+@pytest.mark.real_data
+def test_the_sets_of_transfer(mirror: Path) -> None:
+    """STS-B's development pairs before its test pairs; after STS12's the sets that it pools."""
+    sets = suites.transfer_sets(suites.TRANSFER)
+    assert suites.TRANSFER == DNT
+    assert suites.test_sets("dnt") == sets
+    parts = ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
+    named = ["STSB-dev", "STSB-test", "SICK", "STS12", *parts, "SIM", "REL", "MA", "PAC", "SAG"]
+    assert [pairs.name for pairs in sets] == named
+    assert len(sets[0]) == 1500
+    assert ScoreBook(sets).members("STS12/avg") == parts
+
+
+@pytest.mark.real_data
+def test_pre_training_of_transfer_meets_no_development_or_test_sentence(mirror: Path) -> None:
+    kept = suites.excluded("dnt")
+    for dataset in DNT:
+        for split in ("trial", "test"):
+            pairs = suites.pairs(dataset, split)
+            assert all(key(text) in kept or not key(text) for text in (*pairs.first, *pairs.second))
 
 
 @pytest.mark.parametrize("function", [suites.parts, suites.measure_of, suites.test_name])

@@ -163,6 +163,11 @@ def by_hidden(settings: DNTPaper, starts: Starts) -> list[Wanted]:
     ]
 
 
+def answer_sets(settings: DNTPaper) -> tuple[suites.Dataset, ...]:
+    """The graded answers of the configuration; the real ones also divided at random."""
+    return ("sag", "sag-random") if "sag" in settings.datasets else ("miniworld-answers",)
+
+
 # -- scores ------------------------------------------------------------------------------------------------------------
 
 
