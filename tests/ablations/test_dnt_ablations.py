@@ -10,7 +10,7 @@ import pytest
 from sentbook import config
 from sentbook.ablations import dnt
 from sentbook.config import DirectTransfer, DNTPaper, HeadTraining
-from sentbook.evaluation import suites
+from sentbook.evaluation import suites, winners
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.recipes import Trained
 from sentbook.search import Found
@@ -119,7 +119,7 @@ def test_scores_come_back_on_the_data_sets_scale(study: Study, settings: DNTPape
 
 
 @pytest.mark.real_data
-def test_the_parts_of_sts12_are_cut_from_its_pooled_pairs(study: Study, settings: DNTPaper) -> None:
+def test_the_parts_of_sts12_are_cut_from_its_pooled_pairs(study: Study, settings: DNTPaper, mirror: object) -> None:
     found, _ = scored("sts12", 1959, 234)
     book = dnt.score(study, settings, [], [found], ["sts12"])
     parts = [book.stacked("GRAN [DNT] row1", name)[0] for name in book.names[1:]]
@@ -132,16 +132,19 @@ def test_the_parts_of_sts12_are_cut_from_its_pooled_pairs(study: Study, settings
 
 def test_contrasts_pair_rows_that_differ_in_one_thing() -> None:
     rows = [dnt.method_of(encoder, row) for encoder in ("InferSent", "GRAN") for row in dnt.ROWS]
-    assert ("InferSent [DNT] row1", "InferSent [DNT]") in dnt.freezing_pairs(rows)
-    assert ("GRAN [NT] KL row1", "GRAN [NT] KL row2") in dnt.freezing_pairs(rows)
-    assert len(dnt.freezing_pairs(rows)) == 6
-    assert set(dnt.loss_pairs(rows)) == {
-        (f"{encoder} [{setting}] KL{row}", f"{encoder} [{setting}] MSE{row}")
-        for encoder, setting, row in [
-            ("InferSent", "FT", ""), ("InferSent", "NT", ""), ("InferSent", "NT", " row1"),
-            ("GRAN", "FT", ""), ("GRAN", "NT", " row1"), ("GRAN", "NT", " row2"),
-        ]
-    }  # fmt: skip
+    assert len(winners.updated_and_frozen(rows)) == 6
+    assert len(winners.losses(rows)) == 6
+    assert ("InferSent [NT] MSE row1", "InferSent [NT] KL row1") in winners.losses(rows)
+    assert dnt.target_pairs(["GRAN [DNT] row1 norm0to1", "GRAN [DNT] row1 norm-1to1"]) == [
+        ("GRAN [DNT] row1 norm0to1", "GRAN [DNT] row1 norm-1to1")
+    ]
+    assert dnt.hidden_pairs(["GRAN [FT] KL", "GRAN [FT] KL, 300 hidden"]) == [
+        ("GRAN [FT] KL, 300 hidden", "GRAN [FT] KL")
+    ]
+    shared = dnt.share_pairs(config.load("dnt", {"profile": "demo"}), [
+        "BiLSTM-Avg [UE]", "BiLSTM-Avg [FT] KL 10 %", "BiLSTM-Avg [NT] KL row1 10 %", "BiLSTM-Avg [DNT] row1 10 %"
+    ])  # fmt: skip
+    assert [b for _, b in shared] == ["BiLSTM-Avg [FT] KL 10 %", "BiLSTM-Avg [NT] KL row1 10 %", "BiLSTM-Avg [UE]"]
 
 
 def test_holms_correction_is_over_all_cells_of_a_page() -> None:
@@ -150,7 +153,7 @@ def test_holms_correction_is_over_all_cells_of_a_page() -> None:
     book = ScoreBook([pairs])
     for method in ("GRAN [DNT] row1", "GRAN [DNT] row2", "PP [DNT] row1", "PP [DNT] row2"):
         book.add(method, 1, pairs.name, pairs.gold + rng.normal(size=len(pairs)))
-    tests = dnt.contrasts(book, dnt.freezing_pairs(book.methods), 200)
+    tests = dnt.contrasts(book, winners.updated_and_frozen(book.methods), 200)
     assert len(tests) == 2
     smallest = min(test.p or 1 for test in tests)
     assert min(test.p_holm or 1 for test in tests) == pytest.approx(min(1, 2 * smallest))

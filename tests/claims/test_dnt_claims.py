@@ -295,14 +295,14 @@ def test_seconds_of_freezing() -> None:
 
 def test_rows_that_differ_in_one_thing() -> None:
     methods = list(dict.fromkeys(reported.table("dnt", "table4")["method"]))
-    assert len(claims.updated_and_frozen(methods)) == 6 and len(claims.losses(methods)) == 8
+    assert len(winners.updated_and_frozen(methods)) == 6 and len(winners.losses(methods)) == 8
     ours = [*methods, "InferSent [DNT] row1", "InferSent [NT] MSE row1", "InferSent [NT] KL row1"]
-    assert claims.updated_and_frozen(ours)[6:] == [
+    assert winners.updated_and_frozen(ours)[6:] == [
         ("InferSent [DNT] row1", "InferSent [DNT]"),
         ("InferSent [NT] MSE row1", "InferSent [NT] MSE"),
         ("InferSent [NT] KL row1", "InferSent [NT] KL"),
     ]
-    assert claims.updated_and_frozen(["GRAN [DNT] row1"]) == []
+    assert winners.updated_and_frozen(["GRAN [DNT] row1"]) == []
 
 
 def test_losses_as_printed() -> None:

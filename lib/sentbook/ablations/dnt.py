@@ -303,16 +303,6 @@ def target_pairs(methods: Sequence[str]) -> Pairs:
     return _partners(methods, "norm0to1", "norm-1to1")
 
 
-def freezing_pairs(methods: Sequence[str]) -> Pairs:
-    """Words updated against words frozen."""
-    return _partners(methods, " row1", " row2") + _partners(methods, " row1", "")
-
-
-def loss_pairs(methods: Sequence[str]) -> Pairs:
-    """KL against MSE."""
-    return _partners(methods, "] KL", "] MSE")
-
-
 def hidden_pairs(methods: Sequence[str]) -> Pairs:
     """Other hidden layers against the configuration's."""
     return _partners(methods, ", no hidden layer", "") + _partners(methods, ", 300 hidden", "")

@@ -23,9 +23,11 @@ from sentbook.evaluation.winners import (
     CellBook,
     best_rows,
     encoder_of,
+    losses,
     measure_on,
     named,
     setting_of,
+    updated_and_frozen,
 )
 from sentbook.reported import value as printed
 from sentbook.results import Claim, Cost, Test
@@ -263,34 +265,6 @@ def _compared(book: CellBook, pairs: Iterable[tuple[str, str]], resamples: int) 
         for dataset in book.tests
         if book.has(a, dataset) and book.has(b, dataset)
     ]
-
-
-def updated_and_frozen(methods: Iterable[str]) -> list[tuple[str, str]]:
-    """Rows that differ in the words alone: updated (``row1``) and frozen (``row2``, or of InferSent no number).
-
-    Example:
-        >>> updated_and_frozen(["GRAN [DNT] row1", "GRAN [DNT] row2", "InferSent [DNT]", "InferSent [DNT] row1"])
-        [('GRAN [DNT] row1', 'GRAN [DNT] row2'), ('InferSent [DNT] row1', 'InferSent [DNT]')]
-    """
-    names = list(methods)
-    pairs = []
-    for updated in names:
-        start = updated.removesuffix(" row1")
-        frozen = [other for other in (f"{start} row2", start) if other != updated and other in names]
-        pairs += [(updated, other) for other in frozen[:1] if start != updated]
-    return pairs
-
-
-def losses(methods: Iterable[str]) -> list[tuple[str, str]]:
-    """Rows that differ in the loss alone: MSE and KL.
-
-    Example:
-        >>> losses(["GRAN [UE]", "GRAN [FT] MSE", "GRAN [FT] KL"])
-        [('GRAN [FT] MSE', 'GRAN [FT] KL')]
-    """
-    names = list(methods)
-    pairs = [(method, method.replace("] MSE", "] KL")) for method in names if "] MSE" in method]
-    return [(a, b) for a, b in pairs if b in names]
 
 
 def freezing(book: ScoreBook, resamples: int, cost: Sequence[Cost] = ()) -> list[Claim]:

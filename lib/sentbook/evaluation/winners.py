@@ -111,6 +111,37 @@ def _chosen_with(name: str) -> str:
     return name if name in MEASURES else name.partition("/")[0]
 
 
+# -- rows that differ in one thing -------------------------------------------------------------------------------------
+
+
+def updated_and_frozen(methods: Iterable[str]) -> list[tuple[str, str]]:
+    """Rows that differ in the words alone: updated (``row1``) and frozen (``row2``, or of InferSent no number).
+
+    Example:
+        >>> updated_and_frozen(["GRAN [DNT] row1", "GRAN [DNT] row2", "InferSent [DNT]", "InferSent [DNT] row1"])
+        [('GRAN [DNT] row1', 'GRAN [DNT] row2'), ('InferSent [DNT] row1', 'InferSent [DNT]')]
+    """
+    names = list(methods)
+    pairs = []
+    for updated in names:
+        start = updated.removesuffix(" row1")
+        frozen = [other for other in (f"{start} row2", start) if other != updated and other in names]
+        pairs += [(updated, other) for other in frozen[:1] if start != updated]
+    return pairs
+
+
+def losses(methods: Iterable[str]) -> list[tuple[str, str]]:
+    """Rows that differ in the loss alone: MSE and KL.
+
+    Example:
+        >>> losses(["GRAN [UE]", "GRAN [FT] MSE", "GRAN [FT] KL"])
+        [('GRAN [FT] MSE', 'GRAN [FT] KL')]
+    """
+    names = list(methods)
+    pairs = [(method, method.replace("] MSE", "] KL")) for method in names if "] MSE" in method]
+    return [(a, b) for a, b in pairs if b in names]
+
+
 # -- a book of unequal seeds -------------------------------------------------------------------------------------------
 
 
