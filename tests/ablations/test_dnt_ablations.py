@@ -31,7 +31,7 @@ def test_the_paper_profile_is_the_papers_grid_and_width() -> None:
     paper = config.load("dnt", {"profile": "paper"})
     assert paper.infersent.hidden == paper.bilstm_average.hidden == 2048  # 4096 numbers in two directions
     assert paper.datasets == suites.TRANSFER
-    for grid in (paper.feature_grid, paper.network_grid):
+    for grid in (paper.feature_grid, paper.network_grid, paper.direct_grid):
         assert grid.learning_rates == (0.1, 0.01, 0.001, 0.0001)
         assert grid.batch_sizes == (32, 64)
         assert grid.epochs == (10, 30, 50)
@@ -40,7 +40,7 @@ def test_the_paper_profile_is_the_papers_grid_and_width() -> None:
 @pytest.mark.parametrize("profile", ["small", "paper"])
 def test_a_smaller_profile_chooses_among_points_of_the_papers_grid(profile: str) -> None:
     grid, own = config.Grid(), config.load("dnt", {"profile": profile})
-    for part in (own.feature_grid, own.network_grid):
+    for part in (own.feature_grid, own.network_grid, own.direct_grid):
         assert set(part.learning_rates) <= set(grid.learning_rates)
         assert set(part.batch_sizes) <= set(grid.batch_sizes)
         assert set(part.epochs) <= set(grid.epochs)
@@ -51,7 +51,8 @@ def test_a_row_freezes_what_its_name_says(row: dnt.Row, settings: DNTPaper) -> N
     stage, grid = dnt.transfer(settings, row, "miniworld")
     assert isinstance(stage, DirectTransfer if row.startswith("DNT") else HeadTraining)
     assert stage.embedding_update == ("lazy" if row.endswith("row1") else "frozen")
-    assert grid == (settings.feature_grid if row.startswith("FT") else settings.network_grid)
+    grids = {"FT": settings.feature_grid, "NT": settings.network_grid, "DNT": settings.direct_grid}
+    assert grid == grids[row.split()[0]]
     if isinstance(stage, HeadTraining):
         assert stage.frozen == row.startswith("FT")
         assert stage.loss == ("mse" if "MSE" in row else "kl")

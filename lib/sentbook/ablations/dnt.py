@@ -72,9 +72,19 @@ def method_of(encoder: str, row: Row) -> str:
     return f"{encoder} [{setting}] {rest}".strip()
 
 
+def is_printed(method: str) -> bool:
+    """Whether the paper has the row: InferSent's with updated words are an addition.
+
+    Example:
+        >>> is_printed("InferSent [DNT]"), is_printed("InferSent [DNT] row1"), is_printed("GRAN [DNT] row1")
+        (True, False, True)
+    """
+    return not (method.startswith("InferSent") and method.endswith("row1"))
+
+
 def as_printed(book: ScoreBook) -> ScoreBook:
-    """The rows that the paper has: InferSent's with updated words are an addition."""
-    return book.only([name for name in book.methods if not (name.startswith("InferSent") and name.endswith("row1"))])
+    """The rows that the paper has."""
+    return book.only(list(filter(is_printed, book.methods)))
 
 
 def transfer(settings: DNTPaper, row: Row, dataset: suites.Dataset) -> tuple[Transfer, Grid]:
@@ -84,7 +94,7 @@ def transfer(settings: DNTPaper, row: Row, dataset: suites.Dataset) -> tuple[Tra
     """
     words: Literal["lazy", "frozen"] = "lazy" if row.endswith("row1") else "frozen"
     if row.startswith("DNT"):
-        return settings.direct.model_copy(update={"dataset": dataset, "embedding_update": words}), settings.network_grid
+        return settings.direct.model_copy(update={"dataset": dataset, "embedding_update": words}), settings.direct_grid
     frozen = row.startswith("FT")
     loss = "mse" if "MSE" in row else "kl"
     changes = {"dataset": dataset, "embedding_update": words, "loss": loss, "frozen": frozen}
@@ -117,6 +127,8 @@ def by_target(settings: DNTPaper, starts: Starts) -> list[Wanted]:
     names = {"[0, 1]": "norm0to1", "[-1, 1]": "norm-1to1"}
     made = []
     for row in wanted(settings, starts, ("DNT row1", "DNT row2")):
+        if not is_printed(row.method):
+            continue
         for target in TARGETS:
             # The range of table 4 has its seeds; the other those of ablations.
             recipes = row.starts if target == settings.direct.target else row.starts[: len(settings.ablation_seeds)]
