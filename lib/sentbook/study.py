@@ -12,6 +12,7 @@ from sentbook import results
 from sentbook.config import (
     CSEPaper,
     Encoder,
+    EntailmentTraining,
     MarginTraining,
     Paper,
     RelatednessTraining,
@@ -110,6 +111,8 @@ class Study:
         for stage in encoder.recipe.stages:
             if isinstance(stage, MarginTraining):
                 self._corpora |= dict.fromkeys(stage.corpora)
+            if isinstance(stage, EntailmentTraining):
+                self._corpora |= {stage.corpus: None}
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
@@ -222,7 +225,8 @@ class Study:
         """What stands in for the paper's word vectors and training corpora."""
         used = self._vectors or {self.settings.vectors.name: None}
         named = [vectors.substitute(name, self.paper) for name in used]
-        return [words for words in [*named, *(corpora.SUBSTITUTES.get(name, "") for name in self._corpora)] if words]
+        named += [corpora.substitute(name, self.paper) for name in self._corpora]
+        return [words for words in named if words]
 
     @property
     def profile(self) -> str:

@@ -63,6 +63,29 @@ SUBSTITUTES: dict[str, str] = {
 }
 
 
+# Of inference, see `sentbook.data.inference`.
+_INFERENCE = {
+    "nli": "inference pairs of SNLI's dev and test, CAD, ConjNLI and SICK train for SNLI and MultiNLI",
+    "miniworld-entailment": "generated inference pairs of the mini-world",
+}
+# What other papers had in place of Simple Wikipedia pairs.
+_ORIGINALS = {"dnt": "ParaNMT-50M and Simple Wikipedia"}
+
+
+def substitute(name: str, paper: str) -> str:
+    """What a corpus stands in for in ``paper``, in words; empty where it is unknown.
+
+    Example:
+        >>> substitute("onestop", "dnt")
+        'OneStopEnglish reading levels for ParaNMT-50M and Simple Wikipedia'
+    """
+    words = {**SUBSTITUTES, **_INFERENCE}.get(name, "")
+    ours, _, theirs = words.rpartition(" for ")
+    if paper not in _ORIGINALS or theirs != "Simple Wikipedia pairs":
+        return words
+    return f"{ours} for {_ORIGINALS[paper]}"
+
+
 def describe(name: str) -> dict[str, str]:
     """What a data card says of a corpus: ``name``, ``substitute`` (what for what), ``licence``, ``paper``, ``files``.
 
