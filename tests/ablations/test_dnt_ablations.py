@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -148,13 +146,15 @@ def test_contrasts_pair_rows_that_differ_in_one_thing() -> None:
     assert [b for _, b in shared] == ["BiLSTM-Avg [FT] KL 10 %", "BiLSTM-Avg [NT] KL row1 10 %", "BiLSTM-Avg [UE]"]
 
 
-def test_holms_correction_is_over_all_cells_of_a_page() -> None:
+def test_holms_correction_is_over_the_test_sets_of_a_pair() -> None:
     rng = np.random.default_rng(0)
-    pairs = replace(suites.pairs("miniworld", "test"), name="miniworld/relatedness")
-    book = ScoreBook([pairs])
+    sets = suites.transfer_sets(["miniworld", "miniworld-answers"])
+    book = ScoreBook(sets)
     for method in ("GRAN [DNT] row1", "GRAN [DNT] row2", "PP [DNT] row1", "PP [DNT] row2"):
-        book.add(method, 1, pairs.name, pairs.gold + rng.normal(size=len(pairs)))
+        for pairs in sets:
+            book.add(method, 1, pairs.name, pairs.gold + rng.normal(size=len(pairs)))
     tests = dnt.contrasts(book, winners.updated_and_frozen(book.methods), 200)
-    assert len(tests) == 2
-    smallest = min(test.p or 1 for test in tests)
-    assert min(test.p_holm or 1 for test in tests) == pytest.approx(min(1, 2 * smallest))
+    assert len(tests) == 4
+    for pair in (tests[:2], tests[2:]):
+        smallest = min(test.p or 1 for test in pair)
+        assert min(test.p_holm or 1 for test in pair) == pytest.approx(min(1, 2 * smallest))

@@ -57,7 +57,7 @@ def test_a_row_a_comparison_and_a_column_a_data_set(compared: Run, well_formed: 
     heads = ["".join(cell.itertext()) for cell in root.iter("th") if cell.get("scope") == "col"]
     assert heads == ["A \u2212 B", "SICK", "SAG"]
     bold = ["".join(cell.itertext()) for cell in root.iter("strong") if cell.get("class") == "sb-best"]
-    assert bold == ["+2.1", "+30.0"]  # Holm's p below .05
+    assert bold == ["+2.1", "+30.0"]  # p below .05 by Holm
     assert HOSTILE not in table.html()
     assert "**+2.1**" in table.markdown
 

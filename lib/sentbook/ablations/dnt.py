@@ -293,15 +293,14 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def contrasts(book: ScoreBook, pairs: Pairs, resamples: int) -> list[results.Test]:
-    """A - B of each pair of methods on every test set that both have, Holm's correction over all of them."""
-    tests = [
-        book.difference(a, b, name, str(measure_on(name)), resamples)
-        for a, b in pairs
-        for name in book.names
-        if name in suites.TEST_NAMES.values()
-    ]
-    adjusted = holm([1.0 if test.p is None else test.p for test in tests])
-    return [test.model_copy(update={"p_holm": p}) for test, p in zip(tests, adjusted, strict=True)]
+    """A - B of each pair of methods on every test set, Holm's correction over the test sets of each pair."""
+    names = [name for name in book.names if name in suites.TEST_NAMES.values()]
+    tests: list[results.Test] = []
+    for a, b in pairs:
+        family = [book.difference(a, b, name, str(measure_on(name)), resamples) for name in names]
+        adjusted = holm([1.0 if test.p is None else test.p for test in family])
+        tests += [test.model_copy(update={"p_holm": p}) for test, p in zip(family, adjusted, strict=True)]
+    return tests
 
 
 def _partners(methods: Iterable[str], ours: str, theirs: str) -> list[tuple[str, str]]:

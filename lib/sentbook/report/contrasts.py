@@ -35,8 +35,8 @@ def matrix(run: Run | None, *, caption: str = "Differences", command: str = "mak
     found = {(t.a, t.b, t.dataset): t for t in run.tests}
     cells, lines = [], []
     for a, b in pairs:
-        name = f"{a} {numbers.MINUS} {b}"
-        row, line = [esc(name)], [name]
+        row = [f'{esc(a)}<span class="sb-ci">{numbers.MINUS} {esc(b)}</span>']
+        line = [f"{a} {numbers.MINUS} {b}"]
         for dataset in datasets:
             test = found.get((a, b, dataset))
             if test is None:
@@ -52,10 +52,10 @@ def matrix(run: Run | None, *, caption: str = "Differences", command: str = "mak
         lines.append(line)
     head = ["A \u2212 B", *(full_name(*group_and_label(dataset)) for dataset in datasets)]
     metrics = ", ".join(ordered(numbers.name(test.metric) for test in run.tests))
-    how = f"{metrics} \u00b7 paired bootstrap, 95 % below \u00b7 bold: Holm\u2019s p below .05 over all cells"
+    how = f"{metrics} \u00b7 paired bootstrap, 95 % below \u00b7 bold: p below .05 by Holm\u2019s method over a row"
     top = f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(how)}</span>'
     frame = pd.DataFrame([test.model_dump() for test in run.tests])
-    html = simple(head, cells, top, label=caption, wrap=True)
+    html = simple(head, cells, top, label=caption)
     return Fragment(html, markdown=f"**{caption}** ({how})\n\n{pipes(head, lines)}", frame=frame)
 
 
@@ -90,7 +90,7 @@ def share_curves(run: Run | None, *, caption: str = "", command: str = "make run
     datasets = [name for name in ordered(m.dataset for m in run.metrics) if name in found]
     rows = ordered(row for name in datasets for row in found[name])
     untrained = {m.dataset: m.value for m in run.metrics if "[UE]" in m.method}
-    columns = min(len(datasets), 3)
+    columns = 2 if len(datasets) == 4 else min(len(datasets), 3)
     height = 2.5 * -(-len(datasets) // columns)
 
     def draw(figure: Figure, palette: Palette) -> None:
@@ -106,6 +106,9 @@ def share_curves(run: Run | None, *, caption: str = "", command: str = "make run
                 )
                 axes.fill_between(line.shares, low, high, color=colour, alpha=0.18, linewidth=0)
                 axes.plot(line.shares, middle, color=colour, marker=MARKERS[place], markersize=3.4, label=row)
+            ends = [100 * value.estimate for line in found[dataset].values() for value in line.values]
+            # The band of an unsteady training may be wider than the panel.
+            axes.set_ylim(min(ends) - 12, max([*ends, 100 * untrained.get(dataset, 0)]) + 6)
             if dataset in untrained:
                 axes.axhline(100 * untrained[dataset], color=palette.soft, linestyle="--", linewidth=1, label="UE")
             axes.set_title(full_name(*group_and_label(dataset)))
