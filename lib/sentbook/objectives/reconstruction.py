@@ -1,0 +1,137 @@
+"""Cross-entropy over a large vocabulary, whose logits never exist all at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+IGNORED = -100
+# Logits held at a time: 32 MiB of float32.
+CELLS = 2**23
+
+
+class _TokenLosses(torch.autograd.Function):
+    """Sum and single losses; the gradients are made with the losses, while a chunk's logits are at hand."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, floor: float, cells: int
+    ) -> tuple[Tensor, Tensor]:
+        wanted = ctx.needs_input_grad[:3]
+        size = max(1, cells // weight.shape[0])
+        losses = torch.zeros(len(target), dtype=torch.float32, device=states.device).to(_wide(states))
+        d_states = torch.zeros_like(states) if wanted[0] else None
+        d_weight = torch.zeros_like(weight, dtype=losses.dtype) if wanted[1] else None
+        d_bias = torch.zeros_like(bias, dtype=losses.dtype) if bias is not None and wanted[2] else None
+        half = states.dtype if states.dtype != losses.dtype else _autocast(states)
+        with torch.autocast(states.device.type, enabled=False):
+            table = weight.to(half) if half is not None else weight
+            for start in range(0, len(target), size):
+                part, words = states[start : start + size].to(table.dtype), target[start : start + size]
+                logits = (part @ table.T).to(losses.dtype)
+                if bias is not None:
+                    logits += bias
+                logits -= torch.logsumexp(logits, dim=1, keepdim=True)
+                kept = words != IGNORED
+                places = torch.where(kept, words, 0).unsqueeze(1)
+                chosen = logits.gather(1, places).squeeze(1)
+                if floor:
+                    likely = chosen.exp()
+                    losses[start : start + size] = -torch.log(likely + floor) * kept
+                    scale = kept * likely / (likely + floor)
+                else:
+                    losses[start : start + size] = -chosen * kept
+                    scale = kept.to(logits.dtype)
+                if not any(wanted):
+                    continue
+                error = logits.exp_()  # the probabilities, in place of the log-probabilities
+                error.scatter_add_(1, places, error.new_full(places.shape, -1.0))
+                error *= scale.unsqueeze(1)
+                if d_bias is not None:
+                    d_bias += error.sum(dim=0)
+                error = error.to(table.dtype)
+                if d_states is not None:
+                    d_states[start : start + size] = error @ table
+                if d_weight is not None:
+                    if half is None:
+                        d_weight.addmm_(error.T, part)
+                    else:
+                        d_weight += error.T @ part
+        ctx.mark_non_differentiable(losses)
+        ctx.save_for_backward(d_states, d_weight, d_bias)
+        ctx.dtypes = weight.dtype, None if bias is None else bias.dtype
+        return losses.sum(), losses
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        d_states, d_weight, d_bias = ctx.saved_tensors
+        return (
+            None if d_states is None else d_states * gradient.to(d_states.dtype),
+            None if d_weight is None else (d_weight * gradient).to(ctx.dtypes[0]),
+            None if d_bias is None else (d_bias * gradient).to(ctx.dtypes[1]),
+            None,
+            None,
+            None,
+        )
+
+
+def _wide(states: Tensor) -> torch.dtype:
+    return torch.float64 if states.dtype == torch.float64 else torch.float32
+
+
+def _autocast(states: Tensor) -> torch.dtype | None:
+    """The narrow type of products where a step asks for one."""
+    kind = states.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+
+
+def reconstruction_loss(
+    states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int = CELLS
+) -> Tensor:
+    r"""$-\sum_t \log \mathrm{softmax}(V h_t + b)_{w_t}$ over N tokens, at most ``cells`` logits at a time.
+
+    The logits of a chunk are computed once, and its gradients, $(\mathrm{softmax}(V h_t + b) - e_{w_t})$ times $V$ and
+    $h_t$, straight from them: three matrix products, as many as with all logits, and no chunk is computed twice. What
+    is kept for the backward pass has the sizes of h, V and b, whatever the vocabulary. Products run in the narrow type
+    where a training step asks for one; sums, logarithms and the gradient of V are float32.
+
+    Source: Gan et al. 2017, equations 1 and 7 ("bias terms are omitted for simplicity"); the released code has
+    $-\log(p + 10^{-6})$ (``floor``).
+    Deviations: none known. It is the sum of the text; the callers divide it by tokens, as the released code, or by
+    sentences.
+
+    Args:
+        states: (N, H).
+        weight: V, (words, H).
+        bias: (words,) or None.
+        target: (N,) int64 words; `IGNORED` (-100) counts for nothing.
+        floor: added to each probability.
+        cells: largest number of logits held, or one row of them.
+
+    Returns:
+        A scalar, in nats.
+
+    Example:
+        >>> states, weight = torch.zeros(3, 2), torch.zeros(8, 2)
+        >>> round(reconstruction_loss(states, weight, None, torch.tensor([1, 7, IGNORED])).item() / 2, 4)  # ln 8
+        2.0794
+    """
+    if not torch.is_grad_enabled():
+        return token_losses(states, weight, bias, target, floor=floor, cells=cells).sum()
+    total: Tensor = _TokenLosses.apply(states, weight, bias, target, floor, cells)[0]
+    return total
+
+
+@torch.no_grad()
+def token_losses(
+    states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int = CELLS
+) -> Tensor:
+    """(N,) losses of single tokens, 0 for ignored ones; without a gradient."""
+    single: Tensor = _TokenLosses.apply(
+        states.detach(), weight.detach(), None if bias is None else bias.detach(), target, floor, cells
+    )[1]
+    return single

@@ -1,0 +1,273 @@
+"""Books on disk: ids round trip, nothing crosses a book, limits hold, and only what is looked at is in memory."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sentbook.data import novels, sources
+from sentbook.data.miniworld import World
+from sentbook.data.novels import END, START, Books, Limits, folder, prepare, stories
+from sentbook.data.text import UNKNOWN, tokenise_ptb
+from sentbook.data.types import Stories
+from sentbook.errors import DataError, StorageError
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "derived"
+
+
+LETTERS = "abcdefghij"
+BOOKS = st.lists(
+    st.lists(st.lists(st.sampled_from(LETTERS), min_size=1, max_size=9), max_size=12), min_size=1, max_size=7
+).filter(lambda found: any(found))
+
+
+def told(found: list[list[list[str]]]) -> Stories:
+    return Stories("made", [[" ".join(words) for words in book] for book in found])
+
+
+def book_of(books: Books, row: int) -> int:
+    return int(np.searchsorted(books.offsets, row, side="right")) - 1
+
+
+# -- what is on disk ---------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(found=BOOKS, words=st.integers(1, 12), flush=st.sampled_from([1, 7, 1 << 20]))
+def test_ids_round_trip(found: list[list[list[str]]], words: int, flush: int, cache: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(novels, "_FLUSH", flush)
+        books = prepare(stories(told(found)), words=words, every=1_000 + flush)
+    flat = [sentence for book in found for sentence in book]
+    known = set(books.vocabulary.words)
+    assert len(books) == len(flat) and len(books.vocabulary) <= words + 4
+    for row, sentence in enumerate(flat):
+        assert books.text(row) == " ".join(word if word in known else "<unk>" for word in sentence)
+    assert np.diff(books.offsets).tolist() == [len(book) for book in found]
+    counts = Counter(word for at, book in enumerate(found) if not books.held[at] for s in book for word in s)
+    chosen = books.vocabulary.words[2:]
+    assert [counts[word] for word in chosen] == sorted(counts.values(), reverse=True)[:words]
+
+
+def test_ids_are_those_of_the_vocabulary(cache: Path) -> None:
+    world = World(seed=1).stories(60)
+    books = prepare(stories(world), words=80)
+    sentences = [sentence for story in world.stories for sentence in story]
+    encoded = books.vocabulary.encode(sentences)
+    np.testing.assert_array_equal(books.tokens.flat, encoded.flat)
+    np.testing.assert_array_equal(books.tokens.offsets, encoded.offsets)
+    assert 0 < books.unknown_share("all") == (encoded.flat == UNKNOWN).mean()
+    assert books.names[3] == "000003" and books.name == "miniworld/stories"
+
+
+def test_ids_are_memory_mapped(cache: Path) -> None:
+    books = prepare(stories(World(seed=1).stories(20)))
+    assert isinstance(books.tokens.flat, np.memmap) and isinstance(books.tokens.offsets, np.memmap)
+    assert books.tokens.flat.dtype == np.uint16 and not books.tokens.flat.flags.writeable
+    assert prepare(stories(World(seed=1).stories(20)), words=70_000).tokens.flat.dtype == np.uint16
+
+
+def test_many_words_take_four_bytes(cache: Path) -> None:
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    words = [a + b + c + d for a in alphabet for b in alphabet for c in alphabet for d in alphabet[:5]]
+    made = Stories("many", [[" ".join(words[at : at + 1000]) for at in range(0, len(words), 1000)]])
+    books = prepare(stories(made), words=len(words), tokenisation="whitespace")
+    assert books.tokens.flat.dtype == np.int32 and len(set(books.tokens.flat.tolist())) == len(words)
+
+
+def test_symbols_in_a_text_are_no_symbols(cache: Path) -> None:
+    books = prepare(stories(Stories("s", [["<s> a b </s>", "#b a"]])), tokenisation="whitespace")
+    assert books.tokens.flat.tolist() == [UNKNOWN, 4, 5, UNKNOWN, 6, 4]
+    assert set(books.vocabulary.words) == {"<s>", "</s>", "a", "b", "#b"}
+
+
+def test_memory_does_not_grow_with_the_books(tmp_path: Path, cache: Path) -> None:
+    line = "the dog ran home and the cat did not come back . \n"
+    peaks = []
+    for size in (500, 6_000):
+        path = tmp_path / str(size)
+        path.mkdir()
+        for book in "ab":
+            (path / f"{book}.txt").write_text(line * size)
+        tracemalloc.start()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(novels, "_FLUSH", 1024)
+            books = prepare(folder(path, "lines"))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(books) == 2 * size
+    assert peaks[1] < peaks[0] + 100_000  # the text grew by 560 kB
+
+
+# -- pairs and paragraphs ----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    found=BOOKS,
+    size=st.integers(1, 4),
+    shortest=st.integers(1, 3),
+    more=st.integers(0, 6),
+    beyond=st.sampled_from(["drop", "cut"]),
+    part=st.sampled_from(["train", "held out", "all"]),
+)
+def test_nothing_crosses_a_book_and_limits_hold(
+    found: list[list[list[str]]], size: int, shortest: int, more: int, beyond: str, part: str, cache: Path
+) -> None:
+    books = prepare(stories(told(found)), every=3)
+    limits = Limits(shortest, shortest + more, beyond)  # type: ignore[arg-type]
+    lengths = [len(words) for book in found for words in book]
+
+    def right(row: int) -> bool:
+        held = bool(books.held[book_of(books, row)])
+        belongs = part == "all" or held == (part == "held out")
+        return belongs and lengths[row] >= shortest and (beyond == "cut" or lengths[row] <= limits.longest)
+
+    rows = books.rows(part, limits)  # type: ignore[arg-type]
+    assert rows.tolist() == [row for row in range(len(books)) if right(row)]
+    pairs = books.pairs(part, limits)  # type: ignore[arg-type]
+    assert pairs.tolist() == [
+        row
+        for row in range(len(books) - 1)
+        if right(row) and right(row + 1) and book_of(books, row) == book_of(books, row + 1)
+    ]
+    paragraphs = books.paragraphs(part, size, limits)  # type: ignore[arg-type]
+    members = (paragraphs[:, None] + np.arange(size)).ravel().tolist()
+    assert len(set(members)) == len(members) and all(right(row) for row in members)
+    for first in paragraphs.tolist():
+        assert book_of(books, first) == book_of(books, first + size - 1)
+    greedy, row = [], 0  # as many as can be, from the front
+    while row + size <= len(books):
+        if all(right(at) for at in range(row, row + size)) and book_of(books, row) == book_of(books, row + size - 1):
+            greedy.append(row)
+            row += size
+        else:
+            row += 1
+    assert paragraphs.tolist() == greedy
+
+
+def test_padded_with_symbols_and_limits(cache: Path) -> None:
+    books = prepare(stories(Stories("s", [["a b c", "b", "c c"]])), every=9)
+    a, b, c = (books.vocabulary.id(word) for word in "abc")
+    ids, lengths = books.padded(np.array([0, 1]))
+    assert ids.tolist() == [[a, b, c], [b, 0, 0]] and lengths.tolist() == [3, 1] and ids.dtype == np.int64
+    ids, lengths = books.padded(np.array([2, 1]), start=True, end=True, minimum=6)
+    assert ids.tolist() == [[START, c, c, END, 0, 0], [START, b, END, 0, 0, 0]] and lengths.tolist() == [4, 3]
+    ids, lengths = books.padded(np.array([0]), Limits(longest=2), end=True)
+    assert ids.tolist() == [[a, b, END]] and lengths.tolist() == [3]
+    plain, plain_lengths = books.tokens.padded(np.array([0, 2]))
+    ids, lengths = books.padded(np.array([0, 2]))
+    assert ids.tolist() == plain.tolist() and lengths.tolist() == plain_lengths.tolist()
+
+
+def test_one_book_in_so_many_is_held_out(cache: Path) -> None:
+    def held(number: int, every: int) -> list[int]:
+        found = Stories("s", [[f"w{book}"] for book in range(number)])
+        return np.flatnonzero(prepare(stories(found), every=every).held).tolist()
+
+    assert (held(10, 5), held(11, 5), held(4, 5), held(2, 5), held(1, 5)) == ([4, 9], [4, 9], [3], [1], [])
+    books = prepare(stories(Stories("s", [["a a a"], ["b"]])), every=5)
+    assert books.vocabulary.words[2:] == ["a"]  # of the book that is not held out
+    assert books.unknown_share() == 0 and books.unknown_share("held out") == 1
+    assert books.rows("train").tolist() == [0] and books.rows("held out").tolist() == [1]
+
+
+def test_limits_that_cannot_be() -> None:
+    for shortest, longest in ((0, 3), (4, 3)):
+        with pytest.raises(ValueError, match=f"Sentences of {shortest} to {longest} words"):
+            Limits(shortest, longest)
+
+
+# -- a user's folder ---------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_of_books(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "books" / "more").mkdir(parents=True)
+    (tmp_path / "books" / "b.txt").write_text("\ufeffHe ran. She\nwent home.\r\n\nThey met.", encoding="utf-8")
+    (tmp_path / "books" / "more" / "a.txt").write_text("Caf\u00e9s are shut.", encoding="utf-8")
+    (tmp_path / "books" / "notes.md").write_text("no book")
+    books = prepare(folder(tmp_path / "books"))
+    assert books.names == ("b", "more/a") and books.held.tolist() == [False, True]
+    assert [books.text(row) for row in range(3)] == ["he ran .", "she went home .", "they met ."]
+    assert [tokenise_ptb("Caf\u00e9s are shut."), len(books)] == [["caf\u00e9s", "are", "shut", "."], 4]
+    assert books.pairs("all").tolist() == [0, 1]
+
+
+def test_a_changed_folder_is_read_again(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "books"
+    path.mkdir()
+    (path / "a.txt").write_text("One dog.")
+    first = prepare(folder(path))
+    (path / "a.txt").write_text("Two cats.")
+    second = prepare(folder(path))
+    assert (first.text(0), second.text(0)) == ("one dog .", "two cats .")
+    assert prepare(folder(path), words=1).text(0) == "two <unk> <unk>"
+    assert len([found for found in cache.iterdir() if found.is_dir()]) == 3
+
+
+def test_faults_of_a_folder_are_one_sentence(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "books"
+    with pytest.raises(DataError, match=r"books holds no \.txt file; name a folder"):
+        folder(path)
+    path.mkdir()
+    (path / "a.txt").write_text("* * *\n\n...\n")
+    with pytest.raises(DataError, match="There is no sentence in the 1 books of 'books'"):
+        prepare(folder(path))
+    (path / "b.txt").write_bytes(b"Caf\xe9s are shut.")
+    with pytest.raises(DataError, match=r"b\.txt is not UTF-8; convert it"):
+        prepare(folder(path))
+    assert not [found for found in cache.iterdir() if found.is_dir()]  # nothing half made is left
+
+
+# -- the cache ---------------------------------------------------------------------------------------------------------
+
+
+def test_made_once_and_made_again_when_damaged(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    write = novels._write
+    monkeypatch.setattr(novels, "_write", lambda *given: (made.append(1), write(*given)))
+    world = World(seed=2).stories(12)
+    whole = [prepare(stories(world)).text(row) for row in range(5)]
+    assert [prepare(stories(world)).text(row) for row in range(5)] == whole and len(made) == 1
+    (kept,) = [found for found in cache.iterdir() if found.is_dir()]
+    assert sorted(file.name for file in kept.iterdir()) == ["about.json", "books.npy", "flat.npy", "sentences.npy"]
+    for file in sorted(kept.iterdir()):
+        for damage in (file.read_bytes()[:-9], b""):
+            file.write_bytes(damage)
+            assert [prepare(stories(world)).text(row) for row in range(5)] == whole
+    (kept / "flat.npy").unlink()
+    assert prepare(stories(world)).text(0) == whole[0]
+    assert len(made) == 1 + 2 * 4 + 1
+    assert json.loads((kept / "about.json").read_text())["names"][0] == "000000"
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
+    with pytest.raises(StorageError, match=r"could not be written .* set SENTBOOK_CACHE"):
+        prepare(stories(Stories("s", [["a b"]])))
+
+
+# -- the real novels ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.real_data
+def test_two_novels(mirror: Path, cache: Path) -> None:
+    books = prepare(novels.novels(2))
+    assert len(books.names) == 2 and books.held.tolist() == [False, True]
+    assert len(books) > 2000 and books.unknown_share() < 0.01 < books.unknown_share("held out")
+    assert 0.7 < len(books.rows("all")) / len(books) < 1
+    assert len(books.paragraphs("all", limits=Limits(beyond="cut"))) > len(books) / 8 - 3
+    assert {name for name in sources.used() if name.startswith("train/novels/")}
+    assert not any(books.text(int(row)).startswith("chapter ") for row in books.rows("all"))

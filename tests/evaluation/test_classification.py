@@ -1,0 +1,220 @@
+"""Nested cross-validation and one test against loops over scikit-learn; what chooses C sees no test label."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+
+from sentbook.errors import NumericalError
+from sentbook.evaluation import classification, folds
+from sentbook.evaluation.classification import (
+    SENTEVAL_NESTED,
+    SENTEVAL_ONE_TEST,
+    SKIP_THOUGHTS_MSRP,
+    SKIP_THOUGHTS_NESTED,
+    SKIP_THOUGHTS_TREC,
+    ClassificationProtocol,
+    Scheme,
+    nested,
+    pair_features,
+    powers_of_two,
+    train_and_test,
+)
+from sentbook.evaluation.protocols import Measure
+
+PUBLISHED = (SKIP_THOUGHTS_NESTED, SKIP_THOUGHTS_TREC, SKIP_THOUGHTS_MSRP, SENTEVAL_NESTED, SENTEVAL_ONE_TEST)
+GRID = (0.01, 1.0, 100.0)
+NESTED = dataclasses.replace(SKIP_THOUGHTS_NESTED, folds=3, grid=GRID)
+STRATIFIED = dataclasses.replace(SENTEVAL_NESTED, folds=3, grid=GRID)
+
+
+def made(rows: int = 240, classes: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features, labels and lengths."""
+    table, labels = make_classification(
+        rows,
+        25,
+        n_informative=6,
+        n_classes=classes,
+        flip_y=0.15,
+        weights=[0.6 / classes] * (classes - 1),
+        random_state=seed,
+    )
+    return table, labels, np.random.default_rng(seed).integers(3, 30, rows)
+
+
+def reference(c: float, table: np.ndarray, labels: np.ndarray) -> LogisticRegression:
+    return LogisticRegression(C=c, solver="newton-cg", tol=1e-8, max_iter=2000).fit(table, labels)
+
+
+def scan(table: np.ndarray, labels: np.ndarray, parts: np.ndarray, choice: Measure) -> list[float]:
+    """Means over the folds of ``parts``, by loops."""
+    means = []
+    for c in GRID:
+        values = []
+        for fold in range(parts.max() + 1):
+            training, held = (parts >= 0) & (parts != fold), parts == fold
+            found = reference(c, table[training], labels[training]).predict(table[held])
+            accuracy = float((found == labels[held]).mean())
+            values.append(accuracy if choice is Measure.ACCURACY else f1_score(labels[held], found))
+        means.append(float(np.mean(values)))
+    return means
+
+
+@pytest.mark.parametrize("protocol", [NESTED, STRATIFIED], ids=["skip-thoughts", "SentEval"])
+def test_nested_is_scikit_learn_in_loops(protocol: ClassificationProtocol) -> None:
+    table, labels, lengths = made()
+    found = nested(table, labels, protocol, lengths=lengths, precision="float64", tolerance=1e-12)
+    order = folds.ordered(protocol.order, labels, protocol.seed, lengths)
+    outer = folds.assign(labels, order, 3, protocol.stratified, protocol.seed)
+    np.testing.assert_array_equal(found.fold, outer)
+    accuracies = []
+    for fold in range(3):
+        kept = order[outer[order] != fold]
+        inner = folds.assign(labels, kept, 3, protocol.stratified, protocol.seed)
+        means = scan(table, labels, inner, Measure.ACCURACY)
+        assert found.inner[fold] == pytest.approx(means, abs=1e-12)
+        assert found.chosen[fold] == GRID[int(np.argmax(np.round(means, protocol.digits)))]
+        model = reference(found.chosen[fold], table[outer != fold], labels[outer != fold])
+        predicted = model.predict(table[outer == fold])
+        np.testing.assert_array_equal(found.predicted[outer == fold], predicted)
+        accuracies.append(float((predicted == labels[outer == fold]).mean()))
+    assert found.value() == pytest.approx(np.mean(accuracies))
+    assert found.right.mean() == pytest.approx(found.value(), abs=0.01)
+
+
+def test_single_precision_is_within_a_tenth_of_a_point() -> None:
+    table, labels, _ = made(rows=600)
+    exact = nested(table, labels, NESTED, precision="float64", tolerance=1e-12)
+    fast = nested(table, labels, NESTED)
+    assert fast.value() == pytest.approx(exact.value(), abs=0.001)
+    np.testing.assert_allclose(fast.inner, exact.inner, atol=0.002)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "classes"),
+    [(SKIP_THOUGHTS_TREC, 4), (SKIP_THOUGHTS_MSRP, 2), (SENTEVAL_ONE_TEST, 3)],
+    ids=["TREC", "MSRP", "SentEval"],
+)
+def test_one_test_is_scikit_learn_in_loops(protocol: ClassificationProtocol, classes: int) -> None:
+    protocol = dataclasses.replace(protocol, folds=4, grid=GRID)
+    table, labels, lengths = made(300, classes, seed=3)
+    train, test = slice(0, 200), slice(200, None)
+    found = train_and_test(
+        table[train], labels[train], table[test], labels[test], protocol,
+        lengths=lengths[train], precision="float64", tolerance=1e-12,
+    )  # fmt: skip
+    order = folds.ordered(protocol.order, labels[train], protocol.seed, lengths[train])
+    parts = folds.assign(labels[train], order, 4, protocol.stratified, protocol.seed)
+    means = scan(table[train], labels[train], parts, protocol.choice)
+    assert found.inner[0] == pytest.approx(means, abs=1e-12)
+    model = reference(GRID[int(np.argmax(np.round(means, protocol.digits)))], table[train], labels[train])
+    assert found.chosen.tolist() == [model.C]
+    np.testing.assert_array_equal(found.predicted, model.predict(table[test]))
+    assert found.value() == pytest.approx(model.score(table[test], labels[test]))
+    if classes == 2:
+        assert found.value(Measure.F1) == pytest.approx(f1_score(labels[test], found.predicted))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_of_an_outer_fold_choose_nothing(seed: int) -> None:
+    table, labels, _ = made(seed=seed)
+    before = nested(table, labels, NESTED)
+    rng = np.random.default_rng(seed)
+    for fold in range(3):
+        other = labels.copy()
+        other[before.fold == fold] = rng.permutation(other[before.fold == fold])
+        after = nested(table, other, NESTED)
+        assert (other != labels).any() and after.chosen[fold] == before.chosen[fold]
+        np.testing.assert_array_equal(after.inner[fold], before.inner[fold])
+        held = before.fold == fold
+        np.testing.assert_array_equal(after.predicted[held], before.predicted[held])
+
+
+def test_labels_of_the_test_choose_nothing() -> None:
+    table, labels, _ = made()
+    protocol = dataclasses.replace(SKIP_THOUGHTS_TREC, folds=3, grid=GRID)
+    one, two = (
+        train_and_test(table[:160], labels[:160], table[160:], gold, protocol)
+        for gold in (labels[160:], 1 - labels[160:])
+    )
+    np.testing.assert_array_equal(one.inner, two.inner)
+    np.testing.assert_array_equal(one.predicted, two.predicted)
+    assert one.value() == pytest.approx(1 - two.value())
+
+
+def test_of_equal_means_the_smallest_c() -> None:
+    table = np.repeat([[0.0], [1.0]], 30, axis=0)
+    found = nested(table, np.repeat([0, 1], 30), NESTED)
+    assert found.chosen.tolist() == [GRID[int(np.argmax(row))] for row in found.inner]
+    assert found.inner[:, 1:].tolist() == [[1.0, 1.0]] * 3 and found.value() == 1
+
+
+def test_the_mean_of_folds_is_not_the_pooled_value() -> None:
+    gold, predicted = np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0])
+    found = classification.Classified(NESTED, gold, predicted, np.array([0, 0, 0, 1]), np.zeros((2, 3)), np.ones(2))
+    assert found.value() == 0.5 and found.right.mean() == 0.75
+    row = found.metric("CNN-LSTM", "MR", 7)
+    assert (row.method, row.dataset, row.metric, row.seed, row.value, row.n) == (
+        "CNN-LSTM",
+        "MR",
+        "accuracy",
+        7,
+        0.5,
+        4,
+    )
+    assert row.protocol == str(NESTED)
+    with pytest.raises(ValueError, match="accuracy and F1, not pearson"):
+        found.value(Measure.PEARSON)
+
+
+def test_features_of_pairs() -> None:
+    rng = np.random.default_rng(0)
+    one, other = rng.normal(size=(2, 5, 3)).astype(np.float32)
+    found = pair_features(one, other)
+    np.testing.assert_array_equal(found, pair_features(other, one))
+    np.testing.assert_array_equal(found[:, :3], np.abs(one - other))
+    np.testing.assert_array_equal(found[:, 3:], one * other)
+
+
+def test_every_protocol_has_a_header_of_its_own() -> None:
+    assert len({str(protocol) for protocol in PUBLISHED}) == len(PUBLISHED)
+    assert str(SKIP_THOUGHTS_MSRP) == (
+        "skip-thoughts, logistic regression, 10-fold on train, one test, C of 2^0..2^8 by f1, shuffled rows, seed 1234"
+    )
+    assert str(SENTEVAL_NESTED) == (
+        "SentEval, logistic regression, nested 10-fold, C of 2^-2..2^3 by accuracy, "
+        "stratified rows by length, seed 1111"
+    )
+    assert SKIP_THOUGHTS_NESTED.grid == (1, 2, 4, 8, 16, 32, 64, 128, 256)
+    assert SENTEVAL_ONE_TEST.grid == powers_of_two(-1, 5)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        SENTEVAL_NESTED.seed = 1  # type: ignore[misc]
+
+
+def test_what_is_no_protocol() -> None:
+    for wrong in ({"grid": (1.0, 0.5)}, {"grid": ()}, {"grid": (0.0, 1.0)}):
+        with pytest.raises(ValueError, match="positive and rise"):
+            dataclasses.replace(NESTED, **wrong)
+    for wrong in ({"folds": 1}, {"choice": Measure.MSE}):
+        with pytest.raises(ValueError, match="at least two folds"):
+            dataclasses.replace(NESTED, **wrong)  # type: ignore[arg-type]
+
+
+def test_what_does_not_fit() -> None:
+    table, labels, _ = made()
+    with pytest.raises(ValueError, match="scheme 'nested', not of 'one test'"):
+        nested(table, labels, SKIP_THOUGHTS_TREC)
+    with pytest.raises(ValueError, match="do not fit"):
+        nested(table, labels[:-1], NESTED)
+    with pytest.raises(ValueError, match="length of each"):
+        nested(table, labels, STRATIFIED)
+    with warnings.catch_warnings(), pytest.raises(NumericalError, match="NaN or infinite"):
+        warnings.simplefilter("ignore")
+        nested(np.where(table > 1, np.nan, table), labels, NESTED)
+    assert NESTED.scheme is Scheme.NESTED
