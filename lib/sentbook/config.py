@@ -337,7 +337,10 @@ class DNTPaper(Paper):
     direct_grid: Grid = Grid()
     shares: tuple[TrainingShare, ...] = Field((0.1, 0.25, 0.5, 1.0), min_length=1)
     shared_datasets: tuple[Dataset, ...] = Field(("stsb", "sick", "sim", "sag"), min_length=1)
-    modern: tuple[VectorName, ...] = ("all-minilm-l6-v2", "universal-sentence-encoder")
+    modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
+        "all-minilm-l6-v2",
+        "universal-sentence-encoder",
+    )
 
 
 PAPERS: dict[str, type[Paper]] = {"cse": CSEPaper, "wsv": WSVPaper, "dnt": DNTPaper}

@@ -28,6 +28,8 @@ ROWS: tuple[Row, ...] = get_args(Row)
 # Rows with every seed; the others have those of ablations.
 EVERY_SEED: tuple[Row, ...] = ("FT KL", "DNT row1", "DNT row2")
 TARGETS: tuple[Literal["[0, 1]", "[-1, 1]"], ...] = ("[0, 1]", "[-1, 1]")
+# Names of today's encoders in tables.
+SHORT: dict[str, str] = {"all-minilm-l6-v2": "MiniLM", "universal-sentence-encoder": "USE"}
 Starts = Mapping[str, Sequence[Recipe]]
 
 
@@ -53,7 +55,9 @@ def other_encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
 def modern_encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
     """Encoders of today whose package is installed: nothing of them is trained, a sentence is one word."""
     return {
-        name: study.recipes(f"{name} [UE]", AverageEncoder(), vectors=Vectors(name=name), tokenisation="sentence")
+        SHORT[name]: study.recipes(
+            f"{SHORT[name]} [UE]", AverageEncoder(), vectors=Vectors(name=name), tokenisation="sentence"
+        )
         for name in settings.modern
         if vectors.available(name)
     }

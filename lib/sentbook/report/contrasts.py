@@ -55,7 +55,7 @@ def matrix(run: Run | None, *, caption: str = "Differences", command: str = "mak
     how = f"{metrics} \u00b7 paired bootstrap, 95 % below \u00b7 bold: p below .05 by Holm\u2019s method over a row"
     top = f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(how)}</span>'
     frame = pd.DataFrame([test.model_dump() for test in run.tests])
-    html = simple(head, cells, top, label=caption)
+    html = simple(head, cells, top, label=caption, wrap=True)
     return Fragment(html, markdown=f"**{caption}** ({how})\n\n{pipes(head, lines)}", frame=frame)
 
 
