@@ -56,7 +56,8 @@ def matrix(run: Run | None, *, caption: str = "Differences", command: str = "mak
     top = f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(how)}</span>'
     frame = pd.DataFrame([test.model_dump() for test in run.tests])
     html = simple(head, cells, top, label=caption, wrap=True)
-    return Fragment(html, markdown=f"**{caption}** ({how})\n\n{pipes(head, lines)}", frame=frame)
+    text = f"**{caption}** ({how})\n\n{pipes(head, lines)}"
+    return Fragment(html, kind="sentbook-table sentbook-contrasts", markdown=text, frame=frame)
 
 
 class _Line(NamedTuple):
