@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,9 @@ import pytest
 from sentbook import config, recipes
 from sentbook.ablations import dnt
 from sentbook.config import DirectTransfer, DNTPaper, Grid
+from sentbook.data.types import ScoredPairs
 from sentbook.errors import NumericalError
+from sentbook.evaluation import suites
 from sentbook.recipes import Recipe, Trained
 from sentbook.search import Wanted, points, search
 from sentbook.study import Study
@@ -70,18 +74,27 @@ def test_a_grid_that_diverges_everywhere_says_so() -> None:
         search(study, [wanted(study, Grid(learning_rates=(0.1, 0.01), batch_sizes=(32,)))])
 
 
-def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    """With the test scores of all trainings turned round, the same point is chosen."""
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
-    changes = {"seeds": [1], "ablation_seeds": [1], "network_grid": {"learning_rates": [0.01, 0.0001], "epochs": [1]}}
-    chosen = []
-    for sign in (1, -1):
+def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With the gold scores of the test pairs turned round, the same point and the same epoch are chosen."""
+    changes = {
+        "seeds": [1],
+        "direct_grid": {"learning_rates": [0.01, 0.0001], "epochs": [3]},
+        "feature_grid": {"learning_rates": [0.1, 0.001], "epochs": [3]},
+    }
+    pairs, chosen = suites.pairs, []
+
+    def turned(dataset: str, split: str) -> ScoredPairs:
+        found = pairs(dataset, split)
+        return replace(found, gold=sum(found.scale) - found.gold) if split == "test" else found
+
+    for name, make in (("as they are", pairs), ("turned", turned)):
+        monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / name))
+        monkeypatch.setattr(suites, "pairs", make)
         study = Study("dnt", "table4", settings(**changes))
-        start = study.recipes("PP [UE]", config.AverageEncoder())
-        row = Wanted("PP [DNT] row1", start, DirectTransfer(dataset="miniworld"), study.settings.network_grid)
-        monkeypatch.setattr(Trained, "scores", lambda self, split, state="best", sign=sign: pytest.fail("looked"))
-        [found] = search(study, [row])
-        chosen.append(found.stage)
+        starts = {"PP": study.recipes("PP [UE]", config.AverageEncoder())}
+        rows = dnt.wanted(study.settings, starts, ["FT KL", "DNT row1"], ["miniworld"])
+        histories = [(row.stage, row.trained[0].metadata["history"]) for row in search(study, rows)]
+        chosen.append([(stage, history["best"], history["best_step"]) for stage, history in histories])
     assert chosen[0] == chosen[1]
 
 

@@ -58,12 +58,17 @@ class Problem(Protocol):
 
 @dataclass
 class History:
-    """What a training leaves besides its parameters. ``curve`` rows: step (examples seen), split, metric, value."""
+    """What a training leaves besides its parameters. ``curve`` rows: step (examples seen), split, metric, value.
+
+    ``seconds`` are those of the clock, ``processor_seconds`` this process's own, which other work on the machine moves
+    little; both are of training steps alone.
+    """
 
     curve: list[dict[str, Any]] = field(default_factory=list)
     best: float = -math.inf
     best_step: int = 0
     seconds: float = 0.0
+    processor_seconds: float = 0.0
     examples: int = 0
     peak_memory_bytes: int = 0
 
@@ -186,9 +191,10 @@ class Trainer:
                 part = batches[cuts[segment] : cuts[segment + 1]]
                 if not part:  # fewer batches than checks
                     continue
-                started = time.monotonic()
+                started, busy = time.monotonic(), time.process_time()
                 loss = self._train_segment(epoch, segment, part)
                 history.seconds += time.monotonic() - started
+                history.processor_seconds += time.process_time() - busy
                 value = self._check(loss)
                 self.next_segment = number + 1
                 if segment == checks - 1:

@@ -46,7 +46,7 @@ def test_a_smaller_profile_chooses_among_points_of_the_papers_grid(profile: str)
 
 @pytest.mark.parametrize("row", dnt.ROWS)
 def test_a_row_freezes_what_its_name_says(row: dnt.Row, settings: DNTPaper) -> None:
-    stage, grid = dnt.transfer(settings, row, "miniworld")
+    stage, grid = dnt.stage_of(settings, row, "miniworld")
     assert isinstance(stage, DirectTransfer if row.startswith("DNT") else HeadTraining)
     assert stage.embedding_update == ("lazy" if row.endswith("row1") else "frozen")
     grids = {"FT": settings.feature_grid, "NT": settings.network_grid, "DNT": settings.direct_grid}

@@ -19,12 +19,26 @@ from sentbook.evaluation.protocols import Aggregation, Protocol, Score
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate, holm, seed_interval
 from sentbook.evaluation.winners import measure_on
-from sentbook.recipes import Recipe, Trained, load
+from sentbook.recipes import Recipe, Trained, load, prepare_stage
 from sentbook.search import Found, Transfer, Wanted
 from sentbook.study import Study
+from sentbook.training import fit
+from sentbook.transfer import SETTINGS, Setting
 
 Row = Literal["FT MSE", "FT KL", "NT MSE row1", "NT MSE row2", "NT KL row1", "NT KL row2", "DNT row1", "DNT row2"]
 ROWS: tuple[Row, ...] = get_args(Row)
+_NAMED = {setting.name: setting for setting in SETTINGS}
+# What a row freezes and updates is said by table 3 alone.
+SETTING_OF: dict[Row, Setting] = {
+    "FT MSE": _NAMED["Feature transfer"],
+    "FT KL": _NAMED["Feature transfer"],
+    "NT MSE row1": _NAMED["Network transfer"],
+    "NT MSE row2": _NAMED["Network transfer, wem frozen"],
+    "NT KL row1": _NAMED["Network transfer"],
+    "NT KL row2": _NAMED["Network transfer, wem frozen"],
+    "DNT row1": _NAMED["Direct network transfer"],
+    "DNT row2": _NAMED["Direct network transfer, wem frozen"],
+}
 # Rows with every seed; the others have those of ablations.
 EVERY_SEED: tuple[Row, ...] = ("FT KL", "DNT row1", "DNT row2")
 TARGETS: tuple[Literal["[0, 1]", "[-1, 1]"], ...] = ("[0, 1]", "[-1, 1]")
@@ -91,17 +105,17 @@ def as_printed(book: ScoreBook) -> ScoreBook:
     return book.only(list(filter(is_printed, book.methods)))
 
 
-def transfer(settings: DNTPaper, row: Row, dataset: suites.Dataset) -> tuple[Transfer, Grid]:
-    """The stage of a row on ``dataset``, and the grid it is chosen from.
-
-    ``row1`` updates the word vectors, ``row2`` freezes them; feature transfer freezes all but the classifier.
-    """
-    words: Literal["lazy", "frozen"] = "lazy" if row.endswith("row1") else "frozen"
-    if row.startswith("DNT"):
-        return settings.direct.model_copy(update={"dataset": dataset, "embedding_update": words}), settings.direct_grid
-    frozen = row.startswith("FT")
-    loss = "mse" if "MSE" in row else "kl"
-    changes = {"dataset": dataset, "embedding_update": words, "loss": loss, "frozen": frozen}
+def stage_of(settings: DNTPaper, row: Row, dataset: suites.Dataset) -> tuple[Transfer, Grid]:
+    """The stage of a row on ``dataset``, as its setting in table 3 has it, and the grid it is chosen from."""
+    setting = SETTING_OF[row]
+    changes: dict[str, Any] = {
+        "dataset": dataset,
+        "embedding_update": "lazy" if setting.words == "updated" else "frozen",
+    }
+    if setting.classifier == "absent":
+        return settings.direct.model_copy(update=changes), settings.direct_grid
+    frozen = setting.encoder == "frozen"
+    changes |= {"loss": "mse" if "MSE" in row else "kl", "frozen": frozen}
     return settings.head.model_copy(update=changes), settings.feature_grid if frozen else settings.network_grid
 
 
@@ -118,7 +132,7 @@ def wanted(
         Wanted(
             method_of(encoder, row),
             recipes if row in every_seed else recipes[: len(settings.ablation_seeds)],
-            *transfer(settings, row, dataset),
+            *stage_of(settings, row, dataset),
         )
         for encoder, recipes in starts.items()
         for dataset in (settings.datasets if datasets is None else datasets)
@@ -134,10 +148,8 @@ def by_target(settings: DNTPaper, starts: Starts) -> list[Wanted]:
         if not is_printed(row.method):
             continue
         for target in TARGETS:
-            # The range of table 4 has its seeds; the other those of ablations.
-            recipes = row.starts if target == settings.direct.target else row.starts[: len(settings.ablation_seeds)]
             stage = row.stage.model_copy(update={"target": target})
-            made.append(Wanted(f"{row.method} {names[target]}", recipes, stage, row.grid))
+            made.append(Wanted(f"{row.method} {names[target]}", row.starts, stage, row.grid))
     return made
 
 
@@ -289,6 +301,44 @@ def chosen(found: Iterable[Found]) -> list[dict[str, Any]]:
         }
         for row in found
     ]
+
+
+# -- time --------------------------------------------------------------------------------------------------------------
+
+TIMED: tuple[Row, ...] = ("NT MSE row1", "NT MSE row2", "NT KL row1", "NT KL row2", "DNT row1", "DNT row2")
+
+
+def timed(settings: DNTPaper, starts: Starts, *, share: float = 0.2, rounds: int = 3) -> list[results.Cost]:
+    """Examples a second of processor time, of an epoch on a share of one data set's training pairs.
+
+    The trainings of a table run beside other work, and their seconds are no comparison of rows: here rows take turns
+    in one process, a round a seed, and the processor's seconds of training steps are counted.
+
+    Args:
+        starts: pre-trained encoders; of each the first is timed.
+    """
+    dataset: suites.Dataset = "sick" if "sick" in settings.datasets else settings.datasets[0]
+    found = []
+    for number in range(1, rounds + 1):
+        for encoder, recipes in starts.items():
+            for row in TIMED:
+                stage, grid = stage_of(settings, row, dataset)
+                size = min(grid.batch_sizes)
+                stage = stage.model_copy(update={"share": share, "epochs": 1, "batch_size": size, "keep": "last"})
+                recipe = recipes[0].model_copy(update={"stages": (*recipes[0].stages, stage)})
+                problem, _ = prepare_stage(recipe)
+                history = fit(problem, stage, seed=recipe.seed, device="cpu", report=lambda line: None)
+                found.append(
+                    results.Cost(
+                        method=method_of(encoder, row),
+                        seed=number,
+                        seconds=history.processor_seconds,
+                        peak_memory_bytes=history.peak_memory_bytes,
+                        parameters=problem.encoder.parameter_count(),
+                        examples_per_second=history.examples / history.processor_seconds,
+                    )
+                )
+    return found
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
