@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
 from sentbook.config import Training
+from sentbook.data import novels
 from sentbook.data.text import TokenIds, Vocabulary
+from sentbook.data.types import Stories
 from sentbook.encoders.cnn import CNN
 from sentbook.errors import DataError
 from sentbook.generation import EncoderDecoder, GenerationProblem, Kind, OrderedSentences, text, word_table
@@ -32,7 +33,12 @@ def written(books: list[int], seed: int = 0, size: int = 3) -> OrderedSentences:
     flat = rng.integers(1, len(VOCABULARY), lengths.sum())
     offsets = np.concatenate([[0], lengths.cumsum()])
     flat[offsets[1:-1]] = flat[offsets[1:-1] - 1]
-    return OrderedSentences.cut(TokenIds(flat, offsets), np.cumsum([0, *books]), size)
+    starts = np.cumsum([0, *books])
+    rows = np.arange(sum(books))
+    paragraphs = [np.arange(start, end - size + 1, size) for start, end in pairwise(starts)]
+    return OrderedSentences(
+        TokenIds(flat, offsets), rows, np.delete(rows, starts[1:] - 1), np.concatenate(paragraphs), size
+    )
 
 
 def model(kind: Kind, bound: float = 0.3, **options: object) -> EncoderDecoder:
@@ -54,33 +60,27 @@ def nats(forced: object) -> Tensor:
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def test_paragraphs_end_with_their_book() -> None:
-    ordered = written([7, 1, 4, 9])
-    assert ordered.paragraphs.tolist() == [0, 3, 6, 7, 8, 11, 12, 15, 18, 21]
-    assert OrderedSentences.cut(ordered.tokens, ordered.books, 8).paragraphs.tolist() == [0, 7, 8, 12, 20, 21]
+def test_books_within_limits_are_cut_into_sentences_pairs_and_paragraphs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
+    told = Stories("made", [["a b", "c", "d e f g", "h", "i", "j", "k"], ["l", "m", "n"], ["held out"]])
+    books = novels.prepare(novels.stories(told), every=3)
+    ordered = OrderedSentences.of(books, "train", novels.Limits(longest=3), size=2)
+    assert ordered.sentences.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 9]
+    assert ordered.firsts.tolist() == [0, 3, 4, 5, 7, 8]
+    assert ordered.paragraphs.tolist() == [0, 3, 5, 7]
+    some = ordered.at_most(4, np.random.default_rng(0))
+    assert (len(some.sentences), len(some.firsts), len(some.paragraphs)) == (4, 4, 2)
+    assert set(some.firsts) <= set(ordered.firsts) and sorted(some.firsts) == some.firsts.tolist()
+    assert ordered.at_most(None, np.random.default_rng(0)) is ordered
 
 
-@given(books=st.lists(st.integers(1, 6), min_size=1, max_size=6))
-@settings(max_examples=30, deadline=None)
-def test_a_next_sentence_is_of_the_same_book(books: list[int]) -> None:
-    ordered = written(books)
-    owner = np.repeat(np.arange(len(books)), books)
-    firsts = ordered.firsts()
-    assert (owner[firsts] == owner[firsts + 1]).all() if len(firsts) else True
-    assert len(firsts) == sum(books) - len(books)
-
-
-def test_wrong_bounds_are_refused() -> None:
+def test_what_goes_beyond_the_last_sentence_is_refused() -> None:
     ordered = written([4, 3])
-    for books, paragraphs in (
-        ([0, 4], [0, 4]),
-        ([1, 7], [1, 7]),
-        ([0, 4, 4, 7], [0, 4, 7]),
-        ([0, 4, 7], [0, 7]),
-        ([0, 4, 7], [0, 3, 6, 7]),
-    ):
+    for changes in ({"sentences": np.array([0, 7])}, {"firsts": np.array([6])}, {"paragraphs": np.array([0, 5])}):
         with pytest.raises(DataError, match="cut the text"):
-            OrderedSentences(ordered.tokens, np.array(books), np.array(paragraphs))
+            replace(ordered, **changes)
 
 
 def test_a_memory_map_of_small_integers_is_read_alike(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_the_loss_is_that_of_sentences_one_by_one(kind: Kind) -> None:
         if kind in ("future predictor", "composite"):
             parts["next"].append(nats(decoders["next"](table, *sentence(row + 1), code)))
     if kind == "hierarchical":
-        for start, end in zip(ordered.paragraphs, ordered.paragraphs[1:], strict=False):
-            for row in range(start, end):
+        for start in ordered.paragraphs:
+            for row in range(start, start + ordered.size):
                 before = [made.encoder(*sentence(other))[0] for other in range(start, row)]
                 codes = torch.stack(before) if before else torch.zeros(0, made.encoder.dimension)
                 state = decoders["next"].next_state(codes.unsqueeze(0))
@@ -133,18 +133,21 @@ def test_the_loss_is_that_of_sentences_one_by_one(kind: Kind) -> None:
         assert (part in totals) == bool(losses)
         if losses:
             assert totals[part][0].item() == pytest.approx(sum(losses).item(), rel=1e-5)  # type: ignore[union-attr]
-            assert totals[part][2] == len(losses)
+            assert made.counts(np.arange(len(made.lengths)))[part] == totals[part][1]
 
 
 @kinds
 def test_examples(kind: Kind) -> None:
     made = problem(kind)
-    count = {"autoencoder": 21, "hierarchical": 9}.get(kind, 17)
+    count = {"autoencoder": 21, "hierarchical": 6}.get(kind, 17)
     assert len(made.lengths) == count
     ordered = written([7, 1, 4, 9])
     totals = made.totals("train", np.arange(count))
-    if kind in ("autoencoder", "hierarchical"):  # each word and each end once
-        assert [words for _, words, _ in totals.values()] == [len(ordered.tokens.flat) + len(ordered)]
+    if kind == "autoencoder":  # each word and each end once
+        assert [words for _, words in totals.values()] == [len(ordered.tokens.flat) + len(ordered)]
+    if kind == "hierarchical":  # of full paragraphs
+        rows = (ordered.paragraphs[:, None] + np.arange(3)).ravel()
+        assert [words for _, words in totals.values()] == [(ordered.tokens.lengths[rows] + 1).sum()]
 
 
 def test_the_composite_loss_is_the_sum_of_both() -> None:
@@ -152,7 +155,7 @@ def test_the_composite_loss_is_the_sum_of_both() -> None:
     rows = np.arange(6)
     totals = made.totals("train", rows)
     assert set(totals) == {"same", "next"}
-    expected = sum(total / words for total, words, _ in totals.values())
+    expected = sum(total / words for total, words in totals.values())
     torch.testing.assert_close(made.loss(rows, np.random.default_rng(0)), expected)
     alone = model("autoencoder")
     alone.encoder.load_state_dict(made.encoder.state_dict())
@@ -168,8 +171,19 @@ def test_a_loss_is_a_mean_per_token_or_per_sentence(kind: Kind) -> None:
     rows, rng = np.arange(5), np.random.default_rng(0)
     by_token, by_sentence = problem(kind), problem(kind, per="sentence")
     totals = by_token.totals("train", rows).values()
-    for made, index in ((by_token, 1), (by_sentence, 2)):
-        assert made.loss(rows, rng).item() == pytest.approx(sum(one[0].item() / one[index] for one in totals), rel=1e-6)
+    sentences = 15 if kind == "hierarchical" else 5
+    assert by_token.loss(rows, rng).item() == pytest.approx(sum(one[0].item() / one[1] for one in totals), rel=1e-6)
+    expected = sum(one[0].item() / sentences for one in totals)
+    assert by_sentence.loss(rows, rng).item() == pytest.approx(expected, rel=1e-6)
+
+
+@kinds
+@pytest.mark.parametrize("per", ["token", "sentence"])
+def test_parts_of_a_batch_bring_their_share_of_its_loss(kind: Kind, per: str) -> None:
+    made, rng = problem(kind, per=per), np.random.default_rng(0)
+    rows = np.arange(6)
+    shares = [made.loss(part, rng, whole=rows).item() for part in (rows[::2], rows[1::2])]
+    assert sum(shares) == pytest.approx(made.loss(rows, rng).item(), rel=1e-5)
 
 
 @kinds
@@ -178,9 +192,9 @@ def test_a_batch_is_the_sum_of_its_examples(kind: Kind) -> None:
     rows = np.arange(len(made.lengths))
     together = made.totals("train", rows)
     alone = [made.totals("train", rows[at : at + 1]) for at in rows]
-    for part, (total, words, sentences) in together.items():
+    for part, (total, words) in together.items():
         assert total.item() == pytest.approx(sum(one[part][0].item() for one in alone), rel=1e-5)
-        assert (words, sentences) == tuple(sum(one[part][index] for one in alone) for index in (1, 2))
+        assert words == sum(one[part][1] for one in alone)
 
 
 @kinds
@@ -208,10 +222,10 @@ def test_every_variant_predicts(kind: Kind, start: str, output: str) -> None:
 
 def test_books_of_one_sentence_have_no_pairs() -> None:
     short = written([1, 1])
-    with pytest.raises(DataError, match="next one"):
-        GenerationProblem(model("future predictor"), short, short)
-    made = GenerationProblem(model("hierarchical"), short, short)
-    assert made.validate() < 0
+    for kind in ("future predictor", "composite", "hierarchical"):
+        with pytest.raises(DataError, match="no example"):
+            GenerationProblem(model(kind), short, short)
+    assert GenerationProblem(model("autoencoder"), short, short).validate() < 0
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
@@ -223,7 +237,7 @@ def test_validation_is_the_negative_loss_per_token(kind: Kind) -> None:
     assert made.watch() == []
     value = made.validate()
     totals = made.totals("held out", np.arange(len(made._rows["held out"])))
-    losses = {part: total.item() / words for part, (total, words, _) in totals.items()}
+    losses = {part: total.item() / words for part, (total, words) in totals.items()}
     assert value == pytest.approx(-sum(losses.values()), rel=1e-5)
     with torch.no_grad():
         batch = made.batch("held out", np.arange(len(made._rows["held out"])))

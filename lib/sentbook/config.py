@@ -17,12 +17,17 @@ from typing import Annotated, Any, Literal, TypeVar, overload
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from sentbook.data.novels import PARAGRAPH, WORDS
 from sentbook.data.text import Tokenisation
 from sentbook.data.vectors import VectorName
+from sentbook.decoders.lstm import Output, Start
 from sentbook.encoders import wsv
+from sentbook.encoders.cnn import WindowPadding
 from sentbook.encoders.cse import Activation, Pooling, Windows
 from sentbook.errors import ConfigError
 from sentbook.evaluation.suites import TRANSFER, Dataset, Suite
+from sentbook.evaluation.tasks import TASKS, Task
+from sentbook.generation import Kind, Per
 from sentbook.objectives.margin import Candidates, Selection
 from sentbook.objectives.similarity import Falling, PairScore, ScoreLoss
 from sentbook.paths import root
@@ -96,7 +101,19 @@ class GRANEncoder(Section):
     hidden: int | None = Field(None, ge=1, description="of the LSTM; None: as wide as the word vectors")
 
 
-Encoder = Annotated[AverageEncoder | CSEEncoder | WSVEncoder | BiLSTMEncoder | GRANEncoder, Field(discriminator="kind")]
+class CNNEncoder(Section):
+    """The encoder of the CNN-LSTM models, see `sentbook.encoders.CNN`; 3 x 800 numbers as published."""
+
+    kind: Literal["cnn"] = "cnn"
+    widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((3, 4, 5), min_length=1)
+    filters: int = Field(800, ge=1, description="filters of each width")
+    padding: WindowPadding = "masked"
+    bound: float = Field(0.01, gt=0, description="filters start uniform in [-bound, bound]")
+
+
+Encoder = Annotated[
+    AverageEncoder | CSEEncoder | WSVEncoder | BiLSTMEncoder | GRANEncoder | CNNEncoder, Field(discriminator="kind")
+]
 
 
 class Training(Section):
@@ -221,7 +238,66 @@ class EntailmentTraining(Training):
         return rate * self.decay / (1 if improved else self.shrink)
 
 
-Stage = MarginTraining | SimilarityTraining | DirectTransfer | HeadTraining | EntailmentTraining
+class GenerationTraining(Training):
+    """Training by what decoders write, sections 2 and 4 of Gan et al. 2017; see `sentbook.generation`.
+
+    With ``embedding_update: frozen`` the words keep their pre-trained vectors (+emb); else they are learned from noise.
+    """
+
+    epochs: int = Field(8, ge=1)
+    batch_size: int = Field(64, ge=2, description="sentences, or paragraphs of the hierarchical model (the paper: 8)")
+    learning_rate: Rate = 2e-4
+    embedding_update: Literal["dense", "frozen"] = "dense"  # type: ignore[assignment]
+    pull_back_words: Coefficient = 0.0
+    clip: Annotated[float, Field(gt=0)] | None = 5.0
+    accumulate: int = Field(1, ge=1, description="parts of a batch, one after the other, for less memory")
+    model: Kind = "autoencoder"
+    corpus: Literal["novels", "folder", "miniworld-stories"] = "novels"
+    path: str = Field("", description="of a folder of .txt books, with corpus: folder")
+    books: int | None = Field(None, ge=2, description="the first so many books; None: all")
+    limit: int | None = Field(None, ge=64, description="at most so many sentences in training, drawn by the seed")
+    held_out: int | None = Field(None, ge=64, description="at most so many sentences for the held-out likelihood")
+    vocabulary: int = Field(WORDS, ge=2, description="words that are learned and predicted")
+    longest: int = Field(38, ge=1, description="longer sentences are left out")
+    paragraph: int = Field(PARAGRAPH, ge=2, description="sentences of a paragraph")
+    hidden: int = Field(600, ge=1, description="of every LSTM")
+    start: Start = "zero"
+    output: Output = "full"
+    bound: float = Field(0.01, gt=0, description="weights of decoders and learned words start in [-bound, bound]")
+    per: Per = "token"
+    floor: Coefficient = Field(0.0, description="added to probabilities in training (the released code: 1e-6)")
+
+
+class RankingTraining(Training):
+    """Maps of images and sentences into one space, section 4.2 of Gan et al. 2017; see `sentbook.ranking`."""
+
+    epochs: int = Field(30, ge=1)
+    batch_size: int = Field(128, ge=2)
+    embedding_update: Literal["frozen"] = "frozen"  # type: ignore[assignment]
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    corpus: Literal["coco", "miniworld-scenes"] = "coco"
+    path: str = Field("", description="of a folder in the public archive's layout, with corpus: coco")
+    dimension: int = Field(1000, ge=1)
+    margin: float = Field(0.1, ge=0, le=2)
+    contrasts: int | None = Field(50, ge=1)
+    faithful: bool = Field(False, description="images keep their length in training, as in the released code")
+    patience: int | None = Field(5, ge=1, description="checks without a better one after which training stops")
+
+
+class ClassifierTraining(Training):
+    """An encoder and a softmax on top, trained together on a classification task: figure 3 of Gan et al. 2017."""
+
+    epochs: int = Field(10, ge=1)
+    batch_size: int = Field(50, ge=2)
+    embedding_update: Literal["dense", "lazy", "frozen"] = "frozen"
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    head_dropout: Share = Field(0.5, description="on the sentence vector")
+    patience: int | None = Field(3, ge=1, description="checks without a better one after which training stops")
+
+
+Stage = MarginTraining | SimilarityTraining | DirectTransfer | HeadTraining | EntailmentTraining | GenerationTraining
 Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
 
 
@@ -343,7 +419,30 @@ class DNTPaper(Paper):
     )
 
 
-PAPERS: dict[str, type[Paper]] = {"cse": CSEPaper, "wsv": WSVPaper, "dnt": DNTPaper}
+class CNNLSTMPaper(Paper):
+    """Every experiment of Gan et al. 2017. ``vectors`` are those of +emb, and what the linear map starts from."""
+
+    seeds: Seeds = (1,)
+    ablation_seeds: Seeds = (1,)
+    vectors: Vectors = Vectors(name="word2vec-300d-expanded")
+    encoder: CNNEncoder = CNNEncoder()
+    pretraining: GenerationTraining = GenerationTraining()
+    hierarchical: GenerationTraining = GenerationTraining(model="hierarchical", batch_size=8)
+    classification: tuple[Task, ...] = Field(TASKS, min_length=1)
+    ranking: RankingTraining = RankingTraining()
+    relatedness: Literal["sick", "miniworld"] = "sick"
+    classifier: ClassifierTraining = ClassifierTraining()
+    runs: int = Field(10, ge=1, description="of fine-tuning, each with another division of the sentences")
+    shares: tuple[TrainingShare, ...] = Field((0.1, 0.25, 0.5, 0.75, 1.0), min_length=1)
+    queries: int = Field(8, ge=1, description="sentences whose nearest one is shown")
+    candidates: int = Field(1_000_000, ge=10, description="at most so many sentences to retrieve from")
+    modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
+        "all-minilm-l6-v2",
+        "universal-sentence-encoder",
+    )
+
+
+PAPERS: dict[str, type[Paper]] = {"cse": CSEPaper, "cnn_lstm": CNNLSTMPaper, "wsv": WSVPaper, "dnt": DNTPaper}
 AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
 
 
@@ -422,6 +521,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
 @overload
 def load(paper: Literal["cse"], changes: Mapping[str, Any]) -> CSEPaper: ...
 @overload
+def load(paper: Literal["cnn_lstm"], changes: Mapping[str, Any]) -> CNNLSTMPaper: ...
+@overload
 def load(paper: Literal["wsv"], changes: Mapping[str, Any]) -> WSVPaper: ...
 @overload
 def load(paper: Literal["dnt"], changes: Mapping[str, Any]) -> DNTPaper: ...
@@ -431,7 +532,7 @@ def load(paper: str, changes: Mapping[str, Any]) -> Paper:
     """The configuration of a run: typed defaults, then the profile's file, then ``changes``.
 
     Args:
-        paper: ``cse``, ``wsv`` or ``dnt``.
+        paper: ``cse``, ``cnn_lstm``, ``wsv`` or ``dnt``.
         changes: parameters by name; None and empty sections mean "as the profile has it".
 
     Raises:
@@ -448,6 +549,8 @@ def load(paper: str, changes: Mapping[str, Any]) -> Paper:
 
 @overload
 def from_notebook(paper: Literal["cse"], namespace: Mapping[str, Any]) -> CSEPaper: ...
+@overload
+def from_notebook(paper: Literal["cnn_lstm"], namespace: Mapping[str, Any]) -> CNNLSTMPaper: ...
 @overload
 def from_notebook(paper: Literal["wsv"], namespace: Mapping[str, Any]) -> WSVPaper: ...
 @overload

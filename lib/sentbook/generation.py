@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sentbook.data.novels import PARAGRAPH, Books, Limits, Part, Rows
 from sentbook.data.text import TokenIds, Vocabulary, batches_by_tokens
 from sentbook.decoders import Forced, Generated, HierarchicalDecoder, LSTMDecoder
 from sentbook.decoders.lstm import Output, Start
@@ -29,45 +29,58 @@ _CELLS = 8_000
 
 @dataclass(frozen=True)
 class OrderedSentences:
-    """Sentences of books in their order.
+    """Which sentences of books are used, and which stand together; nothing crosses a book.
 
     Attributes:
-        tokens: N sentences; ``flat`` may be a memory map of any integer type.
-        books: where each book begins among the sentences, and N at the end.
-        paragraphs: where each paragraph begins, and N at the end; none holds sentences of two books.
+        tokens: all sentences in their order; ``flat`` may be a memory map of any integer type.
+        sentences: (N,) rows of those that are used.
+        firsts: rows of those whose next one is used too, in the same book.
+        paragraphs: the first row of each paragraph, whose ``size`` sentences follow each other.
+        size: sentences of a paragraph.
 
     Raises:
-        DataError: bounds that do not rise from 0 to N, or a paragraph over two books.
+        DataError: a row, or the last one of a pair or a paragraph, is not among the sentences.
     """
 
     tokens: TokenIds
-    books: NDArray[np.int64]
-    paragraphs: NDArray[np.int64]
+    sentences: Rows
+    firsts: Rows
+    paragraphs: Rows
+    size: int = PARAGRAPH
 
     def __post_init__(self) -> None:
-        for name, bounds in (("books", self.books), ("paragraphs", self.paragraphs)):
-            if len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != len(self) or (np.diff(bounds) < 1).any():
-                raise DataError(
-                    f"The bounds of {name} must rise from 0 to the number of sentences; cut the text again."
-                )
-        if not np.isin(self.books, self.paragraphs).all():
-            raise DataError("A paragraph holds sentences of two books; cut the text again.")
+        for rows, reach in ((self.sentences, 0), (self.firsts, 1), (self.paragraphs, self.size - 1)):
+            if len(rows) and not 0 <= rows[0] <= rows[-1] + reach < len(self.tokens):
+                raise DataError("A pair or a paragraph goes beyond the last sentence; cut the text again.")
 
     def __len__(self) -> int:
-        return len(self.tokens)
+        return len(self.sentences)
 
     @classmethod
-    def cut(cls, tokens: TokenIds, books: NDArray[np.int64], size: int = 8) -> OrderedSentences:
-        """Paragraphs of ``size`` sentences, each book's last one possibly shorter.
+    def of(cls, books: Books, part: Part, limits: Limits, size: int = PARAGRAPH) -> OrderedSentences:
+        """Those of a part of ``books`` that are within the limits.
 
         Source: Gan et al. 2017, section 4: "each paragraph is composed of 8 sentences".
         """
-        starts = [np.arange(start, end, size) for start, end in pairwise(books)]
-        return cls(tokens, books, np.concatenate([*starts, books[-1:]]))
+        rows = books.rows(part, limits), books.pairs(part, limits), books.paragraphs(part, size, limits)
+        return cls(books.tokens, *rows, size)
 
-    def firsts(self) -> NDArray[np.int64]:
-        """The sentences that have a next one in their book."""
-        return np.delete(np.arange(len(self)), self.books[1:] - 1)
+    def at_most(self, count: int | None, rng: np.random.Generator) -> OrderedSentences:
+        """A sample of so many sentences, pairs, and paragraphs of as many sentences together; None: all of them.
+
+        Every kind of model is then trained on about as much text.
+        """
+        if count is None:
+            return self
+        kept = [
+            np.sort(rng.permutation(rows)[:most])
+            for rows, most in (
+                (self.sentences, count),
+                (self.firsts, count),
+                (self.paragraphs, max(1, count // self.size)),
+            )
+        ]
+        return OrderedSentences(self.tokens, *kept, self.size)
 
 
 class Batch(NamedTuple):
@@ -269,61 +282,81 @@ class GenerationProblem:
 
     # -- examples ----------------------------------------------------------------------------------------------------
 
-    def _examples(self, ordered: OrderedSentences) -> NDArray[np.int64]:
-        """The first sentence of each example, or the number of each paragraph."""
-        if self.model.kind == "autoencoder":
-            return np.arange(len(ordered))
-        if self.model.kind == "hierarchical":
-            return np.arange(len(ordered.paragraphs) - 1)
-        rows = ordered.firsts()
+    def _examples(self, ordered: OrderedSentences) -> Rows:
+        """The first sentence of each example."""
+        kinds = {"autoencoder": ordered.sentences, "hierarchical": ordered.paragraphs}
+        rows = kinds.get(self.model.kind, ordered.firsts)
         if not len(rows):
-            raise DataError("No sentence has a next one in its book; give books of more sentences.")
+            raise DataError(
+                f"The text has no example for the {self.model.kind} model; give more or longer books, or raise longest."
+            )
         return rows
+
+    def _words(self, name: str, rows: Rows) -> dict[str, NDArray[np.int64]]:
+        """Of each decoder, how many words it predicts in the examples that begin at ``rows``, ends left out."""
+        ordered = self._texts[name]
+        offsets = ordered.tokens.offsets
+        if self.model.kind == "hierarchical":
+            return {"next": offsets[rows + ordered.size] - offsets[rows]}
+        same, following = offsets[rows + 1] - offsets[rows], offsets[np.minimum(rows + 2, len(offsets) - 1)]
+        words = {"same": same, "next": following - offsets[rows + 1]}
+        return {part: words[part] for part in self.model.decoders}
 
     def _lengths(self, name: str) -> NDArray[np.int64]:
         """What batches are sorted by: words of a sentence, of the longer one of a pair, or of a paragraph."""
-        ordered, rows = self._texts[name], self._rows[name]
-        if self.model.kind == "hierarchical":
-            return np.diff(ordered.tokens.offsets[ordered.paragraphs])
-        lengths = ordered.tokens.lengths
-        return lengths[rows] if self.model.kind == "autoencoder" else np.maximum(lengths[rows], lengths[rows + 1])
+        rows = self._rows[name]
+        if self.model.kind == "future predictor":
+            offsets = self._texts[name].tokens.offsets
+            return np.maximum(offsets[rows + 1] - offsets[rows], offsets[rows + 2] - offsets[rows + 1])
+        return np.maximum.reduce(list(self._words(name, rows).values()))
 
     def batch(self, name: str, examples: NDArray[np.int64]) -> Batch:
         """Examples of ``train`` or ``held out`` as tensors."""
         ordered, rows = self._texts[name], self._rows[name][examples]
         tokens = ordered.tokens
         if self.model.kind == "hierarchical":
-            starts, ends = ordered.paragraphs[rows], ordered.paragraphs[rows + 1]
-            sentences = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends, strict=True)])
-            return Batch(*_padded(tokens, sentences, self.encoder), counts=torch.from_numpy(ends - starts))
+            sentences = (rows[:, None] + np.arange(ordered.size)).ravel()
+            counts = torch.full((len(rows),), ordered.size)
+            return Batch(*_padded(tokens, sentences, self.encoder), counts=counts)
         following = None if self.model.kind == "autoencoder" else _padded(tokens, rows + 1, self.encoder)
         return Batch(*_padded(tokens, rows, self.encoder), following)
 
+    def counts(self, examples: NDArray[np.int64]) -> dict[str, int]:
+        """Of each decoder, over how much the loss of these training examples is a mean: words and ends, or sentences.
+
+        Known from the lengths alone, so that a part of a batch can be given its share of the batch's mean.
+        """
+        each = self._texts["train"].size if self.model.kind == "hierarchical" else 1
+        ends = len(examples) * each
+        if self.per == "sentence":
+            return dict.fromkeys(self.model.decoders, ends)
+        return {
+            part: int(words.sum()) + ends for part, words in self._words("train", self._rows["train"][examples]).items()
+        }
+
     # -- the problem -------------------------------------------------------------------------------------------------
 
-    def totals(self, name: str, examples: NDArray[np.int64]) -> dict[str, tuple[Tensor, int, int]]:
-        """Of each decoder: the sum of losses, and how many words (with ends) and sentences were predicted."""
-        batch = self.batch(name, examples)
+    def totals(self, name: str, examples: NDArray[np.int64]) -> dict[str, tuple[Tensor, int]]:
+        """Of each decoder: the sum of losses, and how many words, ends included, were predicted."""
         floor = self.floor if name == "train" else 0.0
         return {
             part: (
                 reconstruction_loss(forced.features, forced.rows, forced.bias, forced.target, floor=floor),
                 len(forced.target),
-                len(batch.ids),
             )
-            for part, forced in self.model(batch).items()
+            for part, forced in self.model(self.batch(name, examples)).items()
         }
 
-    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        totals = self.totals("train", rows).values()
-        losses = [total / (words if self.per == "token" else sentences) for total, words, sentences in totals]
-        return torch.stack(losses).sum()
+    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator, whole: NDArray[np.int64] | None = None) -> Tensor:
+        """The mean loss of the examples ``rows``, or their share of the mean over the examples ``whole``."""
+        counts = self.counts(rows if whole is None else whole)
+        return torch.stack([total / counts[part] for part, (total, _) in self.totals("train", rows).items()]).sum()
 
     @torch.inference_mode()
     def validate(self) -> float:
         sums: dict[str, tuple[float, int]] = {}
         for examples in batches_by_tokens(self._lengths("held out"), _CELLS):
-            for part, (total, words, _) in self.totals("held out", examples).items():
+            for part, (total, words) in self.totals("held out", examples).items():
                 before = sums.get(part, (0.0, 0))
                 sums[part] = before[0] + float(total), before[1] + words
         self.losses = {part: total / words for part, (total, words) in sums.items()}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sentbook.data import novels, sources
 from sentbook.data.miniworld import World
-from sentbook.data.novels import END, START, Books, Limits, folder, prepare, stories
+from sentbook.data.novels import Books, Limits, folder, prepare, stories
 from sentbook.data.text import UNKNOWN, tokenise_ptb
 from sentbook.data.types import Stories
 from sentbook.errors import DataError, StorageError
@@ -51,12 +51,12 @@ def test_ids_round_trip(found: list[list[list[str]]], words: int, flush: int, ca
         books = prepare(stories(told(found)), words=words, every=1_000 + flush)
     flat = [sentence for book in found for sentence in book]
     known = set(books.vocabulary.words)
-    assert len(books) == len(flat) and len(books.vocabulary) <= words + 4
+    assert len(books) == len(flat) and len(books.vocabulary) <= words + 2
     for row, sentence in enumerate(flat):
         assert books.text(row) == " ".join(word if word in known else "<unk>" for word in sentence)
     assert np.diff(books.offsets).tolist() == [len(book) for book in found]
     counts = Counter(word for at, book in enumerate(found) if not books.held[at] for s in book for word in s)
-    chosen = books.vocabulary.words[2:]
+    chosen = books.vocabulary.words
     assert [counts[word] for word in chosen] == sorted(counts.values(), reverse=True)[:words]
 
 
@@ -86,10 +86,10 @@ def test_many_words_take_four_bytes(cache: Path) -> None:
     assert books.tokens.flat.dtype == np.int32 and len(set(books.tokens.flat.tolist())) == len(words)
 
 
-def test_symbols_in_a_text_are_no_symbols(cache: Path) -> None:
+def test_what_looks_like_a_symbol_is_a_word(cache: Path) -> None:
     books = prepare(stories(Stories("s", [["<s> a b </s>", "#b a"]])), tokenisation="whitespace")
-    assert books.tokens.flat.tolist() == [UNKNOWN, 4, 5, UNKNOWN, 6, 4]
     assert set(books.vocabulary.words) == {"<s>", "</s>", "a", "b", "#b"}
+    assert [books.text(row) for row in range(2)] == ["<s> a b </s>", "#b a"]
 
 
 def test_memory_does_not_grow_with_the_books(tmp_path: Path, cache: Path) -> None:
@@ -119,20 +119,19 @@ def test_memory_does_not_grow_with_the_books(tmp_path: Path, cache: Path) -> Non
     size=st.integers(1, 4),
     shortest=st.integers(1, 3),
     more=st.integers(0, 6),
-    beyond=st.sampled_from(["drop", "cut"]),
     part=st.sampled_from(["train", "held out", "all"]),
 )
 def test_nothing_crosses_a_book_and_limits_hold(
-    found: list[list[list[str]]], size: int, shortest: int, more: int, beyond: str, part: str, cache: Path
+    found: list[list[list[str]]], size: int, shortest: int, more: int, part: str, cache: Path
 ) -> None:
     books = prepare(stories(told(found)), every=3)
-    limits = Limits(shortest, shortest + more, beyond)  # type: ignore[arg-type]
+    limits = Limits(shortest, shortest + more)
     lengths = [len(words) for book in found for words in book]
 
     def right(row: int) -> bool:
         held = bool(books.held[book_of(books, row)])
         belongs = part == "all" or held == (part == "held out")
-        return belongs and lengths[row] >= shortest and (beyond == "cut" or lengths[row] <= limits.longest)
+        return belongs and lengths[row] >= shortest and lengths[row] <= limits.longest
 
     rows = books.rows(part, limits)  # type: ignore[arg-type]
     assert rows.tolist() == [row for row in range(len(books)) if right(row)]
@@ -157,20 +156,6 @@ def test_nothing_crosses_a_book_and_limits_hold(
     assert paragraphs.tolist() == greedy
 
 
-def test_padded_with_symbols_and_limits(cache: Path) -> None:
-    books = prepare(stories(Stories("s", [["a b c", "b", "c c"]])), every=9)
-    a, b, c = (books.vocabulary.id(word) for word in "abc")
-    ids, lengths = books.padded(np.array([0, 1]))
-    assert ids.tolist() == [[a, b, c], [b, 0, 0]] and lengths.tolist() == [3, 1] and ids.dtype == np.int64
-    ids, lengths = books.padded(np.array([2, 1]), start=True, end=True, minimum=6)
-    assert ids.tolist() == [[START, c, c, END, 0, 0], [START, b, END, 0, 0, 0]] and lengths.tolist() == [4, 3]
-    ids, lengths = books.padded(np.array([0]), Limits(longest=2), end=True)
-    assert ids.tolist() == [[a, b, END]] and lengths.tolist() == [3]
-    plain, plain_lengths = books.tokens.padded(np.array([0, 2]))
-    ids, lengths = books.padded(np.array([0, 2]))
-    assert ids.tolist() == plain.tolist() and lengths.tolist() == plain_lengths.tolist()
-
-
 def test_one_book_in_so_many_is_held_out(cache: Path) -> None:
     def held(number: int, every: int) -> list[int]:
         found = Stories("s", [[f"w{book}"] for book in range(number)])
@@ -178,7 +163,7 @@ def test_one_book_in_so_many_is_held_out(cache: Path) -> None:
 
     assert (held(10, 5), held(11, 5), held(4, 5), held(2, 5), held(1, 5)) == ([4, 9], [4, 9], [3], [1], [])
     books = prepare(stories(Stories("s", [["a a a"], ["b"]])), every=5)
-    assert books.vocabulary.words[2:] == ["a"]  # of the book that is not held out
+    assert books.vocabulary.words == ["a"]  # of the book that is not held out
     assert books.unknown_share() == 0 and books.unknown_share("held out") == 1
     assert books.rows("train").tolist() == [0] and books.rows("held out").tolist() == [1]
 
@@ -268,6 +253,6 @@ def test_two_novels(mirror: Path, cache: Path) -> None:
     assert len(books.names) == 2 and books.held.tolist() == [False, True]
     assert len(books) > 2000 and books.unknown_share() < 0.01 < books.unknown_share("held out")
     assert 0.7 < len(books.rows("all")) / len(books) < 1
-    assert len(books.paragraphs("all", limits=Limits(beyond="cut"))) > len(books) / 8 - 3
+    assert len(books.paragraphs("all", limits=Limits(longest=1000))) > len(books) / 8 - 3
     assert {name for name in sources.used() if name.startswith("train/novels/")}
     assert not any(books.text(int(row)).startswith("chapter ") for row in books.rows("all"))

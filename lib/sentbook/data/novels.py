@@ -21,13 +21,10 @@ from numpy.typing import NDArray
 from sentbook.data import prose, sources, text
 from sentbook.data.prose import Layout
 from sentbook.data.readers.novels import split_sentences
-from sentbook.data.text import PADDING, TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
+from sentbook.data.text import TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import Stories
 from sentbook.errors import DataError, StorageError
 
-# The ids after those of padding and of unknown words; no text has them.
-START, END = 2, 3
-SYMBOLS = ("<s>", "</s>")
 # Gan et al. 2017, section 4.
 WORDS, PARAGRAPH = 22_154, 8
 # Of the books in the order of their names, one in so many is held out. Most authors of the novels have three, so that
@@ -42,7 +39,7 @@ _FLUSH = 1 << 20  # tokens in memory at a time
 
 @dataclass(frozen=True)
 class Limits:
-    """Which sentences are used, by their number of words; ``cut`` uses the first ``longest`` words of longer ones.
+    """Which sentences are used, by their number of words.
 
     Source: Gan et al. 2017 state no limit. Their released code drops what has 40 ids or more, the end symbol included,
     hence 38 words; a dropped sentence parts its neighbours.
@@ -53,7 +50,6 @@ class Limits:
 
     shortest: int = 1
     longest: int = 38
-    beyond: Literal["drop", "cut"] = "drop"
 
     def __post_init__(self) -> None:
         if not 1 <= self.shortest <= self.longest:
@@ -85,7 +81,7 @@ class Books:
         offsets: (B + 1,) ``offsets[b]`` to ``offsets[b + 1]`` are the sentences of book b.
         names: of the B books.
         held: (B,) whether a book is held out. The vocabulary is of the others.
-        vocabulary: padding 0, unknown 1, `START` 2, `END` 3, then words by falling frequency.
+        vocabulary: padding 0, unknown 1, then words by falling frequency.
     """
 
     name: str
@@ -128,35 +124,8 @@ class Books:
                 usable[self.offsets[book] : self.offsets[book + 1]] = True
         for at in range(0, len(self), _FLUSH):
             lengths = np.diff(self.tokens.offsets[at : at + _FLUSH + 1])
-            usable[at : at + _FLUSH] &= lengths >= limits.shortest
-            if limits.beyond == "drop":
-                usable[at : at + _FLUSH] &= lengths <= limits.longest
+            usable[at : at + _FLUSH] &= (lengths >= limits.shortest) & (lengths <= limits.longest)
         return usable
-
-    def padded(
-        self, rows: Rows, limits: Limits | None = None, *, start: bool = False, end: bool = False, minimum: int = 1
-    ) -> tuple[Rows, Rows]:
-        """(B, T) ids of sentences, right-padded with 0, and their (B,) lengths, symbols included.
-
-        Args:
-            limits: `Limits.longest` cuts; None: whole sentences.
-            start, end: put `START` before and `END` after the words.
-            minimum: least T.
-        """
-        first = self.tokens.offsets[rows]
-        words = self.tokens.offsets[rows + 1] - first
-        if limits is not None:
-            words = np.minimum(words, limits.longest)
-        lengths = words + start + end
-        columns = np.arange(max(int(lengths.max(initial=0)), minimum)) - start
-        at = np.clip(first[:, None] + columns, 0, len(self.tokens.flat) - 1)
-        inside = (columns >= 0) & (columns < words[:, None])
-        ids = np.where(inside, self.tokens.flat[at].astype(np.int64), PADDING)
-        if start:
-            ids[:, 0] = START
-        if end:
-            ids[np.arange(len(ids)), lengths - 1] = END
-        return ids, lengths
 
     def text(self, row: int) -> str:
         """A sentence's tokens with spaces between; words outside the vocabulary are ``<unk>``."""
@@ -328,9 +297,8 @@ def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenis
         index, counts, offsets = _read(making, collection, held, tokenisation)
         order = np.argsort(-counts, kind="stable")
         met = list(index)
-        chosen = [met[at] for at in order[: words + len(SYMBOLS)] if counts[at] and met[at] not in SYMBOLS][:words]
-        vocabulary = Vocabulary([*SYMBOLS, *chosen])
-        ids = np.array([UNKNOWN if word in SYMBOLS else vocabulary.id(word) for word in met])
+        vocabulary = Vocabulary([met[at] for at in order[:words] if counts[at]])
+        ids = np.array([vocabulary.id(word) for word in met])
         small = len(vocabulary) < 1 << 16  # two bytes a word
         _copy_ids(making / "numbers", making / "flat.npy", ids.astype(np.uint16) if small else ids.astype(np.int32))
         _copy_offsets(making / "lengths", making / "sentences.npy")

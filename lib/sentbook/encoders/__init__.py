@@ -4,6 +4,7 @@ from sentbook.encoders.average import Average
 from sentbook.encoders.base import SentenceEncoder, WordEmbedding
 from sentbook.encoders.bilstm import BiLSTM
 from sentbook.encoders.build import build
+from sentbook.encoders.cnn import CNN
 from sentbook.encoders.cse import CSE
 from sentbook.encoders.encode import encode, encode_ids
 from sentbook.encoders.frozen import FrozenVectors
@@ -11,6 +12,7 @@ from sentbook.encoders.gran import GRAN
 from sentbook.encoders.wsv import WSV
 
 __all__ = [
+    "CNN",
     "CSE",
     "GRAN",
     "WSV",

@@ -12,6 +12,7 @@ from sentbook.data.vectors import WordVectors
 from sentbook.encoders.average import Average
 from sentbook.encoders.base import SentenceEncoder
 from sentbook.encoders.bilstm import BiLSTM
+from sentbook.encoders.cnn import CNN
 from sentbook.encoders.cse import CSE
 from sentbook.encoders.gran import GRAN
 from sentbook.encoders.wsv import WSV
@@ -32,7 +33,8 @@ def embedding_matrix(vectors: WordVectors) -> Tensor:
     return torch.from_numpy(np.vstack([np.zeros_like(unknown), unknown, vectors.matrix]).astype(np.float32))
 
 
-_KINDS: dict[str, type[CSE] | type[WSV] | type[BiLSTM] | type[GRAN]] = {
+_KINDS: dict[str, type[CSE] | type[WSV] | type[BiLSTM] | type[GRAN] | type[CNN]] = {
+    "cnn": CNN,
     "cse": CSE,
     "wsv": WSV,
     "bilstm": BiLSTM,
