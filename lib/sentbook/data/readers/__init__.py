@@ -3,6 +3,7 @@
 from sentbook.data.readers.activities import activities
 from sentbook.data.readers.answers import short_answers
 from sentbook.data.readers.classification import cr, mpqa, mr, subj, trec
+from sentbook.data.readers.coco import coco
 from sentbook.data.readers.msrp import msrp
 from sentbook.data.readers.nli import nli
 from sentbook.data.readers.novels import novels
@@ -26,6 +27,7 @@ __all__ = [
     "activities",
     "bible",
     "captions",
+    "coco",
     "cr",
     "mpqa",
     "mr",
