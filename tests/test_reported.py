@@ -25,7 +25,9 @@ def test_every_table_reads_in_units_of_the_house(stem: str) -> None:
     assert not frame.duplicated(["method", "dataset", "metric"]).any()
     assert not frame["metric"].str.contains("x100").any()
     assert frame["value"].notna().all()
-    assert frame.loc[frame["metric"].isin(SHARES), "value"].between(-1, 1).all()
+    shares = frame["metric"].isin(SHARES) | frame["metric"].str.contains("R@")
+    assert frame.loc[shares, "value"].astype(float).between(-1, 1).all()
+    assert not frame["metric"].str.endswith("_points").any()
 
 
 def test_values_as_printed() -> None:
@@ -34,6 +36,20 @@ def test_values_as_printed() -> None:
     assert reported.value("cnn_lstm", "table3", "ParagraphVec DM", "MR", "accuracy") == pytest.approx(0.615)
     gap = reported.table("cse", "text_numbers").set_index("metric")["value"]["pearson_gap"]
     assert gap == pytest.approx(0.026)
+
+
+def test_values_of_the_cnn_lstm_paper() -> None:
+    """Recalls and gains printed in percent are shares, ranks and counts are not."""
+    row = ("cnn_lstm", "table4", "combine+emb.", "COCO-1k")
+    assert reported.value(*row, "annotation_R@1") == pytest.approx(0.344)
+    assert reported.value(*row, "search_R@1") == pytest.approx(0.266)
+    assert (reported.value(*row, "annotation_MedR"), reported.value(*row, "search_MedR")) == (3, 4)
+    figure = reported.table("cnn_lstm", "fig3_text_numbers").set_index(["method", "dataset", "metric"])["value"]
+    assert figure["pretrained-minus-random", "MR;CR;SUBJ;MPQA;TREC mean", "accuracy_gain"] == pytest.approx(0.0352)
+    assert figure["pretrained-composite", "TREC-10%-labels", "accuracy"] == pytest.approx(0.841)
+    assert figure["training", "-", "vocab_words"] == 22_154
+    assert reported.value("cnn_lstm", "table3", "combine+emb.", "MSRP", "f1") == pytest.approx(0.8376)
+    assert reported.value("cnn_lstm", "table5", "combine+emb.", "SICK2014-test", "mse") == pytest.approx(0.2668)
 
 
 def test_figures_of_the_wsv_paper_say_where_each_number_is_from() -> None:

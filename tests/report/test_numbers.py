@@ -51,11 +51,18 @@ def test_intervals_hold_their_centre(value: float, half: float) -> None:
     ("metric", "value", "text"),
     [
         ("pearson", 0.7163, "71.6"), ("mse", 0.24804, "0.2480"), ("r@1", 0.306, "30.6"), ("median_rank", 3.0, "3.0"),
-        ("accuracy", 0.797, "79.7"), ("mae", 0.5, "0.500"),
+        ("accuracy", 0.797, "79.7"), ("mae", 0.5, "0.500"), ("search_R@1", 0.266, "26.6"),
+        ("annotation_MedR", 3.0, "3.0"),
     ],
 )  # fmt: skip
 def test_units(metric: str, value: float, text: str) -> None:
     assert numbers.shown(value, metric) == text
+
+
+def test_a_rank_is_better_when_lower() -> None:
+    assert [numbers.lower_is_better(name) for name in ("search_MedR", "median_rank", "mse", "search_R@1")] == [
+        True, True, True, False,
+    ]  # fmt: skip
 
 
 def test_half_width_and_missing_intervals() -> None:

@@ -28,14 +28,28 @@ _SHORT = {
 }
 
 
+def _kind(metric: str) -> str:
+    """What is measured, without the direction of a search: ``annotation_R@1`` is ``r@1``."""
+    direction, _, rest = metric.partition("_")
+    if direction in ("annotation", "search") and rest:
+        return "median_rank" if rest == "MedR" else rest.lower()
+    return metric
+
+
 def factor(metric: str) -> float:
-    """100 for correlations and shares (stored in [-1, 1] or [0, 1]), 1 for errors and ranks."""
-    return 100.0 if metric in _SHARES or metric.startswith("r@") else 1.0
+    """100 for correlations and shares (stored in [-1, 1] or [0, 1]), 1 for errors and ranks.
+
+    Example:
+        >>> factor("annotation_R@1"), factor("annotation_MedR")
+        (100.0, 1.0)
+    """
+    kind = _kind(metric)
+    return 100.0 if kind in _SHARES or kind.startswith("r@") else 1.0
 
 
 def digits(metric: str) -> int:
     """Decimals printed: 1 for values shown x100 and for ranks, 4 for mean squared errors, 3 otherwise."""
-    if factor(metric) == 100.0 or metric == "median_rank":
+    if factor(metric) == 100.0 or _kind(metric) == "median_rank":
         return 1
     return 4 if metric == "mse" else 3
 
@@ -51,7 +65,7 @@ def short(metric: str) -> str:
 
 
 def lower_is_better(metric: str) -> bool:
-    return metric in LOWER_IS_BETTER
+    return _kind(metric) in LOWER_IS_BETTER
 
 
 def plain(value: float | None, places: int = 1, *, signed: bool = False) -> str:

@@ -10,6 +10,9 @@ import pandas as pd
 from sentbook.errors import ConfigError
 
 IN_PERCENT = ("accuracy", "f1")
+# Shares of the first K found, which a table of ranking prints in percent: ``annotation_R@1``.
+_RECALL = r"(?:.*_)?R@\d+"
+_POINTS = "_points"
 
 
 @cache
@@ -27,19 +30,20 @@ def _table(paper: str, name: str) -> pd.DataFrame:
         return frame
     metric = frame["metric"]
     hundred = metric.str.endswith("_x100") | metric.str.contains("_x100_", regex=False)
-    for unit in IN_PERCENT:
-        rows = metric == unit
+    for rows in (*(metric == unit for unit in IN_PERCENT), metric.str.fullmatch(_RECALL)):
         hundred |= rows & bool((values[rows] > 1).any())
+    hundred |= metric.str.endswith(_POINTS)
     frame["value"] = values.astype(float).where(~hundred, values / 100)
-    frame["metric"] = metric.str.replace("_x100", "", regex=False)
+    frame["metric"] = metric.str.replace("_x100", "", regex=False).str.removesuffix(_POINTS)
     return frame
 
 
 def table(paper: str, name: str) -> pd.DataFrame:
     """A printed table: columns paper, table, method, dataset, metric, value; of a figure also note, where each is from.
 
-    The CSV's ``_x100`` is a unit: values are converted to [-1, 1] here, once, as are accuracies and F1 printed in
-    percent. The values of a table of settings (``dnt``'s tables 2 and 3) are words and stay so.
+    The CSV's ``_x100`` and ``_points`` are units: values are converted to [-1, 1] here, once, and lose them, as are
+    accuracies, F1 and recalls (``annotation_R@1``) printed in percent; ranks stay. The values of a table of settings
+    (``dnt``'s tables 2 and 3) are words and stay so.
 
     Args:
         paper: ``cse``, ``cnn_lstm``, ``wsv`` or ``dnt``.
