@@ -22,11 +22,12 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sentbook import checkpoint, results
+from sentbook import checkpoint, pretraining, results
 from sentbook.config import (
     DirectTransfer,
     Encoder,
     EntailmentTraining,
+    GenerationTraining,
     HeadTraining,
     Section,
     SimilarityTraining,
@@ -42,10 +43,11 @@ from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.encoders import FrozenVectors, SentenceEncoder
 from sentbook.encoders.build import build, embedding_matrix
 from sentbook.entailment import EntailmentProblem
-from sentbook.errors import CheckpointError, NumericalError
+from sentbook.errors import CheckpointError, ConfigError, NumericalError
 from sentbook.evaluation import suites
 from sentbook.files import folder as make_folder
 from sentbook.files import replacing
+from sentbook.generation import EncoderDecoder, GenerationProblem
 from sentbook.paraphrase import prepare
 from sentbook.paths import artifacts
 from sentbook.similarity import SimilarityProblem
@@ -74,6 +76,8 @@ class Recipe(Section):
         values["stages"] = [stage.model_dump(mode="json") for stage in self.stages[:stages]]
         if self.vectors.name == "file":  # the contents decide, not the name
             values["vectors_digest"] = vectors.digest(self.vectors.path)
+        if self.generation is not None and self.generation.corpus == "folder":
+            values["books_digest"] = pretraining.collection(self.generation).identity
         # Generated data are pinned by their generator, as files are by their digests.
         if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets())):
             values["generator"] = fingerprint()
@@ -86,6 +90,12 @@ class Recipe(Section):
         """The data sets of scored pairs in the order of the stages."""
         scored = [stage for stage in self.stages if isinstance(stage, SimilarityTraining | HeadTraining)]
         return tuple(dict.fromkeys(stage.dataset for stage in scored))
+
+    @property
+    def generation(self) -> GenerationTraining | None:
+        """The stage that decoders take part in: the first one, or None."""
+        first = self.stages[0] if self.stages else None
+        return first if isinstance(first, GenerationTraining) else None
 
     def with_new_words(self) -> tuple[str, ...]:
         """Those of the data sets whose words without a vector get one of their own."""
@@ -112,7 +122,29 @@ class Trained:
         if self.recipe.stages:
             tensors, _ = checkpoint.load(self.file or _artifact(self.recipe), self.recipe.key())
             _apply(encoder, tensors)
+            _expand(encoder, self.recipe)
         return encoder.eval()
+
+    def generator(self) -> tuple[EncoderDecoder, Vocabulary]:
+        """The encoder over the words of its books, with its decoders, in evaluation mode; and those words.
+
+        Raises:
+            CheckpointError: an artifact is missing, truncated, or belongs to another recipe; or no decoder took part.
+        """
+        stage = self.recipe.generation
+        if stage is None or len(self.recipe.stages) > 1:
+            raise CheckpointError(f"{self.method} was not trained with a decoder; choose a CNN-LSTM model.")
+        path = self.file or _artifact(self.recipe)
+        if not path.with_name("decoders.safetensors").exists():
+            raise CheckpointError(f"The decoders beside {path} are missing; delete the folder and run again.")
+        found = pretraining.books(stage, self.recipe.tokenisation)
+        encoder = _over_books(self.recipe)
+        tensors, _ = checkpoint.load(path, self.recipe.key())
+        _apply(encoder, tensors)
+        model = pretraining.model(encoder, stage, self.recipe.seed)
+        tensors, _ = checkpoint.load(path.with_name("decoders.safetensors"), self.recipe.key())
+        model.decoders.load_state_dict(tensors)
+        return model.eval(), found.vocabulary
 
     def scores(self, split: str, state: Literal["best", "last"] = "best") -> NDArray[np.float64]:
         """(N,) scores in [0, 1] of the last stage's ``trial`` or ``test`` pairs, by the best or the last epoch's state.
@@ -163,6 +195,14 @@ def _words(config: Vectors) -> tuple[Vocabulary, Tensor]:
     return Vocabulary(loaded.words), embedding_matrix(loaded)
 
 
+@lru_cache(maxsize=1)
+def _book_words(
+    stage: GenerationTraining, config: Vectors, tokenisation: Tokenisation, seed: int
+) -> tuple[Vocabulary, Tensor]:
+    found = pretraining.books(stage, tokenisation)
+    return pretraining.lexicon(stage, found, vectors.load(config.name, config.path), seed)
+
+
 @lru_cache(maxsize=4)
 def _extended(
     config: Vectors, datasets: tuple[str, ...], tokenisation: Tokenisation
@@ -184,6 +224,8 @@ def _extended(
 
 def _lexicon(recipe: Recipe) -> tuple[Vocabulary, Tensor]:
     """The words of a recipe, and their (V, D) initial vectors."""
+    if recipe.generation is not None:
+        return _book_words(recipe.generation, recipe.vectors, recipe.tokenisation, recipe.seed)
     vocabulary, weight = _words(recipe.vectors)
     if datasets := recipe.with_new_words():
         vocabulary, sizes = _extended(recipe.vectors, datasets, recipe.tokenisation)
@@ -202,6 +244,22 @@ def untrained(recipe: Recipe) -> tuple[SentenceEncoder, Vocabulary]:
         weight = torch.randn(weight.shape, generator=torch.Generator().manual_seed(recipe.seed))
         weight[0] = 0
     return build(recipe.encoder, weight, seed=recipe.seed), vocabulary
+
+
+def _over_books(recipe: Recipe) -> SentenceEncoder:
+    """The untrained encoder over the words of its books alone: what decoders predict, and what training touches."""
+    assert recipe.generation is not None
+    own = len(pretraining.books(recipe.generation, recipe.tokenisation).vocabulary)
+    return build(recipe.encoder, _lexicon(recipe)[1][:own], seed=recipe.seed)
+
+
+@torch.no_grad()
+def _expand(encoder: SentenceEncoder, recipe: Recipe) -> None:
+    """Give an encoder that learned its words vectors for all others."""
+    stage = recipe.generation
+    if stage is not None and stage.embedding_update == "dense":
+        found = pretraining.books(stage, recipe.tokenisation)
+        pretraining.expand(encoder.embedding.weight.data, found, vectors.load(recipe.vectors.name, recipe.vectors.path))
 
 
 # An artifact holds the word vectors that training moved, by their rows: of 400,000 words a task has a few thousand.
@@ -274,8 +332,11 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
             scores |= _scores(problem, "best")
         if scores:
             checkpoint.save(folder / "scores.safetensors", scores, {"key": recipe.key()})
+        if isinstance(problem, GenerationProblem):
+            decoders = {name: tensor.cpu() for name, tensor in problem.head.state_dict().items()}
+            checkpoint.save(folder / "decoders.safetensors", decoders, {"key": recipe.key()})
         encoder.cpu()
-        state = _state(encoder, _lexicon(recipe)[1])
+        state = _state(encoder, _lexicon(recipe)[1][: len(encoder.embedding.weight)])
         metadata = {
             "key": recipe.key(),
             "recipe": recipe.model_dump(mode="json"),
@@ -306,12 +367,17 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> tuple[Problem, int]:
         CheckpointError: a stage before has no artifact.
         DataError: a file is missing or damaged.
     """
+    stage, tokens = recipe.stages[-1], recipe.tokenisation
+    if isinstance(stage, GenerationTraining):
+        if len(recipe.stages) > 1:
+            raise ConfigError("Training with decoders starts an encoder; make it the first stage.")
+        return pretraining.problem(_over_books(recipe), stage, pretraining.books(stage, tokens), recipe.seed)
     encoder, vocabulary = untrained(recipe)
     if len(recipe.stages) > 1:
         before = recipe.prefix(len(recipe.stages) - 1)
         tensors, _ = checkpoint.load(_artifact(before), before.key())
         _apply(encoder, tensors)
-    stage, tokens = recipe.stages[-1], recipe.tokenisation
+        _expand(encoder, before)
     if isinstance(stage, SimilarityTraining | HeadTraining):
         splits = {split: suites.pairs(stage.dataset, split) for split in ("train", "trial", "test")}
         if not isinstance(stage, HeadTraining | DirectTransfer):

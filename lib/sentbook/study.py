@@ -13,6 +13,7 @@ from sentbook.config import (
     CSEPaper,
     Encoder,
     EntailmentTraining,
+    GenerationTraining,
     MarginTraining,
     Paper,
     RelatednessTraining,
@@ -111,7 +112,7 @@ class Study:
         for stage in encoder.recipe.stages:
             if isinstance(stage, MarginTraining):
                 self._corpora |= dict.fromkeys(stage.corpora)
-            if isinstance(stage, EntailmentTraining):
+            if isinstance(stage, EntailmentTraining | GenerationTraining):
                 self._corpora |= {stage.corpus: None}
 
     # -- scores -----------------------------------------------------------------------------------------------------

@@ -68,6 +68,12 @@ _INFERENCE = {
     "nli": "inference pairs of SNLI's dev and test, CAD, ConjNLI and SICK train for SNLI and MultiNLI",
     "miniworld-entailment": "generated inference pairs of the mini-world",
 }
+# Of encoder-decoders, see `sentbook.data.novels`.
+_BOOKS = {
+    "novels": "100 English novels (774,485 sentences, every fifth book held out) for BookCorpus (70 million sentences)",
+    "folder": "your own books for BookCorpus (70 million sentences)",
+    "miniworld-stories": "generated stories of the mini-world",
+}
 # What other papers had in place of Simple Wikipedia pairs.
 _ORIGINALS = {"dnt": "ParaNMT-50M and Simple Wikipedia"}
 
@@ -79,7 +85,7 @@ def substitute(name: str, paper: str) -> str:
         >>> substitute("onestop", "dnt")
         'OneStopEnglish reading levels for ParaNMT-50M and Simple Wikipedia'
     """
-    words = {**SUBSTITUTES, **_INFERENCE}.get(name, "")
+    words = {**SUBSTITUTES, **_INFERENCE, **_BOOKS}.get(name, "")
     ours, _, theirs = words.rpartition(" for ")
     if paper not in _ORIGINALS or theirs != "Simple Wikipedia pairs":
         return words
