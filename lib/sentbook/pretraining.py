@@ -65,7 +65,8 @@ def lexicon(stage: GenerationTraining, found: Books, known: WordVectors, seed: i
     """
     own = found.vocabulary.words
     index = {word: row for row, word in enumerate(known.words)}
-    others = [word for word in known.words if found.vocabulary.id(word) == 1]
+    have = set(own)
+    others = [word for word in known.words if word not in have]
     vocabulary = Vocabulary([*own, *others])
     if stage.embedding_update == "dense":
         table = word_table(found.vocabulary, known.dimension, stage.bound, seed=seed)

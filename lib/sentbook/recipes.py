@@ -138,7 +138,7 @@ class Trained:
         if not path.with_name("decoders.safetensors").exists():
             raise CheckpointError(f"The decoders beside {path} are missing; delete the folder and run again.")
         found = pretraining.books(stage, self.recipe.tokenisation)
-        encoder = _over_books(self.recipe)
+        encoder = over_books(self.recipe)
         tensors, _ = checkpoint.load(path, self.recipe.key())
         _apply(encoder, tensors)
         model = pretraining.model(encoder, stage, self.recipe.seed)
@@ -246,7 +246,7 @@ def untrained(recipe: Recipe) -> tuple[SentenceEncoder, Vocabulary]:
     return build(recipe.encoder, weight, seed=recipe.seed), vocabulary
 
 
-def _over_books(recipe: Recipe) -> SentenceEncoder:
+def over_books(recipe: Recipe) -> SentenceEncoder:
     """The untrained encoder over the words of its books alone: what decoders predict, and what training touches."""
     assert recipe.generation is not None
     own = len(pretraining.books(recipe.generation, recipe.tokenisation).vocabulary)
@@ -371,7 +371,7 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> tuple[Problem, int]:
     if isinstance(stage, GenerationTraining):
         if len(recipe.stages) > 1:
             raise ConfigError("Training with decoders starts an encoder; make it the first stage.")
-        return pretraining.problem(_over_books(recipe), stage, pretraining.books(stage, tokens), recipe.seed)
+        return pretraining.problem(over_books(recipe), stage, pretraining.books(stage, tokens), recipe.seed)
     encoder, vocabulary = untrained(recipe)
     if len(recipe.stages) > 1:
         before = recipe.prefix(len(recipe.stages) - 1)

@@ -18,6 +18,12 @@ _LINE_STEPS, _LINE_SLOPE = 6, 0.2
 _GOING = 0.85
 # Pairs of steps and gradients that L-BFGS remembers.
 _MEMORY = 10
+# Where classes part entirely at a large C, rounding ends the descent in float32 before the tolerance is reached: a gap
+# below the second of these (nats a row) that has not fallen by the first in so many iterations is the least there is.
+_PROGRESS, _ROUNDED, _STALLED = 0.9, 1e-5, 15
+# Where classes part entirely at a large C, rounding in float32 ends the descent before the tolerance is reached: a gap
+# below the second of these (nats a row) that has not fallen by the first in so many iterations is the least there is.
+_PROGRESS, _ROUNDED, _STALLED = 0.9, 1e-5, 15
 
 
 class Principal:
@@ -117,7 +123,7 @@ def fit(
         strength: (P,) C > 0.
         start: where to begin, such as the solution for a smaller C; None: weights of 0.
         tolerance: a regression has converged when $\frac{1}{2} g^\top D^{-1} g$, with the gradient g and the diagonal D
-            of the Hessian, is below it, in nats a training row.
+            of the Hessian, is below it, in nats a training row; or below 1e-5 and, for rounding, no longer falls.
         most: iterations.
 
     Raises:
@@ -169,11 +175,18 @@ class _Solver:
         gaps = self.theta.new_empty(self.problems)
         solved = torch.zeros(self.problems, dtype=torch.bool, device=theta.device)
         gradient, refresh = self._gradient(), 0
+        rounded = _ROUNDED if gaps.dtype == torch.float32 else 0.0
+        least = torch.full((self.problems,), torch.inf, dtype=gaps.dtype, device=gaps.device)
+        better = torch.zeros(self.problems, dtype=torch.long, device=gaps.device)  # the iteration of the least gap
         for iteration in range(self.most + 1):
             if iteration == refresh:
                 curvature, refresh = self._curvature(), max(2, round(1.7 * iteration))
             gap = (gradient.square() / curvature).sum(dim=(1, 2)) / 2 / self.size
-            done = (gap <= self.tolerance) & ~solved[self.left]
+            progress = gap < _PROGRESS * least[self.left]
+            better[self.left[progress]] = iteration
+            least[self.left] = torch.minimum(least[self.left], gap)
+            stalled = (gap <= rounded) & (iteration - better[self.left] >= _STALLED)
+            done = ((gap <= self.tolerance) | stalled) & ~solved[self.left]
             if bool(done.any()):  # kept as it is now: what it waits for must not move it
                 at = self.left[done]
                 theta[at], gaps[at], solved[at] = self.theta[done], gap[done], True
