@@ -25,7 +25,7 @@ from sentbook.encoders.build import embedding_matrix
 from sentbook.encoders.encode import encode, encode_ids
 from sentbook.evaluation import analogies as arithmetic
 from sentbook.evaluation import nearest
-from sentbook.evaluation.statistics import resample_counts
+from sentbook.evaluation.statistics import from_bootstrap, resample_counts
 from sentbook.generation import EncoderDecoder, text
 from sentbook.pretraining import books
 from sentbook.recipes import Trained, over_books
@@ -175,7 +175,7 @@ def successes(
 
 
 def rates_frame(run: results.Run | None, method: str) -> pd.DataFrame:
-    """Each measure in percent with Wilson's 95 % interval: a row a measure and protocol, a column a sum of vectors."""
+    """Each measure in percent: a row a measure and protocol, a column a sum of vectors."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for row in run.metrics if run is not None else ():
         if row.method == method:
@@ -327,16 +327,15 @@ def paired(
 ) -> results.Test:
     """The mean of (N,) differences with its interval and p-value, by the bootstrap over items."""
     means = resample_counts(len(difference), resamples, [0]) @ difference / len(difference)
-    low, high = np.percentile(means, [2.5, 97.5])
-    below = float(np.mean(means <= 0))
+    found = from_bootstrap(float(difference.mean()), means)
     return results.Test(
         kind="paired bootstrap",
         a=names[0],
         b=names[1],
         dataset=dataset,
         metric=metric,
-        estimate=float(difference.mean()),
-        low=float(low),
-        high=float(high),
-        p=min(1.0, 2 * max(min(below, 1 - below), 1 / (resamples + 1))),
+        estimate=found.estimate,
+        low=found.low,
+        high=found.high,
+        p=found.p,
     )

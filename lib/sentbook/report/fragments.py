@@ -9,10 +9,15 @@ from sentbook.data import corpora, sources
 from sentbook.report import exact_layer, figures, pages, settings, summary
 from sentbook.report.markup import esc, pipes
 
-PAPERS = ("cse", "wsv", "dnt")
+PAPERS = ("cse", "cnn_lstm", "wsv", "dnt")
 # The demo on the mini-world gives no verdict on a paper.
 PROFILES = ("small", "paper")
-TITLES = {"cse": "CSE (Jiao et al. 2018)", "wsv": "WSV (Yao et al. 2018)", "dnt": "DNT (Zhang et al. 2018)"}
+TITLES = {
+    "cse": "CSE (Jiao et al. 2018)",
+    "cnn_lstm": "CNN-LSTM (Gan et al. 2017)",
+    "wsv": "WSV (Yao et al. 2018)",
+    "dnt": "DNT (Zhang et al. 2018)",
+}
 
 
 def _pages(paper: str) -> dict[str, str]:
