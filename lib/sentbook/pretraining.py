@@ -79,7 +79,9 @@ def lexicon(stage: GenerationTraining, found: Books, known: WordVectors, seed: i
 def expand(weight: Tensor, found: Books, known: WordVectors) -> None:
     r"""Give the words beyond those of the books their vectors, in place: $x W$ with the least-squares $W$.
 
-    $$\min_W \sum_{w} \lVert x_w W - y_w \rVert^2$$ over the words that have a vector x in ``known`` and a learned one y.
+    $$\min_W \sum_{w} \lVert x_w W - y_w \rVert^2$$
+
+    over the words that have a vector x in ``known`` and a learned one y.
 
     Source: Gan et al. 2017, section 4, after Kiros et al. 2015 and Mikolov et al. 2013.
     Deviations: none known; Kiros et al. write no intercept, and there is none.

@@ -54,7 +54,12 @@ _WORDS_OF: dict[str, str] = {
     **{f"glove-6b-{dimension}d": f"GloVe 6B {dimension}-d" for dimension in (50, 100, 200, 300)},
 }
 # What each paper used. GloVe 6B has four sizes, and a row of table 2 for each.
-_ORIGINAL = {"cnn_lstm": "word2vec GoogleNews (931,331 words)", "cse": "PARAGRAM-SL999", "wsv": "GloVe 6B", "dnt": "GloVe 840B and PARAGRAM-SL999"}
+_ORIGINAL = {
+    "cse": "PARAGRAM-SL999",
+    "cnn_lstm": "word2vec GoogleNews (931,331 words)",
+    "wsv": "GloVe 6B",
+    "dnt": "GloVe 840B and PARAGRAM-SL999",
+}
 
 
 def substitute(name: str, paper: str) -> str:
