@@ -1,4 +1,7 @@
-"""The command line: ``sentbook data | run | book | encode``. A `SentbookError` is one sentence and its exit code."""
+"""The command line: ``sentbook data | run | book | pretrain | encode``.
+
+A `SentbookError` is one sentence and its exit code.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +104,32 @@ def encode(
         reason = error.strerror or error
         raise StorageError(f"{output} could not be written ({reason}); choose another place.") from error
     typer.echo(f"{len(vectors)} vectors of {vectors.shape[1]} numbers in {output}")
+
+
+@app.command()
+def pretrain(
+    model: Annotated[str, typer.Argument(help='a CNN-LSTM model, e.g. "composite model" or "autoencoder+emb."')],
+    profile: Annotated[str, typer.Option(help="demo, small or paper")] = "demo",
+    set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter: section.name=value")] = None,
+) -> None:
+    """Train one encoder that the notebooks of cnn_lstm then find, on several GPUs under torchrun.
+
+    torchrun --standalone --nproc-per-node 8 -m sentbook.cli pretrain "composite model" --profile paper
+    """
+    from sentbook import config, distributed, recipes
+    from sentbook.ablations import cnn_lstm
+    from sentbook.paths import artifacts
+    from sentbook.study import Study
+
+    settings = config.load("cnn_lstm", {"profile": profile, **_parameters(set_ or [])})
+    made = cnn_lstm.recipes(Study("cnn_lstm", "pretraining", settings), settings)
+    if model not in made:
+        raise ConfigError(f"There is no model '{model}'; choose one of {', '.join(made)}.")
+    for recipe in made[model]:
+        found = recipes.obtain([recipe], device=settings.device)[0]
+        if distributed.join().first:
+            history = found.metadata["history"]
+            typer.echo(f"{artifacts() / recipe.key()}  log-likelihood per token {history['best']:.4f}")
 
 
 _INTERRUPTED = "sentbook: Interrupted; run the same command to go on: what was finished is kept."

@@ -57,13 +57,22 @@ class OrderedSentences:
         return len(self.sentences)
 
     @classmethod
-    def of(cls, books: Books, part: Part, limits: Limits, size: int = PARAGRAPH) -> OrderedSentences:
+    def of(
+        cls, books: Books, part: Part, limits: Limits, size: int = PARAGRAPH, kind: Kind | None = None
+    ) -> OrderedSentences:
         """Those of a part of ``books`` that are within the limits.
+
+        Args:
+            kind: of the model that they are for, so that no more is held than it needs (70 million numbers are half a
+                gigabyte); None: for all.
 
         Source: Gan et al. 2017, section 4: "each paragraph is composed of 8 sentences".
         """
-        rows = books.rows(part, limits), books.pairs(part, limits), books.paragraphs(part, size, limits)
-        return cls(books.tokens, *rows, size)
+        none = np.empty(0, dtype=np.int64)
+        sentences = books.rows(part, limits) if kind in (None, "autoencoder") else none
+        firsts = books.pairs(part, limits) if kind in (None, "future predictor", "composite") else none
+        paragraphs = books.paragraphs(part, size, limits) if kind in (None, "hierarchical") else none
+        return cls(books.tokens, sentences, firsts, paragraphs, size)
 
     def at_most(self, count: int | None, rng: np.random.Generator) -> OrderedSentences:
         """A sample of so many sentences, pairs, and paragraphs of as many sentences together; None: all of them.

@@ -48,8 +48,10 @@ def books(stage: GenerationTraining, tokenisation: Tokenisation) -> Books:
 def texts(stage: GenerationTraining, found: Books, seed: int) -> tuple[OrderedSentences, OrderedSentences]:
     """The sentences to train on, and those that are held out: other books, the same ones for every seed."""
     limits = Limits(longest=stage.longest)
-    train = OrderedSentences.of(found, "train", limits, stage.paragraph)
-    held = OrderedSentences.of(found, "held out", limits, stage.paragraph)
+    # A sample is drawn of all kinds of examples in turn; where there is none, only those of the model are held.
+    kinds = [stage.model if most is None else None for most in (stage.limit, stage.held_out)]
+    train = OrderedSentences.of(found, "train", limits, stage.paragraph, kinds[0])
+    held = OrderedSentences.of(found, "held out", limits, stage.paragraph, kinds[1])
     return train.at_most(stage.limit, np.random.default_rng([seed, 1])), held.at_most(
         stage.held_out, np.random.default_rng(0)
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +23,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sentbook import checkpoint, pretraining, results
+from sentbook import checkpoint, distributed, pretraining, results
 from sentbook.config import (
     DirectTransfer,
     Encoder,
@@ -300,20 +301,25 @@ def load(recipe: Recipe) -> Trained:
 
 
 def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
-    """Train the last stage of ``recipe`` on top of the artifact of the others, unless its artifact is there."""
+    """Train the last stage of ``recipe`` on top of the artifact of the others, unless its artifact is there.
+
+    Under `torchrun` all processes train, and the first one writes.
+    """
     if threads is not None:
         torch.set_num_threads(threads)
     target = _artifact(recipe)
     folder = make_folder(target.parent)
-    with FileLock(folder / "lock"):  # another notebook may want the same encoder
-        if target.exists():
+    ranks = distributed.join()
+    # Another notebook may want the same encoder.
+    with FileLock(folder / "lock") if ranks.first else nullcontext():
+        if ranks.agree(float(target.exists())):
             return
-        for leftover in folder.glob(".*.tmp"):  # of a process that was killed while it wrote
-            leftover.unlink()
+        if ranks.first:
+            for leftover in folder.glob(".*.tmp"):  # of a process that was killed while it wrote
+                leftover.unlink()
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         clock = time.monotonic()
         problem, examples = prepare_stage(recipe, device)
-        encoder = problem.encoder
         name = f"[{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}]"
         scores: dict[str, Tensor] = {}
         history = fit(
@@ -330,28 +336,34 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
             scores |= {name.replace("last", "best", 1): values.clone() for name, values in scores.items()}
         else:
             scores |= _scores(problem, "best")
-        if scores:
-            checkpoint.save(folder / "scores.safetensors", scores, {"key": recipe.key()})
-        if isinstance(problem, GenerationProblem):
-            decoders = {name: tensor.cpu() for name, tensor in problem.head.state_dict().items()}
-            checkpoint.save(folder / "decoders.safetensors", decoders, {"key": recipe.key()})
-        encoder.cpu()
-        state = _state(encoder, _lexicon(recipe)[1][: len(encoder.embedding.weight)])
-        metadata = {
-            "key": recipe.key(),
-            "recipe": recipe.model_dump(mode="json"),
-            "history": vars(history),
-            "pairs": examples,
-            "parameters": encoder.parameter_count(),
-            "moved_words": len(state[_ROWS]),
-            "data": sources.used(),
-            "git_commit": results.git_commit(),
-            "started": started,
-            "wall_seconds": time.monotonic() - clock,
-            "peak_memory_bytes": peak_memory_bytes(),
-        }
-        checkpoint.save(target, state, metadata)
-        (folder / "checkpoint.safetensors").unlink(missing_ok=True)
+        if ranks.first:
+            about = {"started": started, "wall_seconds": time.monotonic() - clock, "pairs": examples}
+            _store(recipe, problem, scores, {"history": vars(history), **about})
+        ranks.wait()  # until the artifact is there for all
+
+
+def _store(recipe: Recipe, problem: Problem, scores: dict[str, Tensor], about: dict[str, Any]) -> None:
+    """Write what a training leaves, the encoder last: where it is, all is there."""
+    target, key = _artifact(recipe), {"key": recipe.key()}
+    if scores:
+        checkpoint.save(target.with_name("scores.safetensors"), scores, key)
+    if isinstance(problem, GenerationProblem):
+        decoders = {name: tensor.cpu() for name, tensor in problem.head.state_dict().items()}
+        checkpoint.save(target.with_name("decoders.safetensors"), decoders, key)
+    encoder = problem.encoder.cpu()
+    state = _state(encoder, _lexicon(recipe)[1][: len(encoder.embedding.weight)])
+    metadata = {
+        **key,
+        "recipe": recipe.model_dump(mode="json"),
+        "parameters": encoder.parameter_count(),
+        "moved_words": len(state[_ROWS]),
+        "data": sources.used(),
+        "git_commit": results.git_commit(),
+        "peak_memory_bytes": peak_memory_bytes(),
+        **about,
+    }
+    checkpoint.save(target, state, metadata)
+    target.with_name("checkpoint.safetensors").unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=4)
@@ -437,7 +449,8 @@ def _run(recipes: Sequence[Recipe], train: Callable[..., None], device: str, job
     for level in range(1, depth + 1):
         wanted = {recipe.prefix(level).key(): recipe.prefix(level) for recipe in recipes if len(recipe.stages) >= level}
         missing = [recipe for recipe in wanted.values() if not _artifact(recipe).exists()]
-        if jobs == 1 or len(missing) == 1:
+        # Under torchrun all processes train one encoder after the other, together.
+        if jobs == 1 or len(missing) == 1 or distributed.is_started():
             for recipe in missing:
                 train(recipe, device, None)
         elif missing:

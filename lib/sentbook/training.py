@@ -1,59 +1,36 @@
 """The one training loop: seeds, batches, dense or lazy updates, checks, best state, checkpoints, resume.
 
 An epoch is cut into ``checks_per_epoch`` segments. The order of an epoch depends on (seed, epoch) alone and the random
-numbers of a segment on (seed, epoch, segment) alone, so that a run resumed at a segment's end repeats an uninterrupted
-one bit for bit on the CPU.
+numbers of a segment on (seed, epoch, segment) alone; a checkpoint inside a segment holds the states of the generators.
+So a resumed run repeats an uninterrupted one bit for bit on the CPU.
+
+Under `torchrun` the processes train one model, see `distributed`. Each has parameters, optimiser and history of its
+own, which stay equal: gradients are added up over the processes, and the first one's validation value decides.
 """
 
 from __future__ import annotations
 
 import math
-import resource
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook import checkpoint, optim
+from sentbook import checkpoint, distributed, optim
 from sentbook.config import Training
 from sentbook.data.text import bucketed_batches, shuffled_batches
-from sentbook.encoders import SentenceEncoder
-from sentbook.errors import ConfigError, DeviceError, NumericalError, SentbookError
+from sentbook.devices import device_of, peak_memory_bytes, tensor_cores
+from sentbook.errors import CheckpointError, ConfigError, NumericalError, SentbookError
+from sentbook.problem import Divisible, Problem, is_divisible
+from sentbook.training_state import Midway, load_optimiser, optimiser_tensors, part
 
 CHECKPOINT_SECONDS = 60.0
-
-
-class Problem(Protocol):
-    """What is trained, on which examples, and how it is judged."""
-
-    encoder: SentenceEncoder
-    lengths: NDArray[np.int64]
-    metric: str
-    # Checks without a better value after which training stops; None: never.
-    patience: int | None
-
-    @property
-    def head(self) -> nn.Module | None:
-        """What is trained with the encoder and thrown away with it, or None."""
-
-    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        """The mean loss of the examples ``rows``."""
-
-    def validate(self) -> float:
-        """The validation metric; higher is better."""
-
-    def watch(self) -> list[dict[str, Any]]:
-        """Further values for the curve at each check, as rows of split, metric and value; nothing is chosen by them."""
-
-    def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
-        """(parameter, coefficient, anchor): half the coefficient times the squared distance to the anchor (None: 0)."""
 
 
 @dataclass
@@ -73,36 +50,37 @@ class History:
     peak_memory_bytes: int = 0
 
 
-def device_of(name: str) -> torch.device:
-    """``auto`` (CUDA where there is one), ``cpu`` or ``cuda``.
+class Trainer:
+    """One training of one `Problem`. Use `fit`; the class holds what a checkpoint must hold.
 
     Raises:
-        DeviceError: CUDA was asked for and there is none.
+        ConfigError: the settings do not go together with each other, with the problem or with several processes.
     """
-    if name == "cuda" and not torch.cuda.is_available():
-        raise DeviceError("No CUDA device is available; set device to 'auto' or 'cpu'.")
-    return torch.device("cuda" if name == "cuda" or (name == "auto" and torch.cuda.is_available()) else "cpu")
-
-
-def peak_memory_bytes() -> int:
-    """The largest memory so far: of the CUDA device where one is used, else of this process."""
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        return int(torch.cuda.max_memory_allocated())
-    scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
-
-
-class Trainer:
-    """One training of one `Problem`. Use `fit`; the class holds what a checkpoint must hold."""
 
     def __init__(self, problem: Problem, settings: Training, *, seed: int, device: torch.device, key: str) -> None:
         self.problem, self.settings, self.seed, self.key = problem, settings, seed, key
+        self.ranks = distributed.join()
+        self.parts: int = getattr(settings, "accumulate", 1)
+        # The problem again, where its batches are to be cut.
+        self.divisible: Divisible | None = None
+        if self.parts > 1 or self.ranks.size > 1:
+            if not is_divisible(problem):
+                raise ConfigError(
+                    f"A batch of {type(problem).__name__} cannot be cut into parts; set accumulate to 1 where there is "
+                    "such a setting, and start one process, without torchrun."
+                )
+            if self.ranks.size > 1 and settings.embedding_update == "lazy":
+                raise ConfigError("embedding_update 'lazy' is for one process; set it to 'dense' with torchrun.")
+            self.divisible = problem
         self.modules = nn.ModuleDict({"encoder": problem.encoder})
         if problem.head is not None:
             self.modules["head"] = problem.head
         self.modules.to(device)
+        self.ranks.copy_first(self.modules.state_dict().values())
         problem.encoder.dropout = settings.dropout
         self.device, self.history, self.next_segment = device, History(), 0
+        self.midway: Midway | None = None
+        self.saved = time.monotonic()
         self.best: dict[str, Tensor] = {}
         words = problem.encoder.embedding
         self.lazy: optim.LazyAdam | None = None
@@ -116,8 +94,8 @@ class Trainer:
         else:
             words.lazy = False
             words.weight.requires_grad_(settings.embedding_update == "dense")
-        trained = [parameter for parameter in self.modules.parameters() if parameter.requires_grad]
-        self.optimiser = optim.dense(settings.optimiser, trained, settings.learning_rate) if trained else None
+        self.trained = [parameter for parameter in self.modules.parameters() if parameter.requires_grad]
+        self.optimiser = optim.dense(settings.optimiser, self.trained, settings.learning_rate) if self.trained else None
         self.penalties = [item for item in problem.penalties() if item[1] > 0]
         # What training changes, by its name in the state; frozen word vectors need no second copy.
         still = {name for name, parameter in self.modules.named_parameters() if not parameter.requires_grad}
@@ -128,10 +106,7 @@ class Trainer:
     # -- one step ---------------------------------------------------------------------------------------------------
 
     def _step(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        half = self.settings.precision == "bf16"
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=half):
-            loss = self.problem.loss(rows, rng)
-        loss.backward()
+        loss = self._gradients(rows, rng)
         if self.optimiser is not None:
             self._regularise()
             if self.settings.clip is not None:
@@ -140,7 +115,34 @@ class Trainer:
             self.optimiser.zero_grad(set_to_none=True)
         if self.lazy is not None:
             self.lazy.step()
-        return loss.detach()
+        return loss
+
+    def _gradients(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+        """Leave the gradients of the mean loss of ``rows``, and give it: parts and processes add up to the whole."""
+        if self.divisible is None:
+            with self._autocast():
+                loss = self.problem.loss(rows, rng)
+            loss.backward()
+            return loss.detach()
+        words = self.problem.encoder.embedding.weight
+        total = torch.zeros((), dtype=words.dtype, device=words.device)
+        for piece in np.array_split(self.ranks.share(rows), self.parts):
+            if len(piece):  # fewer examples than parts
+                with self._autocast():
+                    loss = self.divisible.loss(piece, rng, whole=rows)
+                loss.backward()
+                total += loss.detach()
+        if self.ranks.size > 1:
+            for parameter in self.trained:  # all must send the same, a process without an example too
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+            gradients = (parameter.grad for parameter in self.trained if parameter.grad is not None)
+            self.ranks.add_up([total, *gradients])
+        return total
+
+    def _autocast(self) -> torch.autocast:
+        half = self.settings.precision == "bf16"
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=half)
 
     @torch.no_grad()
     def _regularise(self) -> None:
@@ -176,7 +178,7 @@ class Trainer:
         """Train from ``next_segment`` to the end, call ``at_end``, then put the best state back."""
         settings, history = self.settings, self.history
         checks = settings.checks_per_epoch
-        saved = time.monotonic()
+        self.saved = time.monotonic()
         if self._has_stopped_improving():  # before it was interrupted
             return self._finish(at_end)
         for epoch in range(settings.epochs):
@@ -188,13 +190,11 @@ class Trainer:
                 number = epoch * checks + segment
                 if number < self.next_segment:
                     continue
-                part = batches[cuts[segment] : cuts[segment + 1]]
-                if not part:  # fewer batches than checks
+                wanted = batches[cuts[segment] : cuts[segment + 1]]
+                if not wanted:  # fewer batches than checks
                     continue
-                started, busy = time.monotonic(), time.process_time()
-                loss = self._train_segment(epoch, segment, part)
-                history.seconds += time.monotonic() - started
-                history.processor_seconds += time.process_time() - busy
+                self.next_segment = number
+                loss = self._train_segment(epoch, segment, wanted, folder)
                 value = self._check(loss)
                 self.next_segment = number + 1
                 if segment == checks - 1:
@@ -203,9 +203,8 @@ class Trainer:
                         f"epoch {epoch + 1}/{settings.epochs}  loss {loss:.4f}  {self.problem.metric} {value:.4f}"
                         f"  best {history.best:.4f}  {speed:,.0f} examples/s"
                     )
-                if folder is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
+                if folder is not None and self._is_due():
                     self.save(folder)
-                    saved = time.monotonic()
                 if self._has_stopped_improving():
                     report(f"stopped: no better {self.problem.metric} in {self.problem.patience} checks")
                     return self._finish(at_end)
@@ -225,20 +224,53 @@ class Trainer:
         self.history.peak_memory_bytes = peak_memory_bytes()
         return self.history
 
-    def _train_segment(self, epoch: int, segment: int, batches: list[NDArray[np.int64]]) -> float:
-        rng = np.random.default_rng([self.seed, epoch, segment])
+    def _is_due(self) -> bool:
+        return self.ranks.first and time.monotonic() - self.saved > CHECKPOINT_SECONDS
+
+    def _train_segment(
+        self, epoch: int, segment: int, batches: list[NDArray[np.int64]], folder: Path | None = None
+    ) -> float:
+        """The mean loss of the steps over ``batches``, those before a checkpoint inside the segment included."""
+        place, words = [self.seed, epoch, segment], self.problem.encoder.embedding.weight
+        rng, first = np.random.default_rng(place), 0
+        losses = torch.zeros(len(batches), dtype=words.dtype, device=words.device)
         self.modules.train()
-        losses = []
-        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
+        clock = self._clock()
+        devices = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices), tensor_cores(self.device):
             torch.manual_seed(int(rng.integers(2**62)))
-            for number, rows in enumerate(batches):
-                losses.append(self._step(rows, rng))
+            if self.midway is not None:
+                first = self.midway.batch
+                losses[:first] = self.midway.losses
+                self.midway.restore(rng, self.device)
+                self.midway = None
+            for number, rows in enumerate(batches[first:], start=first):
+                if self.ranks.size > 1:  # numbers of its own for each process, which no checkpoint need hold
+                    rng = np.random.default_rng([*place, number, self.ranks.rank])
+                    torch.manual_seed(int(rng.integers(2**62)))
+                loss = losses[number] = self._step(rows, rng)
                 self.history.examples += len(rows)
                 if number % 100 == 99:  # NaN is caught early without a device synchronisation at each step
-                    self._finite(losses[-1], epoch)
-        mean = torch.stack(losses).mean()
+                    self._finite(loss, epoch)
+                if folder is not None and self._is_due():
+                    self._finite(loss, epoch)
+                    self._count(clock)
+                    self.midway = Midway.now(number + 1, losses[: number + 1], rng, self.device)
+                    self.save(folder)
+                    self.midway, clock = None, self._clock()
+        mean = losses.mean()
         self._finite(mean, epoch)
+        self._count(clock)
         return float(mean)
+
+    @staticmethod
+    def _clock() -> tuple[float, float]:
+        return time.monotonic(), time.process_time()
+
+    def _count(self, since: tuple[float, float]) -> None:
+        wall, busy = self._clock()
+        self.history.seconds += wall - since[0]
+        self.history.processor_seconds += busy - since[1]
 
     def _finite(self, loss: Tensor, epoch: int) -> None:
         if not torch.isfinite(loss):
@@ -250,7 +282,8 @@ class Trainer:
     def _check(self, loss: float) -> float:
         history = self.history
         self.modules.eval()
-        value = self.problem.validate()
+        # All judge, for the curve's further values and no one waits longer; the first one's value is what counts.
+        value = self.ranks.agree(self.problem.validate())
         history.curve += [
             {"step": history.examples, "split": "train", "metric": "loss", "value": loss},
             {"step": history.examples, "split": "validation", "metric": self.problem.metric, "value": value},
@@ -270,46 +303,50 @@ class Trainer:
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:
+        """Write all that the rest of the training depends on.
+
+        Raises:
+            StorageError: no space or a read-only folder; an earlier checkpoint is intact.
+        """
         tensors = {f"model.{name}": tensor for name, tensor in self.modules.state_dict().items()}
         tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
         if self.lazy is not None:
             tensors |= self.lazy.state()
         groups: list[Any] = []
         if self.optimiser is not None:
-            state = self.optimiser.state_dict()
-            groups = state["param_groups"]
-            for index, moments in state["state"].items():
-                tensors |= {f"optimiser.{index}.{name}": torch.as_tensor(value) for name, value in moments.items()}
+            groups = self.optimiser.state_dict()["param_groups"]
+            tensors |= optimiser_tensors(self.optimiser)
         metadata = {"key": self.key, "next_segment": self.next_segment, "history": vars(self.history), "groups": groups}
+        if self.midway is not None:
+            tensors |= self.midway.tensors()
+            metadata["midway"] = self.midway.metadata()
         checkpoint.save(folder / "checkpoint.safetensors", tensors, metadata)
+        self.saved = time.monotonic()
 
     def resume(self, folder: Path) -> bool:
         """Take up the checkpoint in ``folder``, if there is one.
 
         Raises:
-            CheckpointError: it is truncated or belongs to another configuration.
+            CheckpointError: it is truncated or belongs to another configuration, or not all processes see the same one.
         """
         path = folder / "checkpoint.safetensors"
-        if not path.exists():
-            return False
-        tensors, metadata = checkpoint.load(path, self.key)
-
-        def part(prefix: str) -> dict[str, Tensor]:
-            return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-        self.modules.load_state_dict(part("model."))
-        self.best = {name: value.to(self.device) for name, value in part("best.").items()}
-        if self.lazy is not None:
-            self.lazy.load(tensors)
-        if self.optimiser is not None:
-            state: dict[int, dict[str, Tensor]] = {}
-            for name, value in part("optimiser.").items():
-                index, moment = name.split(".", 1)
-                state.setdefault(int(index), {})[moment] = value
-            self.optimiser.load_state_dict({"state": state, "param_groups": metadata["groups"]})
-        self.history = History(**metadata["history"])
-        self.next_segment = metadata["next_segment"]
-        return True
+        found = path.exists()
+        if found:
+            tensors, metadata = checkpoint.load(path, self.key)
+            self.modules.load_state_dict(part(tensors, "model."))
+            self.best = {name: value.to(self.device) for name, value in part(tensors, "best.").items()}
+            if self.lazy is not None:
+                self.lazy.load(tensors)
+            if self.optimiser is not None:
+                load_optimiser(self.optimiser, tensors, metadata["groups"])
+            self.history = History(**metadata["history"])
+            self.next_segment = metadata["next_segment"]
+            self.midway = Midway.read(tensors, metadata.get("midway"))
+        if self.ranks.agree(self.history.examples) != self.history.examples:
+            raise CheckpointError(
+                "Not all processes find the same checkpoint; set SENTBOOK_ARTIFACTS to a folder that all machines see."
+            )
+        return found
 
 
 def fit(
@@ -331,9 +368,9 @@ def fit(
         seed: of the order of examples, dropout, scrambling and random negatives.
         device: ``auto``, ``cpu`` or ``cuda``.
         key: names the configuration in checkpoints.
-        folder: for ``checkpoint.safetensors``, written at most once a minute and removed by the caller when the
-            result is stored; None for no checkpoints.
-        report: takes one line an epoch.
+        folder: for ``checkpoint.safetensors``, written at most once a minute, inside epochs too, and removed by the
+            caller when the result is stored; None for no checkpoints.
+        report: takes one line an epoch, in the first process.
         at_end: called once with the last epoch's state, before the best one takes its place.
 
     Returns:
@@ -344,18 +381,30 @@ def fit(
         CheckpointError: the checkpoint in ``folder`` cannot be used.
         StorageError: a checkpoint could not be written.
         DeviceError: no such device.
+        ConfigError: as `Trainer`.
+        SentbookError: it was interrupted, or another process of it ended.
     """
     trainer = Trainer(problem, settings, seed=seed, device=device_of(device), key=key)
-    if folder is not None and trainer.resume(folder):
-        report(f"resumed after {trainer.history.examples:,} examples")
+    if not trainer.ranks.first:
+        report = _silent
     try:
+        if folder is not None and trainer.resume(folder):
+            report(f"resumed after {trainer.history.examples:,} examples")
         history = trainer.run(folder=folder, report=report, at_end=at_end)
     except KeyboardInterrupt:
+        distributed.abandon()
         if folder is None:
             raise
         raise SentbookError(
             "Interrupted; run the same command to go on from the last checkpoint: nothing that was finished is lost."
         ) from None
+    except BaseException:
+        distributed.abandon()
+        raise
     problem.encoder.embedding.lazy = False
     trainer.modules.eval()
     return history
+
+
+def _silent(line: str) -> None:
+    """What the other processes report."""
