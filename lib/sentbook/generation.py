@@ -25,6 +25,8 @@ Per = Literal["token", "sentence"]
 
 # Cells of a batch of held-out text.
 _CELLS = 8_000
+# Rows looked at together.
+_ROWS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -313,11 +315,16 @@ class GenerationProblem:
 
     def _lengths(self, name: str) -> NDArray[np.int64]:
         """What batches are sorted by: words of a sentence, of the longer one of a pair, or of a paragraph."""
-        rows = self._rows[name]
-        if self.model.kind == "future predictor":
-            offsets = self._texts[name].tokens.offsets
-            return np.maximum(offsets[rows + 1] - offsets[rows], offsets[rows + 2] - offsets[rows + 1])
-        return np.maximum.reduce(list(self._words(name, rows).values()))
+        rows, offsets = self._rows[name], self._texts[name].tokens.offsets
+        found = np.empty(len(rows), dtype=np.int64)
+        for at in range(0, len(rows), _ROWS):  # 70 million numbers are half a gigabyte, and so is each sum of them
+            part = rows[at : at + _ROWS]
+            if self.model.kind == "future predictor":
+                words = [offsets[part + 1] - offsets[part], offsets[part + 2] - offsets[part + 1]]
+            else:
+                words = list(self._words(name, part).values())
+            found[at : at + _ROWS] = np.maximum.reduce(words)
+        return found
 
     def batch(self, name: str, examples: NDArray[np.int64]) -> Batch:
         """Examples of ``train`` or ``held out`` as tensors."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sentbook import results
 from sentbook.data import corpora, sources
-from sentbook.report import exact_layer, figures, pages, settings, summary
+from sentbook.report import encoder_decoder, exact_layer, figures, pages, settings, summary
 from sentbook.report.markup import esc, pipes
 
 PAPERS = ("cse", "cnn_lstm", "wsv", "dnt")
@@ -64,6 +64,9 @@ def all_fragments() -> dict[str, str]:
     fragments = {
         "landing.md": _landing(),
         "cse_architecture.md": figures.architecture_cse(caption="CSE: windows of one, two and three words").html(),
+        "cnn_lstm_models.md": encoder_decoder.architecture_cnn_lstm(
+            caption="The encoder of all models, and what each model writes from its vectors. The decoders are thrown away"
+        ).html(),
         "wsv_architecture.md": exact_layer.architecture_wsv(caption="WSV: a map of all pairs of words").html(),
         "dnt_settings.md": settings.transfer_settings(
             caption="What a transfer moves: coloured and solid where it is trained, dashed where it stays. "
