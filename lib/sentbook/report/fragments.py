@@ -65,7 +65,7 @@ def all_fragments() -> dict[str, str]:
         "landing.md": _landing(),
         "cse_architecture.md": figures.architecture_cse(caption="CSE: windows of one, two and three words").html(),
         "cnn_lstm_models.md": encoder_decoder.architecture_cnn_lstm(
-            caption="The encoder of all models, and what each model writes from its vectors. The decoders are thrown away"
+            caption="The encoder of all models, and what each writes from its vectors. The decoders are thrown away"
         ).html(),
         "wsv_architecture.md": exact_layer.architecture_wsv(caption="WSV: a map of all pairs of words").html(),
         "dnt_settings.md": settings.transfer_settings(
