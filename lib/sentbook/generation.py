@@ -83,15 +83,28 @@ class OrderedSentences:
         """
         if count is None:
             return self
-        kept = [
+        sentences, firsts, paragraphs = (
             np.sort(rng.permutation(rows)[:most])
             for rows, most in (
                 (self.sentences, count),
                 (self.firsts, count),
                 (self.paragraphs, max(1, count // self.size)),
             )
-        ]
-        return OrderedSentences(self.tokens, *kept, self.size)
+        )
+        return OrderedSentences(self.tokens, sentences, firsts, paragraphs, self.size)
+
+
+def examples(ordered: OrderedSentences, kind: Kind) -> Rows:
+    """The first sentence of each example of a kind of model.
+
+    Raises:
+        DataError: there is none.
+    """
+    kinds = {"autoencoder": ordered.sentences, "hierarchical": ordered.paragraphs}
+    rows = kinds.get(kind, ordered.firsts)
+    if not len(rows):
+        raise DataError(f"The text has no example for the {kind} model; give more or longer books, or raise longest.")
+    return rows
 
 
 class Batch(NamedTuple):
@@ -282,7 +295,7 @@ class GenerationProblem:
     ) -> None:
         self.model, self.encoder, self.per, self.floor = model, model.encoder, per, floor
         self._texts = {"train": train, "held out": held_out}
-        self._rows = {name: self._examples(ordered) for name, ordered in self._texts.items()}
+        self._rows = {name: examples(ordered, model.kind) for name, ordered in self._texts.items()}
         self.lengths = self._lengths("train")
         # Nats of each predicted word, by decoder, at the last validation.
         self.losses: dict[str, float] = {}
@@ -292,16 +305,6 @@ class GenerationProblem:
         return self.model.decoders
 
     # -- examples ----------------------------------------------------------------------------------------------------
-
-    def _examples(self, ordered: OrderedSentences) -> Rows:
-        """The first sentence of each example."""
-        kinds = {"autoencoder": ordered.sentences, "hierarchical": ordered.paragraphs}
-        rows = kinds.get(self.model.kind, ordered.firsts)
-        if not len(rows):
-            raise DataError(
-                f"The text has no example for the {self.model.kind} model; give more or longer books, or raise longest."
-            )
-        return rows
 
     def _words(self, name: str, rows: Rows) -> dict[str, NDArray[np.int64]]:
         """Of each decoder, how many words it predicts in the examples that begin at ``rows``, ends left out."""

@@ -34,15 +34,21 @@ def collection(stage: GenerationTraining) -> Collection:
     return novels.stories(World().stories(stage.books or MINIWORLD_STORIES))
 
 
+def identity(stage: GenerationTraining) -> str:
+    """Of a user's own books a digest of their contents, which may change while their folder's name does not."""
+    return collection(stage).identity if stage.corpus == "folder" else ""
+
+
 @lru_cache(maxsize=2)
-def _prepared(stage: GenerationTraining, tokenisation: Tokenisation) -> Books:
+def _prepared(stage: GenerationTraining, tokenisation: Tokenisation, identity: str) -> Books:
     return novels.prepare(collection(stage), words=stage.vocabulary, tokenisation=tokenisation)
 
 
 def books(stage: GenerationTraining, tokenisation: Tokenisation) -> Books:
     """The books as token ids, and their vocabulary. What decides no id does not make them again."""
     names = ("corpus", "path", "books", "vocabulary")
-    return _prepared(GenerationTraining(**{name: getattr(stage, name) for name in names}), tokenisation)
+    only = GenerationTraining(**{name: getattr(stage, name) for name in names})
+    return _prepared(only, tokenisation, identity(stage))
 
 
 def texts(stage: GenerationTraining, found: Books, seed: int) -> tuple[OrderedSentences, OrderedSentences]:

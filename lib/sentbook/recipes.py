@@ -30,6 +30,7 @@ from sentbook.config import (
     EntailmentTraining,
     GenerationTraining,
     HeadTraining,
+    MarginTraining,
     Section,
     SimilarityTraining,
     Stage,
@@ -78,9 +79,9 @@ class Recipe(Section):
         if self.vectors.name == "file":  # the contents decide, not the name
             values["vectors_digest"] = vectors.digest(self.vectors.path)
         if self.generation is not None and self.generation.corpus == "folder":
-            values["books_digest"] = pretraining.collection(self.generation).identity
+            values["books_digest"] = pretraining.identity(self.generation)
         # Generated data are pinned by their generator, as files are by their digests.
-        if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets())):
+        if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets(), *self.texts())):
             values["generator"] = fingerprint()
         return digest({"version": ARTIFACT_VERSION, **values})
 
@@ -97,6 +98,12 @@ class Recipe(Section):
         """The stage that decoders take part in: the first one, or None."""
         first = self.stages[0] if self.stages else None
         return first if isinstance(first, GenerationTraining) else None
+
+    def texts(self) -> tuple[str, ...]:
+        """The corpora of the stages that are no scored pairs."""
+        single = [stage.corpus for stage in self.stages if isinstance(stage, EntailmentTraining | GenerationTraining)]
+        mixed = [name for stage in self.stages if isinstance(stage, MarginTraining) for name in stage.corpora]
+        return (*single, *mixed)
 
     def with_new_words(self) -> tuple[str, ...]:
         """Those of the data sets whose words without a vector get one of their own."""
@@ -198,7 +205,7 @@ def _words(config: Vectors) -> tuple[Vocabulary, Tensor]:
 
 @lru_cache(maxsize=1)
 def _book_words(
-    stage: GenerationTraining, config: Vectors, tokenisation: Tokenisation, seed: int
+    stage: GenerationTraining, config: Vectors, tokenisation: Tokenisation, seed: int, identity: str
 ) -> tuple[Vocabulary, Tensor]:
     found = pretraining.books(stage, tokenisation)
     return pretraining.lexicon(stage, found, vectors.load(config.name, config.path), seed)
@@ -226,7 +233,8 @@ def _extended(
 def _lexicon(recipe: Recipe) -> tuple[Vocabulary, Tensor]:
     """The words of a recipe, and their (V, D) initial vectors."""
     if recipe.generation is not None:
-        return _book_words(recipe.generation, recipe.vectors, recipe.tokenisation, recipe.seed)
+        stage = recipe.generation
+        return _book_words(stage, recipe.vectors, recipe.tokenisation, recipe.seed, pretraining.identity(stage))
     vocabulary, weight = _words(recipe.vectors)
     if datasets := recipe.with_new_words():
         vocabulary, sizes = _extended(recipe.vectors, datasets, recipe.tokenisation)
@@ -256,9 +264,9 @@ def over_books(recipe: Recipe) -> SentenceEncoder:
 
 @torch.no_grad()
 def _expand(encoder: SentenceEncoder, recipe: Recipe) -> None:
-    """Give an encoder that learned its words vectors for all others."""
+    """Give an encoder that learned its words vectors for all others; the artifact of a later stage holds them."""
     stage = recipe.generation
-    if stage is not None and stage.embedding_update == "dense":
+    if stage is not None and len(recipe.stages) == 1 and stage.embedding_update == "dense":
         found = pretraining.books(stage, recipe.tokenisation)
         pretraining.expand(encoder.embedding.weight.data, found, vectors.load(recipe.vectors.name, recipe.vectors.path))
 

@@ -26,8 +26,8 @@ from sentbook.encoders.encode import encode, encode_ids
 from sentbook.evaluation import analogies as arithmetic
 from sentbook.evaluation import nearest
 from sentbook.evaluation.statistics import from_bootstrap, resample_counts
-from sentbook.generation import EncoderDecoder, text
-from sentbook.pretraining import books
+from sentbook.generation import EncoderDecoder, examples, text
+from sentbook.pretraining import books, texts
 from sentbook.recipes import Trained, over_books
 
 # -- pre-training ------------------------------------------------------------------------------------------------------
@@ -45,6 +45,7 @@ def perplexities(trained: Iterable[Trained]) -> list[results.Metric]:
         ]
         stage = item.recipe.generation
         assert stage is not None
+        found = books(stage, item.recipe.tokenisation)
         rows += [
             results.Metric(
                 method=item.method,
@@ -53,7 +54,7 @@ def perplexities(trained: Iterable[Trained]) -> list[results.Metric]:
                 protocol=f"held-out books, sentences of at most {stage.longest} words, {stage.vocabulary:,} words",
                 seed=item.seed,
                 value=point["value"],
-                n=stage.held_out or 0,
+                n=len(examples(texts(stage, found, item.seed)[1], stage.model)),
             )
             for point in points
         ]
@@ -234,7 +235,7 @@ def searched(trained: Trained, settings: CNNLSTMPaper) -> Searched:
     stage = trained.recipe.generation
     assert stage is not None
     found = books(stage, trained.recipe.tokenisation)
-    rows = nearest.distinct(found.tokens, found.rows("held out", Limits(5, stage.longest)))
+    rows = nearest.distinct(found.tokens, found.rows("held out", Limits(min(5, stage.longest), stage.longest)))
     rng = np.random.default_rng(0)
     if len(rows) > settings.candidates:
         rows = np.sort(rng.choice(rows, settings.candidates, replace=False))
@@ -272,10 +273,14 @@ def likeness(
     offsets = what.books.tokens.offsets
     lengths, rng = offsets[what.rows + 1] - offsets[what.rows], np.random.default_rng(1)
     by_length = {length: what.rows[lengths == length] for length in np.unique(lengths)}
+
+    def other(row: int) -> int:
+        alike = by_length[offsets[row + 1] - offsets[row]]
+        alike = alike[alike != row] if len(alike) > 1 else alike
+        return int(rng.choice(alike))
+
     chosen = {name: one.rows[:, 0] for name, one in found.items()}
-    chosen["random sentence"] = np.array([
-        rng.choice(by_length[offsets[row + 1] - offsets[row]]) for row in what.queries
-    ])  # fmt: skip
+    chosen["random sentence"] = np.array([other(row) for row in what.queries])
 
     def unit(rows: Rows) -> NDArray[np.float64]:
         table = encode(judge, vocabulary, [what.books.text(row) for row in rows], "whitespace").astype(np.float64)
