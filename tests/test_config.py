@@ -92,3 +92,11 @@ def test_broken_yaml(tmp_path: Path) -> None:
 @given(st.dictionaries(st.sampled_from("abc"), st.integers()), st.dictionaries(st.sampled_from("abc"), st.integers()))
 def test_merge_prefers_changes(base: dict, changes: dict) -> None:
     assert merge({"s": base}, {"s": changes}) == {"s": {**base, **changes}}
+
+
+@pytest.mark.parametrize("changes", [{"corpus": "folder"}, {"corpus": "novels", "path": "books"}])
+def test_a_folder_of_books_and_its_corpus_go_together(changes: dict[str, str]) -> None:
+    with pytest.raises(
+        ConfigError, match=r"^Parameter 'pretraining' in .*: corpus 'folder' and the path .* together\.$"
+    ):
+        load("cnn_lstm", {"profile": "demo", "pretraining": changes})

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, overload
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from sentbook.data.novels import PARAGRAPH, WORDS
 from sentbook.data.text import Tokenisation
@@ -267,6 +267,12 @@ class GenerationTraining(Training):
     per: Per = "token"
     floor: Coefficient = Field(0.0, description="added to probabilities in training (the released code: 1e-6)")
 
+    @model_validator(mode="after")
+    def _has_its_folder(self) -> GenerationTraining:
+        if (self.corpus == "folder") != bool(self.path):
+            raise ValueError("corpus 'folder' and the path of a folder of .txt books go together")
+        return self
+
 
 class RankingTraining(Training):
     """Maps of images and sentences into one space, section 4.2 of Gan et al. 2017; see `sentbook.ranking`."""
@@ -469,7 +475,9 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
     location = [str(part) for part in fault["loc"]]
     name, place = ".".join(location), f" in {where}" if where else ""
     if fault["type"] != "extra_forbidden":
-        return f"Parameter '{name}'{place}: {fault['msg'].removeprefix('Value error, ')} (got {fault['input']!r})."
+        # A section as a whole would be repeated at length.
+        got = "" if isinstance(fault["input"], Mapping) else f" (got {fault['input']!r})"
+        return f"Parameter '{name}'{place}: {fault['msg'].removeprefix('Value error, ')}{got}."
     known: dict[str, Any] = dict(model.model_fields)
     for part in location[:-1]:
         kind = known[part].annotation if part in known else None
