@@ -52,7 +52,7 @@ def captioned(settings: RankingTraining, split: Split) -> CaptionedScenes:
 def protocol_of(settings: RankingTraining, images: int) -> RankingProtocol:
     """The paper's 5 parts of 1000 images; 5 of 100 generated scenes; one part where there are no more images than that.
 
-    Source: Gan et al. 2017, section 4.3, for development and test images alike. The released archive of Kiros et al.
+    Source: Gan et al. 2017, section 4.2, for development and test images alike. The released archive of Kiros et al.
     has 1000 of each.
     """
     wanted = COCO_1K if settings.corpus == "coco" else SCENES_100
@@ -139,7 +139,7 @@ class RankingProblem:
     data, and vectors of small numbers do not lose against the maps' biases. The released code of Kiros et al. does so
     too: with VGG features (``visual-semantic-embedding``), and with sentence vectors (``skipthoughts.encode``).
 
-    Source: Gan et al. 2017, section 4.3, "Image-sentence ranking"; Kiros et al. 2015, section 3.3, whose released code
+    Source: Gan et al. 2017, section 4.2, "Image-sentence ranking"; Kiros et al. 2015, section 3.3, whose released code
     chooses by the sum of the six recalls.
     Deviations: see `objectives.ranking`. Patience is ours; the released code has a fixed number of epochs.
 

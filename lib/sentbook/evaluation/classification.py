@@ -146,7 +146,7 @@ class Classified:
 def pair_features(first: ArrayLike, second: ArrayLike) -> NDArray[np.float32]:
     r"""$[\,|u - v|, \; u \odot v\,]$: (N, F) and (N, F) to (N, 2F).
 
-    Source: Tai et al. 2015; Gan et al. 2017, section 4.3, "Paraphrase detection"; without the six features of the
+    Source: Tai et al. 2015; Gan et al. 2017, section 4.2, "Paraphrase detection"; without the six features of the
     surface that Kiros et al. add.
 
     Example:
@@ -172,7 +172,7 @@ def nested(
     For each C the regressions of all inner folds of all outer folds are solved together
     (`sentbook.evaluation.logistic.fit`), beginning at the solutions for the C before.
 
-    Source: Kiros et al. 2015 and Gan et al. 2017, section 4.3, "Classification benchmarks" (MR, CR, SUBJ, MPQA).
+    Source: Kiros et al. 2015 and Gan et al. 2017, section 4.2, "Classification benchmarks" (MR, CR, SUBJ, MPQA).
     Deviations: the released code's solver penalises the intercept too; here it is free.
 
     Args:
@@ -221,7 +221,7 @@ def train_and_test(
 ) -> Classified:
     """The test rows' labels, by a regression on all training rows with the C that folds of them chose.
 
-    Source: Kiros et al. 2015 and Gan et al. 2017, section 4.3: TREC, and MSRP on `pair_features`.
+    Source: Kiros et al. 2015 and Gan et al. 2017, section 4.2: TREC, and MSRP on `pair_features`.
     Deviations: more than two classes by one softmax; the released code's solver takes one class against the rest.
 
     Args:

@@ -39,7 +39,7 @@ class RankingProtocol:
         return f"cosine of two linear maps, mean of {self.splits} random parts{size}, seed {self.seed}"
 
 
-# Gan et al. 2017, section 4.3.
+# Gan et al. 2017, section 4.2.
 COCO_1K = RankingProtocol()
 
 
@@ -115,7 +115,7 @@ def rank(
 ) -> dict[str, float]:
     """`measures` of cosines, each the mean over the protocol's parts of the images.
 
-    Source: Gan et al. 2017, section 4.3: "5 random sets of 1000 images", each image with all its sentences.
+    Source: Gan et al. 2017, section 4.2: "5 random sets of 1000 images", each image with all its sentences.
 
     Args:
         images: (I, d) vectors in the common space, of `sentbook.objectives.ranking.RankingMaps`.

@@ -10,7 +10,7 @@ from torch.nn import functional
 class RankingMaps(nn.Module):
     r"""$f(x, y) = \cos(U x + a, \; V y + b)$ for an image's features x and a sentence's vector y.
 
-    Source: Kiros et al. 2015, section 3.3, and Gan et al. 2017, section 4.3, "Image-sentence ranking": features of 4096
+    Source: Kiros et al. 2015, section 3.3, and Gan et al. 2017, section 4.2, "Image-sentence ranking": features of 4096
     numbers and sentence vectors into 1000.
     Deviations: the released skip-thoughts code scales images to length one at test only (``faithful``); here both sides
     are scaled in training as well, so that the margin is one of cosines.
@@ -59,7 +59,7 @@ def ranking_loss(
     All $f = x \cdot y$ come from one matrix product; each n is set against ``contrasts`` others m, drawn anew with
     equal chances and without repeats, other ones each way.
 
-    Source: Gan et al. 2017, section 4.3 ($\alpha = 0.1$); Kiros et al. 2015, section 3.3 ($\alpha = 0.2$), whose
+    Source: Gan et al. 2017, section 4.2 ($\alpha = 0.1$); Kiros et al. 2015, section 3.3 ($\alpha = 0.2$), whose
     released code has 50 contrasts a pair.
     Deviations: a mean over pairs for a sum; contrasts come from the batch for the whole training set, and another
     caption of the same image is none.
