@@ -618,19 +618,26 @@ def test_success_is_what_the_sum_has_more_than_its_parts() -> None:
 
 def test_rates_stand_in_percent_under_their_sum() -> None:
     rows = [
-        metric("a", "exact match", 0.1234, protocol="z = A - B + C, beam of 5, at most 40 steps"),
-        metric("a", "exact match", 0.5, protocol="z = A, beam of 5, at most 40 steps"),
+        metric("a", "exact match", 0.9, protocol="z = A - B + C, beam of 5, at most 40 steps"),
+        metric("a", "changed words present", 0.5, protocol="z = A, beam of 5, at most 40 steps"),
         metric("b", "exact match", 1.0, protocol="z = A, beam of 5, at most 40 steps"),
-        metric("a", "nearest", 1.0, protocol="z = A, cosine among 9 sentences"),
+        metric("a", "nearest", 0.0, protocol="z = A, cosine among 9 sentences"),
     ]
+    rows = [row.model_copy(update={"n": 10}) for row in rows]
     assert texts.rates_frame(run_of(rows), "a").to_dict("records") == [
-        {"measure, %": "exact match", "how": "beam of 5, at most 40 steps", "z = A - B + C": "12.3", "z = A": "50.0"},
         {
-            "measure, %": "nearest",
-            "how": "cosine among 9 sentences",
-            "z = A - B + C": "",
-            "z = A": "100.0",
+            "measure, %": "exact match",
+            "how": "beam of 5, at most 40 steps",
+            "z = A - B + C": "90.0 [59.6, 98.2]",  # Wilson's interval of 9 of 10
+            "z = A": "",
         },
+        {
+            "measure, %": "changed words present",
+            "how": "beam of 5, at most 40 steps",
+            "z = A - B + C": "",
+            "z = A": "50.0",
+        },
+        {"measure, %": "nearest", "how": "cosine among 9 sentences", "z = A - B + C": "", "z = A": "0.0 [0.0, 27.8]"},
     ]
     assert texts.rates_frame(None, "a").empty
 

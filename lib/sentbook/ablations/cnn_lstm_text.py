@@ -168,20 +168,31 @@ def successes(
                     each.values - other.values,
                     (f"{method}: A - B + C", f"{method}: {mark}"),
                     f"{dataset}, {protocol}",
-                    "accuracy" if measure in ("exact match", "nearest") else measure,
+                    "accuracy" if measure in WHOLE else measure,
                     resamples,
                 )
             )
     return tests
 
 
+# Measures that are right or wrong for each analogy.
+WHOLE = ("exact match", "nearest")
+
+
 def rates_frame(run: results.Run | None, method: str) -> pd.DataFrame:
-    """Each measure in percent: a row a measure and protocol, a column a sum of vectors."""
+    """Each measure in percent: a row a measure and protocol, a column a sum of vectors.
+
+    Of what is right or wrong with Wilson's 95 % interval.
+    """
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for row in run.metrics if run is not None else ():
         if row.method == method:
             of, _, how = row.protocol.partition(", ")
-            rows.setdefault((row.metric, how), {})[of] = f"{100 * row.value:.1f}"
+            words = f"{100 * row.value:.1f}"
+            if row.metric in WHOLE:
+                found = arithmetic.share(round(row.value * row.n), row.n)
+                words += f" [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+            rows.setdefault((row.metric, how), {})[of] = words
     return pd.DataFrame([{"measure, %": name, "how": how, **row} for (name, how), row in rows.items()]).fillna("")
 
 

@@ -61,8 +61,7 @@ class Outcome:
     def estimate(self, resamples: int = 2000, seed: int = 0) -> Estimate:
         """The mean with its 95 % interval: Wilson's for right and wrong, else of the bootstrap over analogies."""
         if np.isin(self.values, (0.0, 1.0)).all():
-            found = stats.binomtest(int(self.values.sum()), len(self.values)).proportion_ci(0.95, method="wilson")
-            return Estimate(self.mean, float(found.low), float(found.high))
+            return share(int(self.values.sum()), len(self.values))
         counts = resample_counts(len(self.values), resamples, [seed])
         low, high = np.percentile(counts @ self.values / len(self.values), [2.5, 97.5])
         return Estimate(self.mean, float(low), float(high))
@@ -75,6 +74,18 @@ class Outcome:
             for kind in dict.fromkeys(self.kinds)
             if (count := int((kinds == kind).sum()))
         }
+
+
+def share(right: int, count: int) -> Estimate:
+    """How many of ``count`` are right, with Wilson's 95 % interval.
+
+    Example:
+        >>> found = share(9, 10)
+        >>> round(found.estimate, 2), round(found.low, 2), round(found.high, 2)
+        (0.9, 0.6, 0.98)
+    """
+    found = stats.binomtest(right, count).proportion_ci(0.95, method="wilson")
+    return Estimate(right / count, float(found.low), float(found.high))
 
 
 @dataclass(frozen=True)
