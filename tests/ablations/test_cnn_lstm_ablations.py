@@ -544,17 +544,17 @@ def test_what_is_shown_is_held_out_of_learned_words_and_short(books: Books) -> N
 def test_every_decoder_writes_a_column(trained: Mapping[str, Trained], books: Books) -> None:
     rows = texts.held_out(books)[:3]
     models = {name: trained[name].generator()[0] for name in ("autoencoder", "composite model")}
-    found = texts.written(models, books, rows, limit=6)
+    found = texts.written(models, books.vocabulary, books.tokens, rows, limit=6)
     assert list(found) == [
         "autoencoder: same, greedy", "autoencoder: same, beam of 5", "composite model: same, greedy",
         "composite model: same, beam of 5", "composite model: next, beam of 5",
     ]  # fmt: skip
     assert all(len(column) == 3 for column in found.values())
     assert all(len(said.split()) <= 6 and "<unk>" not in said for column in found.values() for said in column)
-    assert texts.written(models, books, rows, limit=6) == found
+    assert texts.written(models, books.vocabulary, books.tokens, rows, limit=6) == found
     encoder = models["autoencoder"].encoder
     expected = encode_ids(encoder, books.vocabulary.encode([books.text(row) for row in rows], "whitespace"))
-    np.testing.assert_allclose(texts.codes(models["autoencoder"], books, rows).numpy(), expected, atol=1e-6)
+    np.testing.assert_allclose(texts.codes(models["autoencoder"], books.tokens, rows).numpy(), expected, atol=1e-6)
 
 
 def test_paragraphs_go_on_from_held_out_books(trained: Mapping[str, Trained], books: Books) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,7 @@ from sentbook.data import vectors as word_vectors
 from sentbook.data.analogies import Analogies, template_analogies
 from sentbook.data.miniworld_analogies import miniworld_analogies
 from sentbook.data.novels import Books, Limits, Rows
-from sentbook.data.text import UNKNOWN, Vocabulary
+from sentbook.data.text import UNKNOWN, TokenIds, Vocabulary
 from sentbook.decoders import LSTMDecoder
 from sentbook.encoders import SentenceEncoder
 from sentbook.encoders.average import Average
@@ -105,29 +107,37 @@ def held_out(found: Books, *, words: int = 12) -> Rows:
 
 
 def ids_of(found: Books, rows: Rows) -> list[list[int]]:
+    """The ids of each of the sentences ``rows``."""
     flat, offsets = found.tokens.flat, found.tokens.offsets
     return [flat[offsets[row] : offsets[row + 1]].tolist() for row in rows]
 
 
 @torch.inference_mode()
-def codes(model: EncoderDecoder, found: Books, rows: Rows) -> torch.Tensor:
-    """(N, F) vectors of the sentences ``rows`` of books."""
-    ids, lengths = found.tokens.padded(rows, model.encoder.minimum_length)
+def codes(model: EncoderDecoder, tokens: TokenIds, rows: Rows | None = None) -> torch.Tensor:
+    """(N, F) vectors of the sentences ``rows``; None: of all."""
+    ids, lengths = tokens.padded(np.arange(len(tokens)) if rows is None else rows, model.encoder.minimum_length)
     return model.encode(torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(lengths))
 
 
-def written(models: Mapping[str, EncoderDecoder], found: Books, rows: Rows, *, limit: int = 25) -> dict[str, list[str]]:
-    """What each decoder of each model writes from the vectors of held-out sentences, by a title for the column."""
+def written(
+    models: Mapping[str, EncoderDecoder],
+    vocabulary: Vocabulary,
+    tokens: TokenIds,
+    rows: Rows | None = None,
+    *,
+    limit: int = 25,
+) -> dict[str, list[str]]:
+    """What each decoder of each model writes from the vectors of sentences, by a title for the column."""
     columns = {}
     for name, model in models.items():
-        vectors = codes(model, found, rows)
+        vectors = codes(model, tokens, rows)
         for part, decoder in model.decoders.items():
             assert isinstance(decoder, LSTMDecoder)
             for how, beam in (("greedy", 1), ("beam of 5", 5)):
                 if part == "next" and how == "greedy":
                     continue
                 made = decoder.beam(model.encoder.embedding, vectors, beam, limit, [UNKNOWN])
-                columns[f"{name}: {part}, {how}"] = [text(one.words, found.vocabulary) for one in made]
+                columns[f"{name}: {part}, {how}"] = [text(one.words, vocabulary) for one in made]
     return columns
 
 
@@ -136,15 +146,58 @@ def paragraphs(
 ) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
     """Held-out paragraphs: their first sentences, what the hierarchical model goes on with, and what the book says."""
     starts = found.paragraphs("held out", told + more, Limits(longest=20))
-    chosen = spread(starts, count)
     begun, went_on, truth = [], [], []
-    for row in chosen:
+    for row in spread(starts, count):
         begun.append([found.text(at) for at in range(row, row + told)])
         truth.append([found.text(at) for at in range(row + told, row + told + more)])
-        sentences = ids_of(found, np.arange(row, row + told))
-        made = model.continuation(sentences, more, limit=25, forbidden=[UNKNOWN])
-        went_on.append([text(one.words, found.vocabulary) for one in made])
+        went_on.append(_continued(model, found.vocabulary, ids_of(found, np.arange(row, row + told)), more))
     return begun, went_on, truth
+
+
+def _continued(
+    model: EncoderDecoder, vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], more: int
+) -> list[str]:
+    made = model.continuation(sentences, more, limit=25, forbidden=[UNKNOWN])
+    return [text(one.words, vocabulary) for one in made]
+
+
+# Sentences of this book's own, so that what the recorded models write from them can be recorded with them.
+OWN = (
+    "she closed the door and went out into the garden .",
+    "he did not know what to say to her .",
+    "the old man sat by the fire and looked at the child .",
+    "what do you want of me ?",
+    "in the morning they walked down to the river .",
+    "the ship was lost in the storm , and no one came back .",
+    "i am sure that you are right , said he .",
+    "nobody in the house had heard the clock .",
+)
+OWN_PARAGRAPH = (
+    "the rain had stopped at last .",
+    "she put on her hat and took her coat .",
+    "her mother stood at the window and said nothing .",
+    "the road was wet and quite empty .",
+)
+
+
+def own_text(
+    models: Mapping[str, EncoderDecoder], hierarchical: EncoderDecoder, vocabulary: Vocabulary
+) -> dict[str, Any]:
+    """What the decoders write from ``OWN``, and how the hierarchical model goes on with ``OWN_PARAGRAPH``."""
+    paragraph = vocabulary.encode(OWN_PARAGRAPH, "whitespace")
+    sentences = [paragraph.flat[a:b].tolist() for a, b in pairwise(paragraph.offsets)]
+    return {
+        "sentences": list(OWN),
+        "columns": written(models, vocabulary, vocabulary.encode(OWN, "whitespace")),
+        "paragraph": list(OWN_PARAGRAPH),
+        "continued": _continued(hierarchical, vocabulary, sentences, 3),
+    }
+
+
+def recorded_text(run: results.Run | None) -> dict[str, Any]:
+    """`own_text` of a recorded run; empty where there is none."""
+    empty: dict[str, Any] = {"sentences": [], "columns": {}, "paragraph": [], "continued": []}
+    return empty if run is None else run.extra.get("written", empty)
 
 
 # -- table 1 -----------------------------------------------------------------------------------------------------------
