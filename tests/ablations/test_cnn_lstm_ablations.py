@@ -136,7 +136,7 @@ def test_every_seed_is_a_recipe_and_a_row() -> None:
     settings = paper(seeds=[3, 5])
     made = ablations.recipes(study_of(settings), settings)
     assert all([recipe.seed for recipe in group] == [3, 5] for group in made.values())
-    rows = ablations.features(study_of(settings), settings, made)
+    rows = ablations.features(made)
     assert [(row.method, row.seed) for row in rows] == [
         (f"{name}{suffix}", seed) for suffix in ("", "+emb.") for name in ROWS for seed in (3, 5)
     ]
@@ -147,7 +147,7 @@ def test_every_seed_is_a_recipe_and_a_row() -> None:
 def test_the_papers_own_rows_have_the_names_under_which_they_are_filed(
     table: str, words: list[str], settings: CNNLSTMPaper, study: Study
 ) -> None:
-    rows = {row.method for row in ablations.features(study, settings, ablations.recipes(study, settings, words))}
+    rows = {row.method for row in ablations.features(ablations.recipes(study, settings, words))}
     printed = set(reported("cnn_lstm", table).method)
     for name in ("hierarchical model", "composite model", "combine"):
         assert {f"{name}{suffix}" for suffix in words} <= printed
@@ -157,7 +157,7 @@ def test_the_papers_own_rows_have_the_names_under_which_they_are_filed(
 def test_combine_is_the_hierarchical_beside_the_composite_model(
     settings: CNNLSTMPaper, study: Study, trained: Mapping[str, Trained]
 ) -> None:
-    rows = {row.method: row for row in ablations.features(study, settings, ablations.recipes(study, settings))}
+    rows = {row.method: row for row in ablations.features(ablations.recipes(study, settings))}
     for suffix in ("", "+emb."):
         first, second, both = (rows[f"{name}{suffix}"] for name in ("hierarchical model", "composite model", "combine"))
         assert both.parts == (*first.parts, *second.parts)
@@ -170,7 +170,7 @@ def test_combine_is_the_hierarchical_beside_the_composite_model(
 def test_without_both_of_its_models_there_is_no_combination(settings: CNNLSTMPaper, study: Study) -> None:
     made = ablations.recipes(study, settings)
     some = {name: made[name] for name in ("autoencoder", "composite model", "hierarchical model+emb.")}
-    rows = ablations.features(study, settings, some)
+    rows = ablations.features(some)
     assert [row.method for row in rows] == ["autoencoder", "composite model", "hierarchical model+emb."]
     assert [row.method for row in ablations.some(rows, ["composite model", "combine"])] == ["composite model"]
 
@@ -222,16 +222,16 @@ def test_the_book_holds_what_is_classified(
     settings: CNNLSTMPaper, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = ablations.some(ablations.marks(study, settings), ["average of words"])
-    book = ablations.task_book(study, settings, rows)
+    book = ablations.task_book(settings, rows)
     assert book.methods == ["average of words"] and book.datasets == ["miniworld/question", "miniworld/paraphrase"]
     for one, name, found in classify(rows, settings.classification, device="cpu"):
         assert book.values(one.method, name) == [found.value()]
         np.testing.assert_array_equal(book.predicted(one.method, name)[0], found.predicted)
         assert {row.protocol for row in book.metric_rows()} <= set(ablations.SKIP_THOUGHTS)
     monkeypatch.setattr(features, "_classify", fail)
-    ablations.task_book(study, settings, rows)
+    ablations.task_book(settings, rows)
     with pytest.raises(AssertionError, match="made before"):
-        ablations.task_book(study, settings, rows, "SentEval")
+        ablations.task_book(settings, rows, "SentEval")
 
 
 def test_the_most_frequent_class_is_a_row(settings: CNNLSTMPaper) -> None:
@@ -323,7 +323,7 @@ def test_relatedness_is_that_of_the_softmax_and_found_again(
     settings: CNNLSTMPaper, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [row] = ablations.some(ablations.marks(study, settings), ["average of words"])
-    book = ablations.related(study, settings, [row])
+    book = ablations.related(settings, [row])
     assert book.names == ["miniworld/relatedness"]
 
     def vectors(split: str) -> PairVectors:
@@ -346,10 +346,10 @@ def test_relatedness_is_that_of_the_softmax_and_found_again(
         ("average of words", 1, 500, str(expected.protocol))
     }
     monkeypatch.setattr(ablations, "_relate", fail)
-    again = ablations.related(study, settings, [row])
+    again = ablations.related(settings, [row])
     np.testing.assert_array_equal(again.stacked("average of words", again.names[0])[0], expected.test)
     with pytest.raises(AssertionError, match="made before"):  # another order of the training pairs
-        ablations.related(study, settings, [Features(row.method, 2, row.parts)])
+        ablations.related(settings, [Features(row.method, 2, row.parts)])
 
 
 def test_scores_of_relatedness_are_compared_in_three_measures(settings: CNNLSTMPaper) -> None:

@@ -58,7 +58,7 @@ def recipes(study: Study, settings: CNNLSTMPaper, words: Iterable[str] = ("", FI
     return made
 
 
-def features(study: Study, settings: CNNLSTMPaper, made: Mapping[str, Sequence[Recipe]]) -> list[Features]:
+def features(made: Mapping[str, Sequence[Recipe]]) -> list[Features]:
     """The rows of tables 3 to 5 in the paper's order: each model, and both of ``COMBINE`` beside each other."""
     rows: list[Features] = []
     for suffix in ("", FIXED):
@@ -94,9 +94,7 @@ def marks(study: Study, settings: CNNLSTMPaper) -> list[Features]:
 # -- tables 3 to 5 -----------------------------------------------------------------------------------------------------
 
 
-def task_book(
-    study: Study, settings: CNNLSTMPaper, rows: Sequence[Features], family: Family = "skip-thoughts"
-) -> TaskBook:
+def task_book(settings: CNNLSTMPaper, rows: Sequence[Features], family: Family = "skip-thoughts") -> TaskBook:
     """Every task's labels from every row's vectors."""
     book = TaskBook()
     found = classify(rows, settings.classification, family=family, device=settings.device, jobs=settings.jobs)
@@ -136,7 +134,7 @@ def contrasts(book: TaskBook, settings: CNNLSTMPaper) -> list[results.Test]:
     return [test for a, b in pairs if {a, b} <= have for test in book.table_tests(a, b, settings.resamples)]
 
 
-def related(study: Study, settings: CNNLSTMPaper, rows: Sequence[Features]) -> ScoreBook:
+def related(settings: CNNLSTMPaper, rows: Sequence[Features]) -> ScoreBook:
     """Scores of relatedness from a softmax on every row's vectors."""
     test = suites.relatedness(settings.relatedness, "test")
     name = "SICK2014-test" if settings.relatedness == "sick" else test.name
