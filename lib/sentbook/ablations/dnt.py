@@ -308,7 +308,7 @@ def chosen(found: Iterable[Found]) -> list[dict[str, Any]]:
 TIMED: tuple[Row, ...] = ("NT MSE row1", "NT MSE row2", "NT KL row1", "NT KL row2", "DNT row1", "DNT row2")
 
 
-def timed(settings: DNTPaper, starts: Starts, *, share: float = 0.2, rounds: int = 3) -> list[results.Cost]:
+def timed(settings: DNTPaper, starts: Starts, *, share: float = 0.2) -> list[results.Cost]:
     """Examples a second of processor time, of an epoch on a share of one data set's training pairs.
 
     The trainings of a table run beside other work, and their seconds are no comparison of rows: here rows take turns
@@ -319,7 +319,7 @@ def timed(settings: DNTPaper, starts: Starts, *, share: float = 0.2, rounds: int
     """
     dataset: suites.Dataset = "sick" if "sick" in settings.datasets else settings.datasets[0]
     found = []
-    for number in range(1, rounds + 1):
+    for number in settings.seeds:
         for encoder, recipes in starts.items():
             for row in TIMED:
                 stage, grid = stage_of(settings, row, dataset)
