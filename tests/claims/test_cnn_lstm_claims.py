@@ -228,7 +228,7 @@ def test_sizes() -> None:
     assert [claim.verdict for claim in found.values()] == ["reproduced", "reproduced"]
     assert "2,882,400 parameters, 2.9 million" in found["cnnlstm-01"].evidence
     found = by_id(claims.pretraining(720_600, 400_000))
-    assert [claim.verdict for claim in found.values()] == ["not reproduced", "inconclusive"]
+    assert [claim.verdict for claim in found.values()] == ["not reproduced", "not reproduced"]
     assert by_id(claims.pretraining(2_882_400))["cnnlstm-02"].verdict == "not run"
 
 
