@@ -448,7 +448,36 @@ class CNNLSTMPaper(Paper):
     )
 
 
-PAPERS: dict[str, type[Paper]] = {"cse": CSEPaper, "cnn_lstm": CNNLSTMPaper, "wsv": WSVPaper, "dnt": DNTPaper}
+class CrossPaper(Paper):
+    """Across the papers: every encoder in every setting on every data set, and one encoder under every protocol.
+
+    Encoders, their pre-training and the grids of transfer are those of ``dnt`` and ``cnn_lstm`` in the same profile.
+    """
+
+    suite: Suite = "dnt"
+    seeds: Seeds = (1,)
+    ablation_seeds: Seeds = (1,)
+    datasets: tuple[Dataset, ...] = Field((*TRANSFER, "msrp"), min_length=1)
+    classification: tuple[Task, ...] = Field(("MR", "CR", "SUBJ", "MPQA", "TREC"), min_length=1)
+    cnn_lstm: str = Field("autoencoder+emb.", description="which of the CNN-LSTM models")
+    label_pairs: int = Field(10_000, ge=100, description="pairs of labelled sentences for direct transfer to a task")
+    timed: int = Field(2_000, ge=10, description="sentences whose encoding is timed")
+    rounds: int = Field(3, ge=1, description="of timing")
+    encoder: str = Field("BiLSTM-Avg", description="the encoder whose number is taken under every protocol")
+    tokenisations: tuple[Tokenisation, ...] = Field(("ptb", "words", "whitespace", "content", "stems"), min_length=1)
+    modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
+        "all-minilm-l6-v2",
+        "universal-sentence-encoder",
+    )
+
+
+PAPERS: dict[str, type[Paper]] = {
+    "cse": CSEPaper,
+    "cnn_lstm": CNNLSTMPaper,
+    "wsv": WSVPaper,
+    "dnt": DNTPaper,
+    "cross": CrossPaper,
+}
 AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
 
 
@@ -535,12 +564,14 @@ def load(paper: Literal["wsv"], changes: Mapping[str, Any]) -> WSVPaper: ...
 @overload
 def load(paper: Literal["dnt"], changes: Mapping[str, Any]) -> DNTPaper: ...
 @overload
+def load(paper: Literal["cross"], changes: Mapping[str, Any]) -> CrossPaper: ...
+@overload
 def load(paper: str, changes: Mapping[str, Any]) -> Paper: ...
 def load(paper: str, changes: Mapping[str, Any]) -> Paper:
     """The configuration of a run: typed defaults, then the profile's file, then ``changes``.
 
     Args:
-        paper: ``cse``, ``cnn_lstm``, ``wsv`` or ``dnt``.
+        paper: ``cse``, ``cnn_lstm``, ``wsv``, ``dnt`` or ``cross``.
         changes: parameters by name; None and empty sections mean "as the profile has it".
 
     Raises:
@@ -563,6 +594,8 @@ def from_notebook(paper: Literal["cnn_lstm"], namespace: Mapping[str, Any]) -> C
 def from_notebook(paper: Literal["wsv"], namespace: Mapping[str, Any]) -> WSVPaper: ...
 @overload
 def from_notebook(paper: Literal["dnt"], namespace: Mapping[str, Any]) -> DNTPaper: ...
+@overload
+def from_notebook(paper: Literal["cross"], namespace: Mapping[str, Any]) -> CrossPaper: ...
 def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Paper:
     """The configuration from a notebook's parameters cell: pass ``globals()`` right after it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 
-from sentbook import results
+from sentbook import lineage, results
 from sentbook.config import digest
 from sentbook.data import corpora, overlap, readers, sources
 from sentbook.training import peak_memory_bytes
@@ -33,6 +33,7 @@ def record() -> results.Run:
             config=config,
             config_hash=digest(config),
             data=dict(sorted(sources.used().items())),
+            sources=lineage.sources("data", "overlap", "small"),
             packages=results.packages(),
             python=results.python_version(),
             device="cpu",

@@ -97,13 +97,15 @@ class Provenance(Record):
     """All that is needed to make the numbers again.
 
     ``wall_seconds`` is the run's own; ``training_seconds`` sums the trainings whose encoders it used, most of them
-    found by their key and made earlier, side by side.
+    found by their key and made earlier, side by side. ``sources`` are digests of the notebook, the parameters and the
+    code, see `sentbook.lineage`.
     """
 
     git_commit: str
     config: dict[str, Any]
     config_hash: str
     data: dict[str, str] = Field(default_factory=dict)
+    sources: dict[str, str] = Field(default_factory=dict)
     substitutions: list[str] = Field(default_factory=list)
     packages: dict[str, str] = Field(default_factory=dict)
     python: str

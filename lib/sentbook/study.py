@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from sentbook import results
+from sentbook import lineage, results
 from sentbook.config import (
     CSEPaper,
     Encoder,
@@ -51,6 +51,14 @@ class Study:
         self._data: dict[str, str] = {}
         self._corpora: dict[str, None] = {}
         self._vectors: dict[str, None] = {}
+        self._log: list[str] = []
+        # What is on disk when the code is loaded; it may be edited while the run goes on.
+        self._sources = lineage.sources(paper, experiment, settings.profile)
+        self._tell(f"{paper}/{experiment}, profile {self.profile}, device {device_of(settings.device)}")
+
+    def _tell(self, line: str) -> None:
+        """Keep a line of what the run did, with the seconds since its start."""
+        self._log.append(f"{time.monotonic() - self._clock:.1f} s: {line}")
 
     # -- training ---------------------------------------------------------------------------------------------------
 
@@ -94,6 +102,7 @@ class Study:
         trained = obtain(flat, device=self.settings.device, jobs=self.settings.jobs if jobs is None else jobs)
         for encoder in trained:
             self._note(encoder)
+        self._tell_of(trained)
         return trained
 
     def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
@@ -102,7 +111,14 @@ class Study:
         for encoder in found:
             if encoder is not None:
                 self._note(encoder)
+        self._tell_of([encoder for encoder in found if encoder is not None])
         return found
+
+    def _tell_of(self, encoders: Sequence[Trained | FineTuned]) -> None:
+        # ISO times of one zone sort as they follow each other.
+        now = [item for item in encoders if item.metadata.get("started", "") >= self.started]
+        methods = ", ".join(dict.fromkeys(item.method for item in encoders))
+        self._tell(f"{len(encoders)} encoders, {len(now)} of them trained now, the others found: {methods}")
 
     def _note(self, encoder: Trained) -> None:
         # A method is trained on many data sets, and may be another one's beginning.
@@ -138,6 +154,7 @@ class Study:
                 tokens[known] = tokenise_sets(sets, vocabulary, tokenisation)
             for dataset, values in cosine_scores(item.encoder(), tokens[known]).items():
                 book.add(item.method, item.seed, dataset, values)
+        self._tell(f"cosines of {len(book.methods)} methods on {len(sets)} test sets")
         return book
 
     # -- supervised relatedness ----------------------------------------------------------------------------------------
@@ -163,6 +180,7 @@ class Study:
             for words, tuned in variants.items():
                 result += tuned if words == best else [item.renamed(f"{item.method}, {words}") for item in tuned]
         self._trained = {f"{item.method}/{item.seed}": item for item in result}
+        self._tell_of(result)
         return result
 
     @property
@@ -252,6 +270,7 @@ class Study:
         """
         settings = self.settings
         trained = [item for item in self._trained.values() if item.metadata]
+        self._tell(f"{len(metrics)} numbers, {len(tests)} tests and {len(claims)} verdicts recorded")
         run = results.Run(
             paper=self.paper,
             experiment=self.experiment,
@@ -261,6 +280,7 @@ class Study:
                 config=settings.model_dump(mode="json"),
                 config_hash=digest(settings),
                 data=dict(sorted((self._data | sources.used()).items())),
+                sources=self._sources,
                 substitutions=self._substitutions(),
                 packages=results.packages(),
                 python=results.python_version(),
@@ -276,7 +296,7 @@ class Study:
             claims=list(claims),
             curves=[point for item in trained for point in item.curve()] if curves is None else list(curves),
             cost=[item.cost() for item in trained] if cost is None else list(cost),
-            extra={"artifacts": [_pedigree(item) for item in trained], **(extra or {})},
+            extra={"artifacts": [_pedigree(item) for item in trained], "log": self._log, **(extra or {})},
         )
         results.write(run)
         return run
