@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from sentbook.data.types import ScoredPairs
+from sentbook.evaluation import error_groups
 from sentbook.evaluation.groups import FAR, AllPairs, all_pairs, group_rows, group_tests
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import resample_counts
-from sentbook.report import examples
 
 SAME, OTHER = "a small dog runs in the park", "prices of crude oil fell again"
 NEAR = "a small cat runs in the park"
@@ -36,7 +36,7 @@ def made(seed: int = 0) -> AllPairs:
 @pytest.fixture(scope="module")
 def frame() -> pd.DataFrame:
     pairs = made()
-    return examples.groups(
+    return error_groups.groups(
         pairs.first, pairs.second, pairs.gold, pairs.scores, a="A", b="B", maps=("paper", "isotonic"), resamples=200
     )
 
@@ -74,7 +74,7 @@ def test_a_group_without_pairs_has_no_number() -> None:
     """Such a group is NaN in the frame, which no ledger takes."""
     pairs = made()
     kept = np.array([second == OTHER for second in pairs.second])  # no pair of high overlap
-    frame = examples.groups(
+    frame = error_groups.groups(
         [SAME] * kept.sum(), [OTHER] * kept.sum(), pairs.gold[kept],
         {method: scores[:, kept] for method, scores in pairs.scores.items()}, a="A", b="B", resamples=50,
     )  # fmt: skip

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sentbook.errors import ConfigError
+from sentbook.evaluation import error_groups
 from sentbook.report import examples
 
 Check = Callable[[str], object]
@@ -34,56 +33,9 @@ def _pairs() -> tuple[list[str], list[str], np.ndarray, dict[str, np.ndarray]]:
     return first, second, gold, scores
 
 
-def test_overlap() -> None:
-    assert examples.jaccard(["A dog, runs!", "", "x"], ["a dog sits", "", "y"]).tolist() == [0.5, 0.0, 0.0]
-
-
-def test_groups_are_the_papers_four() -> None:
-    members = examples.Thresholds().members([0.1, 0.9, 0.9, 0.1, 0.4], [5, 5, 0, 0, 5])
-    assert list(members) == ["low overlap, close", "high overlap, close", "high overlap, far", "low overlap, far"]
-    assert [int(np.flatnonzero(mask)[0]) for mask in members.values()] == [0, 1, 2, 3]
-    assert sum(mask.sum() for mask in members.values()) == 4
-
-
-def test_the_papers_map() -> None:
-    np.testing.assert_allclose(examples.paper_map([-1, 0, 0.052, 1]), [0, 2.5, 2.63, 5])
-
-
-def test_scores_that_are_on_the_gold_scale_stay() -> None:
-    assert examples.mapped([1.5, 4.0], [1.0, 5.0], "identity").tolist() == [1.5, 4.0]
-
-
-def test_affine_map_equals_least_squares_and_stays_on_the_scale() -> None:
-    random = np.random.default_rng(1)
-    cosine = random.uniform(-0.2, 1, 100)
-    gold = np.clip(4 * cosine + 0.5 + random.normal(0, 0.1, 100), 0, 5)
-    slope, offset = np.polyfit(cosine, gold, 1)
-    fitted = examples.affine_map(cosine, gold)
-    np.testing.assert_allclose(fitted([0.3, 0.5]), slope * np.array([0.3, 0.5]) + offset)
-    assert gold.min() <= fitted(-9.0) <= fitted(9.0) <= gold.max()
-    assert float(examples.affine_map([0.5, 0.5], [1.0, 3.0])(0.9)) == 2.0  # constant cosines: the mean
-
-
-@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 5)), min_size=12, max_size=40))
-def test_isotonic_map_is_monotone_and_on_the_scale(points: list[tuple[float, float]]) -> None:
-    cosine, gold = np.array(points).T
-    scores = examples.isotonic_map(cosine, gold)(np.linspace(-1, 1, 21))
-    assert (np.diff(scores) >= -1e-12).all()
-    assert gold.min() - 1e-9 <= scores.min() and scores.max() <= gold.max() + 1e-9
-
-
-def test_a_fitted_map_never_sees_its_own_pair() -> None:
-    random = np.random.default_rng(2)
-    cosine, gold = random.uniform(0, 1, 50), random.uniform(0, 5, 50)
-    before = examples.mapped(cosine, gold, "affine", folds=50)
-    changed = gold.copy()
-    changed[7] = 5 - changed[7]
-    assert examples.mapped(cosine, changed, "affine", folds=50)[7] == pytest.approx(before[7])
-
-
 def test_groups_find_where_a_is_better(well_formed: Check) -> None:
     first, second, gold, scores = _pairs()
-    frame = examples.groups(first, second, gold, scores, a="CSE", b="PP", resamples=300)
+    frame = error_groups.groups(first, second, gold, scores, a="CSE", b="PP", resamples=300)
     paper = frame[frame["map"] == "paper"].set_index("group")
     assert paper["n"].to_dict() == {
         "low overlap, close": 50, "high overlap, close": 50, "high overlap, far": 50, "low overlap, far": 50,
@@ -96,20 +48,20 @@ def test_groups_find_where_a_is_better(well_formed: Check) -> None:
     made = examples.groups_table(frame, a="CSE", b="PP")
     well_formed(made.html())
     assert "2.5 (cos + 1)" in made.html() and "| high overlap, far" in made.to_markdown()
-    again = examples.groups(first, second, gold, scores, a="CSE", b="PP", resamples=300)
+    again = error_groups.groups(first, second, gold, scores, a="CSE", b="PP", resamples=300)
     assert frame.equals(again)
 
 
 def test_seeds_are_pooled_within_a_pair() -> None:
     first, second, gold, scores = _pairs()
     several = {name: np.stack([value, value]) for name, value in scores.items()}
-    one = examples.groups(first, second, gold, scores, a="CSE", b="PP", resamples=50)
-    two = examples.groups(first, second, gold, several, a="CSE", b="PP", resamples=50)
+    one = error_groups.groups(first, second, gold, scores, a="CSE", b="PP", resamples=50)
+    two = error_groups.groups(first, second, gold, several, a="CSE", b="PP", resamples=50)
     np.testing.assert_allclose(one["difference"], two["difference"])
 
 
 def test_an_empty_group_is_shown_as_empty(well_formed: Check) -> None:
-    frame = examples.groups(
+    frame = error_groups.groups(
         ["a b"] * 20, ["a b"] * 20, np.full(20, 5.0), {"A": np.ones(20), "B": np.zeros(20)}, a="A", b="B", resamples=20
     )
     assert np.isnan(frame.loc[frame["group"] == "low overlap, far", "A"]).all()
@@ -148,10 +100,10 @@ def test_both_sides_are_shown() -> None:
 
 def test_mistakes_are_clear() -> None:
     with pytest.raises(ConfigError, match="no scores of"):
-        examples.groups(["a"], ["b"], [1.0], {"A": [0.1]}, a="A", b="B")
+        error_groups.groups(["a"], ["b"], [1.0], {"A": [0.1]}, a="A", b="B")
     with pytest.raises(ConfigError, match="must agree"):
-        examples.errors([0.1, 0.2], [1.0], "paper")
+        error_groups.errors([0.1, 0.2], [1.0], "paper")
     with pytest.raises(ConfigError, match="folds"):
-        examples.mapped([0.1, 0.2], [1.0, 2.0], "isotonic")
+        error_groups.mapped([0.1, 0.2], [1.0, 2.0], "isotonic")
     with pytest.raises(ConfigError, match="unknown"):
-        examples.mapped([0.1, 0.2], [1.0, 2.0], "cubic")  # type: ignore[arg-type]
+        error_groups.mapped([0.1, 0.2], [1.0, 2.0], "cubic")  # type: ignore[arg-type]

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from sentbook.data.analogies import Analogies
 from sentbook.data.text import tokenise_ptb
 from sentbook.errors import ConfigError
+from sentbook.evaluation.error_groups import words
 from sentbook.report import numbers
-from sentbook.report.examples import marked, words
+from sentbook.report.examples import marked
 from sentbook.report.markup import Fragment, esc, pipes, simple, table
 
 _KIND = "sentbook-table sentbook-wide sentbook-generated"
