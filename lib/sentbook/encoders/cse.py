@@ -91,7 +91,8 @@ class CSE(SentenceEncoder):
 
     @property
     def batch_dependent(self) -> bool:  # type: ignore[override]
-        return self.windows == "batch" and self.biases is not None
+        # Without a bias too: a window over a sentence's last words and padding exists where a longer sentence stands by.
+        return self.windows == "batch"
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) ids with T >= max(widths), (B,) lengths to (B, F)."""
