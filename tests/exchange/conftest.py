@@ -1,0 +1,109 @@
+"""Trained encoders of the mini-world, one of each kind, and small ones with drawn weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sentbook import config, pretraining, recipes
+from sentbook.data.text import Vocabulary
+from sentbook.encoders import build
+from sentbook.exchange.portable import Description, Portable
+
+MARGIN = config.MarginTraining(
+    corpora=("miniworld-phrases",), validation="miniworld", limit=40, epochs=1, batch_size=20, learning_rate=0.01
+)
+BOOKS = config.GenerationTraining(
+    corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, epochs=1, checks_per_epoch=1, paragraph=4,
+    held_out=64, bound=0.1, learning_rate=0.01,
+)  # fmt: skip
+PAIRS = config.SimilarityTraining(dataset="miniworld", epochs=1)
+
+Stages = tuple[config.Stage, ...]
+TRAINED: dict[str, tuple[config.Encoder, Stages]] = {
+    "average": (config.AverageEncoder(), (MARGIN,)),
+    "cse": (config.CSEEncoder(filters=4), (MARGIN, MARGIN.model_copy(update={"corpora": ("miniworld-sentences",)}))),
+    "gran": (config.GRANEncoder(hidden=6), (MARGIN,)),
+    "bilstm": (config.BiLSTMEncoder(hidden=6), (MARGIN,)),
+    "wsv": (config.WSVEncoder(filters=6), (PAIRS,)),
+    "cnn": (config.CNNEncoder(filters=4, bound=0.1), (BOOKS,)),
+    "cnn fixed": (config.CNNEncoder(filters=4, bound=0.1), (BOOKS.model_copy(update={"embedding_update": "frozen"}),)),
+}
+BATCHES: dict[str, config.Encoder] = {
+    "faithful": config.CSEEncoder(filters=4, windows="batch"),
+    "no bias": config.CSEEncoder(filters=4, windows="batch", bias=False),
+    "first release": config.BiLSTMEncoder(hidden=6, padding="zeros"),
+}
+
+
+def recipe(method: str, encoder: config.Encoder, stages: Stages, **more: Any) -> recipes.Recipe:
+    given = {"seed": 1, "vectors": config.Vectors(name="miniworld"), "suite": "miniworld", **more}
+    return recipes.Recipe(method=method, encoder=encoder, stages=stages, **given)
+
+
+@pytest.fixture(scope="session")
+def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, recipes.Trained]]:
+    """A trained encoder of each kind, by its name, and those of `BATCHES`, which depend on theirs."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("exchange")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTBOOK_CACHE", str(folder / "cache"))
+        patch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
+        pretraining._prepared.cache_clear()
+        recipes._book_words.cache_clear()
+        wanted = [recipe(name, *of) for name, of in TRAINED.items()]
+        wanted += [recipe(name, encoder, (MARGIN,)) for name, encoder in BATCHES.items()]
+        found = recipes.obtain(wanted, device="cpu")
+        yield {item.method: recipes.from_file(recipes._artifact(item.recipe)) for item in found}
+        pretraining._prepared.cache_clear()
+        recipes._book_words.cache_clear()
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def trained(artifacts: dict[str, recipes.Trained], request: pytest.FixtureRequest) -> recipes.Trained:
+    return artifacts[request.param]
+
+
+def small(encoder: config.Encoder, words: list[str], **changes: Any) -> Portable:
+    """An encoder over ``words`` with drawn weights, biases too."""
+    generator = torch.Generator().manual_seed(3)
+    weight = torch.randn(len(words) + 2, 5, generator=generator)
+    weight[0] = 0
+    made = build(encoder, weight, seed=1).eval()
+    with torch.no_grad():
+        for parameter in made.composition():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
+    given = {
+        "tokenisation": "whitespace",
+        "origin": {"key": "0" * 16, "method": "drawn", "seed": 1, "words": len(words)},
+    }
+    description = Description(
+        encoder=encoder, dimension=made.dimension, word_dimension=5, words=len(words), **given | changes
+    )
+    return Portable(made, Vocabulary(words), description)
+
+
+@pytest.fixture(scope="session")
+def drawn() -> Any:
+    """`small`, for tests of other files."""
+    return small
+
+
+@pytest.fixture(scope="session")
+def exported(artifacts: dict[str, recipes.Trained], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folder of each trained encoder that can be exported."""
+    from sentbook.exchange.export import export
+
+    place = tmp_path_factory.mktemp("exported")
+    folders = {name: place / name for name in TRAINED}
+    for name, folder in folders.items():
+        file = artifacts[name].file
+        assert file is not None
+        export(file.parent, folder)
+    return folders

@@ -1,0 +1,181 @@
+"""sentence-transformers gives the vectors of this package: every kind, in any batch and order, after any round trip."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from sentbook import config, exchange
+from sentbook.encoders import encode
+from sentbook.errors import DataError
+from sentbook.exchange import export, sentence_transformer
+from sentbook.exchange.portable import Portable
+from sentbook.recipes import Trained
+
+KINDS = ["average", "cse", "gran", "bilstm", "wsv", "cnn", "cnn fixed"]
+TEXTS = [
+    "a woman sees the cook",
+    "xyzzy plugh",  # no known word
+    "the cook runs",
+    "café ☕ <b>&amp; don't 日本語",
+    "cook",
+    "...",
+    " ".join(["the cook runs and sees"] * 40),
+    "the big red dog does n't see a small cat in the garden",
+]
+
+
+@pytest.fixture(scope="module")
+def package() -> Any:
+    return pytest.importorskip("sentence_transformers", reason="sentence-transformers is optional: sentbook[exchange]")
+
+
+@pytest.fixture(scope="module")
+def models(package: Any, exported: dict[str, Path]) -> dict[str, Any]:
+    return {kind: sentence_transformer.load(folder) for kind, folder in exported.items()}
+
+
+def ours(trained: Trained, texts: list[str]) -> np.ndarray:
+    return encode(trained.encoder(), trained.vocabulary, texts, trained.recipe.tokenisation)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vectors_are_ours(models: dict[str, Any], artifacts: dict[str, Trained], kind: str) -> None:
+    expected = ours(artifacts[kind], TEXTS)
+    model = models[kind]
+    order = np.random.default_rng(0).permutation(len(TEXTS))
+    for batch in (1, 3, 32):
+        found = model.encode(TEXTS, batch_size=batch)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
+        shuffled = model.encode([TEXTS[row] for row in order], batch_size=batch)
+        np.testing.assert_allclose(shuffled, expected[order], atol=1e-5, rtol=0)
+    np.testing.assert_allclose(model.encode(TEXTS[0]), expected[0], atol=1e-5, rtol=0)
+    assert model.get_embedding_dimension() == expected.shape[1]
+    assert model.max_seq_length is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_folder_itself_is_a_model(
+    package: Any, exported: dict[str, Path], artifacts: dict[str, Trained], tmp_path: Path, kind: str
+) -> None:
+    model = package.SentenceTransformer(
+        str(exported[kind]), trust_remote_code=True, device="cpu", local_files_only=True
+    )
+    expected = ours(artifacts[kind], TEXTS)
+    np.testing.assert_allclose(model.encode(TEXTS), expected, atol=1e-5, rtol=0)
+    assert model.similarity_fn_name == "cosine"
+    model.save(str(tmp_path / "again"))  # by sentence-transformers
+    again = package.SentenceTransformer(str(tmp_path / "again"), trust_remote_code=True, local_files_only=True)
+    np.testing.assert_allclose(again.encode(TEXTS), expected, atol=1e-5, rtol=0)
+    for name in export.FILES - {export.CARD, export.SETTINGS, export.MODULES}:
+        assert (tmp_path / "again" / name).read_bytes() == (exported[kind] / name).read_bytes(), name
+
+
+def test_the_similarity_is_the_cosine(models: dict[str, Any]) -> None:
+    vectors = models["cse"].encode(TEXTS)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.testing.assert_allclose(models["cse"].similarity(vectors, vectors), unit @ unit.T, atol=1e-5)
+    assert "origin" not in repr(models["cse"])
+
+
+ENCODERS = st.sampled_from(
+    [
+        config.AverageEncoder(),
+        config.CSEEncoder(filters=2, widths=(1, 4)),
+        config.CSEEncoder(filters=2, activation="tanh", pooling="mean"),
+        config.GRANEncoder(hidden=3),
+        config.BiLSTMEncoder(hidden=3),
+        config.BiLSTMEncoder(hidden=3, pool="mean", padding="zeros"),  # zeros add nothing to a mean
+        config.CNNEncoder(filters=2),
+        config.CNNEncoder(filters=2, padding="released"),
+        config.WSVEncoder(filters=2, layers=1),
+        config.WSVEncoder(filters=2, layers=3, bias=True, selection="smallest", map_weights="fixed"),
+    ]
+)
+TOKENS = st.lists(st.sampled_from(["red", "cat", "#cat", "sees", "é", "unseen"]), min_size=1, max_size=20)
+
+
+@settings(max_examples=60, deadline=None)
+@given(encoder=ENCODERS, texts=st.lists(TOKENS.map(" ".join), min_size=1, max_size=12), batch=st.integers(1, 13))
+def test_any_encoder_that_may_be_exported(
+    package: Any, drawn: Callable[..., Portable], encoder: config.Encoder, texts: list[str], batch: int
+) -> None:
+    model = drawn(encoder, ["red", "cat", "sees", "é", "other"])
+    assert not model.encoder.batch_dependent
+    with tempfile.TemporaryDirectory() as folder:
+        model.write(Path(folder))
+        found = sentence_transformer.load(folder).encode(texts, batch_size=batch)
+    np.testing.assert_allclose(found, model.encode(texts), atol=1e-5, rtol=0)
+
+
+def test_an_empty_sentence_is_one_sentence(models: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"The sentence ' \\t' is empty after 'ptb' tokenisation; remove or fill it\."):
+        models["cse"].encode(["a cook", " \t", "the cook"])
+    assert models["cse"].encode([]).shape == (0,)
+
+
+def test_a_prompt_is_read_with_the_sentence(models: dict[str, Any], artifacts: dict[str, Trained]) -> None:
+    found = models["cse"].encode(["cook"], prompt="the red ")
+    np.testing.assert_allclose(found, ours(artifacts["cse"], ["the red cook"]), atol=1e-5)
+
+
+def test_features_of_a_batch(models: dict[str, Any]) -> None:
+    features = models["cse"].preprocess(["the cook", "the cook runs and sees"])
+    assert features["attention_mask"].tolist() == [[1, 1, 0, 0, 0], [1] * 5]
+    assert features["sentence_lengths"].tolist() == [2, 5]
+    assert features["input_ids"][0, 2:].tolist() == [0, 0, 0]
+    short = models["cse"].preprocess(["cook"])
+    assert short["input_ids"].shape == (1, 3)  # as wide as the widest filter
+    assert models["cse"][0].tokenize(["cook"]).keys() == short.keys()
+    assert set(models["cse"](short)) == {*short, "sentence_embedding"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_step_of_training_lowers_its_loss(package: Any, exported: dict[str, Path], kind: str) -> None:
+    model = sentence_transformer.load(exported[kind]).train()
+    optimiser = torch.optim.SGD(model.parameters(), lr=1e-3)
+    target = torch.ones(1)
+
+    def loss() -> torch.Tensor:
+        one, other = (
+            model(model.preprocess([text]))["sentence_embedding"]
+            for text in ("the cook runs", "a woman sees a red dog")
+        )
+        return nn.functional.cosine_embedding_loss(one, other, target)
+
+    before = loss()
+    before.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+    optimiser.step()
+    assert loss() < before
+
+
+@pytest.fixture
+def without_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The module as it is where sentence-transformers is not installed."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sentence_transformers"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    name = sentence_transformer.__name__
+    monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(exchange, "sentence_transformer", sentence_transformer)  # put back what the import sets
+    yield importlib.import_module(name)
+
+
+def test_what_is_missing_is_one_sentence(without_package: Any, exported: dict[str, Path]) -> None:
+    with pytest.raises(
+        DataError, match=r"sentence-transformers is not installed; run `pip install 'sentbook\[exchange\]'`"
+    ):
+        without_package.load(exported["cse"])
