@@ -18,6 +18,7 @@ from sentbook.data.text import (
     shuffled_batches,
     tokenise_content,
     tokenise_ptb,
+    tokenise_ptb_cased,
     tokenise_sentence,
     tokenise_stems,
     tokenise_words,
@@ -80,9 +81,17 @@ def test_stems() -> None:
     assert len(tokenise_stems("One token each, always.")) == len(tokenise_ptb("One token each, always."))
 
 
+@given(st.text(alphabet=st.characters(codec="ascii")))
+def test_case_is_all_that_the_cased_tokens_differ_in(sentence: str) -> None:
+    tokens = tokenise_ptb_cased(sentence)
+    assert [token.lower() for token in tokens] == tokenise_ptb(sentence)
+    assert tokenise_ptb_cased(sentence.lower()) == tokenise_ptb(sentence)
+    assert all(token in sentence for token in tokens)
+
+
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_no_tokenisation_empties_a_sentence_that_ptb_does_not(sentence: str) -> None:
-    names: tuple[Tokenisation, ...] = ("content", "stems", "sentence")
+    names: tuple[Tokenisation, ...] = ("ptb-cased", "content", "stems", "sentence")
     for name in names:
         assert bool(TOKENISERS[name](sentence)) == bool(tokenise_ptb(sentence))
         assert all(TOKENISERS[name](sentence))

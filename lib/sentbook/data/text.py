@@ -15,7 +15,7 @@ from sentbook.errors import DataError
 
 PADDING, UNKNOWN = 0, 1
 
-Tokenisation = Literal["ptb", "words", "whitespace", "content", "stems", "sentence"]
+Tokenisation = Literal["ptb", "ptb-cased", "words", "whitespace", "content", "stems", "sentence"]
 
 # One pass in place of the Treebank script's chain of substitutions; alternatives are tried from left to right.
 _PTB = re.compile(
@@ -34,6 +34,7 @@ _PTB = re.compile(
     """,
     re.VERBOSE,
 )
+_PTB_CASED = re.compile(_PTB.pattern, re.VERBOSE | re.IGNORECASE)
 _WORDS = re.compile(r"[^\W_]+")
 _LETTER = re.compile(r"[^\W_]")
 _CLITIC = re.compile(r"n't|'(?:s|m|d|ll|re|ve)|ca|wo")  # with the stems of "can't" and "won't"
@@ -50,6 +51,16 @@ def tokenise_ptb(sentence: str) -> list[str]:
         ['they', 'do', "n't", 'like', 'mary', "'s", 'u.s.', 'trip', ',', '10:30', '.']
     """
     return _PTB.findall(sentence.translate(_QUOTES).lower())
+
+
+def tokenise_ptb_cased(sentence: str) -> list[str]:
+    """`tokenise_ptb` with case kept: what vectors of lower-cased words make of text that nobody lower-cased.
+
+    Example:
+        >>> tokenise_ptb_cased("They DON'T like the U.S. trip")
+        ['They', 'DO', "N'T", 'like', 'the', 'U.S.', 'trip']
+    """
+    return _PTB_CASED.findall(sentence.translate(_QUOTES))
 
 
 def tokenise_words(sentence: str) -> list[str]:
@@ -124,6 +135,7 @@ def _stemmer() -> Any:
 
 TOKENISERS: dict[Tokenisation, Callable[[str], list[str]]] = {
     "ptb": tokenise_ptb,
+    "ptb-cased": tokenise_ptb_cased,
     "words": tokenise_words,
     "whitespace": tokenise_whitespace,
     "content": tokenise_content,

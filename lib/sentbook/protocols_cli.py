@@ -1,0 +1,99 @@
+"""``sentbook protocols SCORES.csv --year 2014``: a reader's own scores under every measure and aggregation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sentbook.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sentbook.data.types import ScoredPairs
+
+app = typer.Typer()
+
+Scores = Annotated[Path, typer.Argument(help="CSV with the columns set and score, a row a pair; or one score a line")]
+
+
+@app.command()
+def protocols(scores: Scores, year: Annotated[int, typer.Option(help="2012 to 2016")] = 2014) -> None:
+    """Your own scores of a year of STS under every protocol: which of them is the number that you compare with?
+
+    Pairs stand in the order of the released files, those without a gold score left out. Sets are named as released
+    (deft-forum) or as in the papers' tables (deft forum); without names they follow each other as in those tables.
+    """
+    from sentbook.data.readers import sts
+
+    sets = sts(year)
+    by_set = read(scores, sets)
+    for line in report(by_set, sets):
+        typer.echo(line)
+
+
+def read(path: Path, sets: Sequence[ScoredPairs]) -> dict[str, NDArray[np.float64]]:
+    """(N,) scores of each of ``sets``, by its name.
+
+    Raises:
+        ConfigError: the file cannot be read, or has other columns.
+        DataError: a score is no number, a set is unknown, or there are more or fewer scores than scored pairs.
+    """
+    import numpy as np
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, skip_blank_lines=True)
+        if list(frame.columns) not in (["set", "score"], ["score"]):
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False, header=None)
+            if frame.shape[1] != 1:
+                raise ConfigError(
+                    f"{path} has other columns than 'set,score'; name these two, or give one score a line."
+                )
+            frame.columns = pd.Index(["score"])
+    except (OSError, UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
+        raise ConfigError(f"{path} cannot be read as CSV ({type(error).__name__}); check the file.") from None
+    values = pd.to_numeric(frame["score"], errors="coerce").to_numpy(dtype=np.float64)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise DataError(f"Score {row + 1} of {path} is {str(frame['score'].iloc[row])[:40]!r}, which is no number.")
+    if "set" not in frame:
+        expected = sum(map(len, sets))
+        if len(values) != expected:
+            raise DataError(f"{path} has {len(values)} scores for {expected} scored pairs: {_sizes(sets)}.")
+        parts = np.split(values, np.cumsum([len(pairs) for pairs in sets])[:-1])
+        return {pairs.name: part for pairs, part in zip(sets, parts, strict=True)}
+    names = {alias: pairs.name for pairs in sets for alias in (pairs.domain, pairs.name, pairs.name.split("/", 1)[-1])}
+    unknown = [name for name in frame["set"].unique() if name not in names]
+    if unknown:
+        raise DataError(f"{path} names the set {str(unknown[0])[:40]!r}; the year's sets are {_sizes(sets)}.")
+    named = frame["set"].map(names).to_numpy()
+    found = {pairs.name: values[named == pairs.name] for pairs in sets}
+    for pairs in sets:
+        if len(found[pairs.name]) != len(pairs):
+            raise DataError(f"{path} has {len(found[pairs.name])} scores of {pairs.name}; the sets are {_sizes(sets)}.")
+    return found
+
+
+def report(scores: Mapping[str, NDArray[np.float64]], sets: Sequence[ScoredPairs]) -> list[str]:
+    """Lines of text: each set by both measures, then the year by both measures and the three aggregations."""
+    from sentbook.evaluation.protocol_matrix import AGGREGATIONS, MEASURES
+    from sentbook.evaluation.protocols import Aggregation, Protocol, Score
+    from sentbook.evaluation.sts import evaluate
+
+    def both(name: str, members: Sequence[ScoredPairs], how: Aggregation) -> str:
+        found = [100 * evaluate(scores, members, Protocol(Score.COSINE, measure, how)) for measure in MEASURES]
+        return f"{name:<30}{sum(map(len, members)):>7}" + "".join(f"{value:>10.1f}" for value in found)
+
+    lines = [f"{'x 100':<30}{'pairs':>7}" + "".join(f"{measure:>10}" for measure in MEASURES)]
+    lines += [both(pairs.name, [pairs], Aggregation.PER_SET) for pairs in sets]
+    return [*lines, "", *(both(str(how), sets, how) for how in AGGREGATIONS)]
+
+
+def _sizes(sets: Sequence[ScoredPairs]) -> str:
+    return ", ".join(f"{pairs.domain} {len(pairs)}" for pairs in sets)

@@ -1,0 +1,664 @@
+"""Why one encoder has many numbers on one test set: single choices, their paths and spread, and the printed numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from matplotlib.figure import Figure
+
+from sentbook import reported as printed_numbers
+from sentbook.data.readers.sts import SETS
+from sentbook.evaluation.protocol_matrix import BENCHMARK_HEAD, DROPPED, HOUSE, INNER, STEP, UNSEEN, WITH_TRAINING
+from sentbook.evaluation.protocols import Aggregation, Measure
+from sentbook.report import numbers
+from sentbook.report.cost import Cell, Row, grouped
+from sentbook.report.figures import WIDTH, _ramp
+from sentbook.report.marks import row_key, run_name
+from sentbook.report.markup import Fragment, esc, pipes, simple
+from sentbook.report.style import MARKERS, Palette
+from sentbook.report.summary import group_and_label, is_average, ordered, significant, where_printed
+from sentbook.report.svg import Plot, render
+from sentbook.report.tables import badges, not_run
+from sentbook.results import Run, Test
+
+COMMAND = "make run NOTEBOOK=cross/protocols PROFILE=small"
+YEAR = "STS2014/avg"
+_SETS_OF_2012 = ("MSRpar", "MSRvid", "SMT-eur")
+_STATED = ("score", "measure", "aggregation", "sets")
+
+
+# -- what a run holds --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A run's numbers by protocol and row."""
+
+    run: Run
+
+    @property
+    def encoder(self) -> str:
+        return str(self.run.extra["encoder"])
+
+    @property
+    def rows(self) -> list[str]:
+        return ordered(row.dataset for row in self.run.metrics)
+
+    @property
+    def years(self) -> list[str]:
+        return [row for row in self.rows if is_average(row)]
+
+    @property
+    def fields(self) -> dict[str, dict[str, str]]:
+        """Protocol -> its fields."""
+        return {str(item["protocol"]): item for item in self.run.extra["protocols"]}
+
+    @property
+    def house(self) -> dict[str, str]:
+        return self.fields[self.run.extra["house"]]
+
+    def values(self) -> dict[tuple[str, str], list[float]]:
+        """(Protocol, row) -> a value a seed."""
+        found: dict[tuple[str, str], list[float]] = {}
+        for row in self.run.metrics:
+            found.setdefault((row.protocol, row.dataset), []).append(row.value)
+        return found
+
+    def means(self) -> dict[tuple[str, str], float]:
+        return {at: float(np.mean(values)) for at, values in self.values().items()}
+
+    def named(self, row: str, **changes: str) -> str:
+        """The protocol on ``row`` that differs from the house's by ``changes``; empty where it was not measured."""
+        wanted = {**self.house, **changes}
+        if not is_average(row):
+            wanted["aggregation"] = str(Aggregation.PER_SET)
+        del wanted["protocol"]
+        held = (
+            name for name, fields in self.fields.items() if {**fields, "protocol": name} == {**wanted, "protocol": name}
+        )
+        return next(held, "")
+
+    def combinations(self) -> list[dict[str, str]]:
+        """The fields of every protocol on a year that is no choice moved alone."""
+        per_set = str(Aggregation.PER_SET)
+        return [f for f in self.fields.values() if not f["detail"] and f["aggregation"] != per_set]
+
+    def effects(self) -> dict[str, dict[str, Test]]:
+        """Choice -> row -> its effect, the largest mean over the years first."""
+        found: dict[str, dict[str, Test]] = {}
+        for test in self.run.tests:
+            if test.b == HOUSE:
+                found.setdefault(test.a, {})[test.dataset] = test
+        return dict(sorted(found.items(), key=lambda item: -_size(item[1])))
+
+
+def _size(effects: Mapping[str, Test]) -> float:
+    """The mean distance over the years where a choice moves anything."""
+    moved = [abs(test.estimate) for row, test in effects.items() if is_average(row)]
+    return float(np.mean(moved)) if moved else 0.0
+
+
+def _short(row: str) -> str:
+    """
+    Example:
+        >>> _short("STS2014/avg"), _short("SICK2014"), _short("STSB-test")
+        ('STS 2014', 'SICK 2014', 'STSB-test')
+    """
+    group, label = group_and_label(row)
+    return group or label
+
+
+def _how(held: _Held) -> str:
+    seeds = len(held.run.provenance.seeds)
+    return (
+        f"{held.encoder}, mean of {seeds} seed{'' if seeds == 1 else 's'} \u00b7 correlations \u00d7 100 \u00b7 "
+        f"our protocol: {held.run.extra['house']}"
+    )
+
+
+# -- one choice at a time ----------------------------------------------------------------------------------------------
+
+
+def effects(
+    run: Run | None, *, caption: str = "What one choice does", just_made: bool = False, command: str = COMMAND
+) -> Fragment:
+    """A row a choice, a column a test set: how far the number moves when that choice alone is another.
+
+    First our number with its interval; then the choices, the largest first; then what the luck of pairs and seeds does.
+    """
+    if run is None:
+        return not_run(command)
+    held = _Held(run)
+    means, values, rows = held.means(), held.values(), held.rows
+    metric = str(held.house["measure"])
+    lines, records = [], []
+
+    def add(label: str, cells: Mapping[str, Cell], shown: Mapping[str, float], *, own: bool = False) -> None:
+        lines.append(Row(label, tuple(cells.get(row, Cell(numbers.DASH)) for row in rows), own=own))
+        records.append({"choice": label, **{_short(row): 100 * value for row, value in shown.items()}})
+
+    ours = {row: means[held.named(row), row] for row in rows}
+    inside = {row: run.extra["intervals"][row] for row in rows}
+    key = {row: row_key(held.encoder, row, metric) for row in rows}
+    around = {row: numbers.interval(inside[row]["low"], inside[row]["high"], metric) for row in rows}
+    add(
+        HOUSE.capitalize(),
+        {row: Cell(numbers.shown(ours[row], metric), around[row], row=key[row]) for row in rows},
+        ours,
+        own=True,
+    )
+    for choice, by_row in held.effects().items():
+        cells = {row: _effect_cell(test) for row, test in by_row.items()}
+        add(_capital(choice), cells, {row: test.estimate for row, test in by_row.items()})
+    lines.append(Row("For comparison", head=True))
+    half = {row: (inside[row]["high"] - inside[row]["low"]) / 2 for row in rows}
+    add("Other pairs", {row: Cell(f"\u00b1 {numbers.shown(half[row], metric)}") for row in rows}, half)
+    if len(run.provenance.seeds) > 1:
+        apart = {row: float(np.ptp(values[held.named(row), row])) for row in rows}
+        add("Best less worst seed", {row: Cell(numbers.shown(apart[row], metric), row=key[row]) for row in rows}, apart)
+    return grouped(
+        "Choice",
+        [(_short(row), ("",)) for row in rows],
+        lines,
+        records,
+        run=run,
+        caption=caption,
+        how=f"{_how(held)} \u00b7 paired bootstrap over pairs, 95 % below \u00b7 bold: p below .05 by "
+        "Holm\u2019s method over a row",
+        foot=f"{numbers.DASH}: nothing to choose there. Other pairs: half the width of our number\u2019s own interval.",
+        just_made=just_made,
+    )
+
+
+def _effect_cell(test: Test) -> Cell:
+    return Cell(
+        numbers.shown(test.estimate, test.metric, signed=True),
+        numbers.interval(test.low, test.high, test.metric, signed=True),
+        bold=significant(test),
+        row=row_key(test.a, test.b, test.dataset, test.metric),
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# -- all choices -------------------------------------------------------------------------------------------------------
+
+
+def path(run: Run | None, row: str = YEAR, *, caption: str = "") -> Plot | Fragment:
+    """From our protocol to those of the lowest and of the highest number, a choice a step, with its interval."""
+    if run is None:
+        return Fragment("")
+    held = _Held(run)
+    row = row if row in held.years else held.years[0]
+    means = held.means()
+    steps = {(test.a, test.b): test for test in run.tests if test.kind == STEP and test.dataset == row}
+    lines: list[tuple[str, float | None, Test | None]] = []
+    for title, way in zip(("Down to the lowest", "Up to the highest"), run.extra["paths"][row], strict=True):
+        lines += [(title, None, None), ("our protocol", means[way[0], row], None)]
+        lines += [(_step(held, a, b), means[b, row], steps[b, a]) for a, b in itertools.pairwise(way)]
+
+    def draw(figure: Figure, palette: Palette) -> None:
+        axes = figure.subplots()
+        axes.set_ylim(len(lines) - 0.4, -0.6)
+        axes.set_yticks(range(len(lines)), [label for label, *_ in lines])
+        before = 0.0
+        for y, (label, value, test) in enumerate(lines):
+            axes.get_yticklabels()[y].set_fontweight("bold" if value is None else "normal")
+            if value is None:
+                continue
+            at, colour = 100 * value, palette.ink
+            text = numbers.plain(at)
+            if test is not None:
+                colour = palette.hues[0] if test.estimate > 0 else palette.hues[1]
+                axes.plot([before, at], [y, y], color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
+                axes.plot([before, before], [y - 1, y], color=palette.soft, linewidth=0.7, linestyle=":")
+                text += f"\u2003{numbers.shown(test.estimate, test.metric, signed=True)} "
+                text += numbers.interval(test.low, test.high, test.metric, signed=True)
+            axes.plot([at], [y], marker="D" if label == "our protocol" else "o", markersize=5.2, color=colour)
+            axes.annotate(
+                text, (1.01, y), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False
+            )
+            before = at
+        axes.set_xlabel(f"{_short(row)}, correlation \u00d7 100")
+        axes.grid(axis="x")
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.margins(x=0.06)
+
+    low, high = (means[way[-1], row] for way in run.extra["paths"][row])
+    said = f"{held.encoder} on {_short(row)}: from {numbers.plain(100 * low)} to {numbers.plain(100 * high)}"
+    order = "steps in the order text, score, measure, year; in another order they would be others"
+    note = f"{held.encoder}; {order}. 95 % over pairs."
+    plot = render(
+        draw,
+        size=(WIDTH, 0.8 + 0.27 * len(lines)),
+        caption=f"{caption.rstrip('.')}. {note}" if caption else note,
+        alt=f"{said} by the choice of protocol alone, a step a choice.",
+    )
+    return replace(plot, run=run_name(run))
+
+
+def _step(held: _Held, before: str, after: str) -> str:
+    a, b = held.fields[before], held.fields[after]
+    [name] = [name for name in ("tokens", "score", "measure", "aggregation") if a[name] != b[name]]
+    return (
+        f"{b[name]} tokens" if name == "tokens" else numbers.name(b[name], unit=False) if name == "measure" else b[name]
+    )
+
+
+def spread(run: Run | None, *, caption: str = "") -> Plot | Fragment:
+    """Every combination's number on every test set: a dot each, ours a diamond."""
+    if run is None:
+        return Fragment("")
+    held = _Held(run)
+    means, rows, house = held.means(), held.rows, held.house
+    dots = {row: [(held.fields[name], 100 * mean) for (name, at), mean in means.items() if at == row] for row in rows}
+    dots = {row: [(fields, value) for fields, value in found if not fields["detail"]] for row, found in dots.items()}
+    kinds = ordered(fields["score"] for found in dots.values() for fields, _ in found)
+
+    def draw(figure: Figure, palette: Palette) -> None:
+        axes = figure.subplots()
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_yticks(range(len(rows)), [_short(row) for row in rows])
+        for y, row in enumerate(rows):
+            for place, kind in enumerate(kinds):
+                for alone in (False, True):
+                    found = [
+                        v for f, v in dots[row] if f["score"] == kind and (f["tokens"] == house["tokens"]) == alone
+                    ]
+                    axes.plot(
+                        found,
+                        [y - 0.17 + 0.34 * place] * len(found),
+                        linestyle="none",
+                        marker=MARKERS[place],
+                        markersize=4.6,
+                        color=palette.hues[place],
+                        markerfacecolor=palette.hues[place] if alone else "none",
+                        markeredgewidth=0.9,
+                        alpha=0.9,
+                        label=f"{kind}, {house['tokens']} tokens" if alone and not y else None,
+                    )
+            axes.plot(
+                [100 * means[held.named(row), row]],
+                [y - 0.17],
+                linestyle="none",
+                marker="D",
+                markersize=8.5,
+                markerfacecolor="none",
+                color=palette.ink,
+                label=None if y else "our protocol",
+            )
+            low, high = _range(dots[row])
+            axes.annotate(
+                f"{numbers.plain(low)}{numbers.DASH}{numbers.plain(high)}",
+                (1.01, y),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=8,
+                annotation_clip=False,
+            )
+        axes.set_xlabel("Correlation \u00d7 100")
+        axes.grid(axis="x")
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, borderaxespad=0.2, handletextpad=0.3)
+
+    said = "; ".join(
+        f"{_short(row)} from {numbers.plain(_range(dots[row])[0])} to {numbers.plain(_range(dots[row])[1])}"
+        for row in rows
+    )
+    note = f"{held.encoder}; hollow: other tokenisations. At the right the lowest and the highest number."
+    plot = render(
+        draw,
+        size=(WIDTH, 0.95 + 0.42 * len(rows)),
+        caption=f"{caption.rstrip('.')}. {note}" if caption else note,
+        alt=f"The same vectors under every protocol: {said}.",
+    )
+    return replace(plot, run=run_name(run))
+
+
+def _range(dots: Sequence[tuple[Any, float]]) -> tuple[float, float]:
+    values = [value for _, value in dots]
+    return min(values), max(values)
+
+
+def heat(run: Run | None, row: str = YEAR, *, caption: str = "") -> Plot | Fragment:
+    """Every combination's number on one year: score and tokens down, measure and aggregation across."""
+    if run is None:
+        return Fragment("")
+    held = _Held(run)
+    row = row if row in held.years else held.years[0]
+    means, known = held.means(), held.combinations()
+    downs = sorted(
+        ordered((f["score"], f["tokens"]) for f in known),
+        key=lambda at: ordered(f["score"] for f in known).index(at[0]),
+    )
+    across = sorted(ordered((f["measure"], f["aggregation"]) for f in known), key=lambda at: list(Measure).index(at[0]))  # type: ignore[arg-type]
+    names = {(f["score"], f["tokens"], f["measure"], f["aggregation"]): f["protocol"] for f in known}
+    table = np.array([[100 * means[names[(*down, *right)], row] for right in across] for down in downs])
+    low, high = float(table.min()), float(table.max())
+
+    def draw(figure: Figure, palette: Palette) -> None:
+        axes = figure.subplots()
+        axes.pcolormesh(
+            np.arange(len(across) + 1),
+            np.arange(len(downs) + 1),
+            table,
+            cmap=_ramp(palette.hues[0], palette),
+            vmin=low,
+            vmax=high,
+            antialiased=False,
+        )
+        for y, x in np.ndindex(table.shape):
+            strong = table[y, x] > low + 0.55 * (high - low)
+            ours = names[(*downs[y], *across[x])] == held.run.extra["house"]
+            axes.text(
+                x + 0.5,
+                y + 0.5,
+                numbers.plain(float(table[y, x])),
+                ha="center",
+                va="center",
+                color=palette.paper if strong else palette.ink,
+                fontsize=8.5,
+                fontweight="bold" if ours else "normal",
+            )
+        axes.set_ylim(len(downs), 0)
+        axes.set_yticks(np.arange(len(downs)) + 0.5, [f"{score}, {tokens}" for score, tokens in downs])
+        heads = [f"{numbers.short(measure).split(' ')[0]}\n{_narrow(aggregation)}" for measure, aggregation in across]
+        axes.set_xticks(np.arange(len(across)) + 0.5, heads)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+
+    note = f"{held.encoder} on {_short(row)}, correlation \u00d7 100; bold: our protocol."
+    plot = render(
+        draw,
+        size=(WIDTH, 0.9 + 0.25 * len(downs)),
+        caption=f"{caption.rstrip('.')}. {note}" if caption else note,
+        alt=f"Heat map of {table.size} numbers of one encoder on {_short(row)}, from {low:.1f} to {high:.1f}.",
+    )
+    return replace(plot, run=run_name(run))
+
+
+def _narrow(aggregation: str) -> str:
+    return {"mean of sets": "mean", "size-weighted mean of sets": "weighted", "pooled pairs": "pooled"}[aggregation]
+
+
+def every(run: Run | None, *, caption: str = "Every combination", command: str = COMMAND) -> Fragment:
+    """All combinations on all test sets, folded."""
+    if run is None:
+        return not_run(command)
+    held = _Held(run)
+    means, rows = held.means(), held.rows
+    lines, records = [], []
+    for score in ordered(fields["score"] for fields in held.combinations()):
+        lines.append(Row(_capital(score), head=True))
+        for fields in (fields for fields in held.combinations() if fields["score"] == score):
+            changes = {name: fields[name] for name in ("score", "measure", "tokens", "aggregation")}
+            found = {row: means[held.named(row, **changes), row] for row in rows}
+            measure, way = numbers.short(fields["measure"]).split(" ")[0], _narrow(fields["aggregation"])
+            cells = (
+                Cell(numbers.plain(100 * found[row]), row=row_key(held.encoder, row, fields["measure"])) for row in rows
+            )
+            label = f"{fields['tokens']}, {measure}, {way}"
+            lines.append(Row(label, tuple(cells), own=fields["protocol"] == run.extra["house"]))
+            records.append({"protocol": fields["protocol"], **{_short(row): 100 * found[row] for row in rows}})
+    shown = grouped("Protocol", [(_short(row), ("",)) for row in rows], lines, records, caption=caption, how=_how(held))
+    summary = f"{len(records)} protocols on {len(rows)} test sets"
+    body = f"{badges(run)}<details><summary>{summary}</summary>{shown.body}</details>"
+    return replace(shown, body=body, run=run_name(run))
+
+
+# -- printed numbers ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def registry() -> dict[str, list[dict[str, Any]]]:
+    """``reported/protocols.yaml``: how printed numbers were computed, and what tools print."""
+    text = (files("sentbook.reported") / "protocols.yaml").read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
+
+
+def by_its_sets(paper: str, table: str, method: str, year: int) -> tuple[float, float, float] | None:
+    """A printed year's average, and the mean and the size-weighted mean of the sets printed with it, all in [-1, 1].
+
+    Example:
+        >>> [round(100 * value, 1) for value in by_its_sets("cse", "table2", "GRAN", 2014)]
+        [75.9, 75.9, 77.3]
+    """
+    known = _of(printed_numbers.table(paper, table), method)
+    names = [f"STS{year}/{name}" for name, _, _ in SETS[year]]
+    if f"STS{year}/avg" not in known or not all(name in known for name in names):
+        return None
+    values, sizes = [known[name] for name in names], [size for *_, size in SETS[year]]
+    return known[f"STS{year}/avg"], float(np.mean(values)), float(np.average(values, weights=sizes))
+
+
+def _of(frame: pd.DataFrame, method: str) -> dict[str, float]:
+    """Row -> what a table prints of a method."""
+    rows = frame[frame["method"] == method]
+    return dict(zip(rows["dataset"].astype(str), rows["value"].astype(float), strict=True))
+
+
+def printed(*, caption: str = "Printed numbers by protocol") -> Fragment:
+    """The papers' numbers of each year, a table for each protocol as they state it, with the tools that print the same.
+
+    Where a paper prints a year's sets, its average is held against their mean and their size-weighted mean.
+    """
+    by_protocol: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for entry in (*registry()["systems"], *registry()["tools"]):
+        by_protocol.setdefault(tuple(entry.get(name, "") for name in _STATED), []).append(entry)
+    parts = [_one_protocol(said, entries) for said, entries in by_protocol.items()]
+    foot = (
+        "\u2713: the printed averages are the means of the printed sets, and not their size-weighted means. Numbers "
+        "of one table compare with each other; with those of another table they do not."
+    )
+    body = "".join(f'<div style="margin-top:1.3rem">{part.body}</div>' for part in parts)
+    return Fragment(
+        f'<strong>{esc(caption)}</strong>{body}<p class="sb-foot">{esc(foot)}</p>',
+        markdown="\n\n".join([f"**{caption}**", *(part.markdown for part in parts), foot]),
+        frame=pd.concat([part.frame for part in parts], ignore_index=True),
+        facts=True,
+    )
+
+
+def _one_protocol(said: tuple[str, ...], entries: Sequence[Mapping[str, Any]]) -> Fragment:
+    score, measure, aggregation, sets = said
+    words = (
+        _capital(score or "score not said"),
+        numbers.name(measure, unit=False),
+        aggregation or "aggregation not said",
+        sets,
+    )
+    lines, records, tools, sources = [], [], [], []
+    for entry in entries:
+        if "methods" not in entry:
+            tools.append(f"{entry['name']} ({entry['from']})")
+            continue
+        sources.append(entry["from"])
+        frame = printed_numbers.table(entry["paper"], entry["table"])
+        for method in entry["methods"]:
+            found = _years(frame, method)
+            tick = " \u2713" if _is_the_mean(entry, method) else ""
+            where = where_printed(frame)
+            cells = [Cell(numbers.plain(100 * found[y]), paper=where) if y in found else Cell() for y in SETS]
+            label = f"{method} ({entry['table'].replace('table', 'table ')}){tick}"
+            lines.append(Row(label, (*cells, Cell(entry.get("tokens", "not said")))))
+            of_years = {f"STS {year}": 100 * value for year, value in found.items()}
+            records.append({"system": method, **dict(zip(_STATED, said, strict=True)), **of_years})
+    known = ", ".join(filter(None, words))
+    if not lines:
+        named = "; ".join(tools)
+        body = f'<div class="sb-caption"><strong>{esc(known)}</strong>{esc(named)}</div>'
+        return Fragment(body, markdown=f"{known}: {named}.")
+    shown = [place for place, year in enumerate(SETS) if any(line.cells[place].text for line in lines)]
+    lines = [line._replace(cells=(*(line.cells[place] for place in shown), line.cells[-1])) for line in lines]
+    heads = [(f"STS {list(SETS)[place]}", ("",)) for place in shown] + [("Tokens", ("",))]
+    also = f"Said by: {'; '.join(ordered(sources))}." + (f" So prints {'; '.join(tools)}." if tools else "")
+    [paper] = {entry["paper"].upper() for entry in entries if "paper" in entry}
+    heading, words_at = f"{paper} paper", frozenset({len(shown)})
+    return grouped(heading, heads, lines, records, caption=known, foot=also, text=words_at)
+
+
+def _years(frame: pd.DataFrame, method: str) -> dict[int, float]:
+    """What was printed of each year; of 2012 also under the name of its three sets."""
+    known = _of(frame, method)
+    names = {year: next((n for n in (f"STS{year}/avg", f"STS{year - 2000}") if n in known), "") for year in SETS}
+    return {year: known[name] for year, name in names.items() if name}
+
+
+def _is_the_mean(entry: Mapping[str, Any], method: str) -> bool:
+    """Whether the printed averages are the means of the printed sets in all years, and weighted means not in all."""
+    found = [by for year in SETS if (by := by_its_sets(entry["paper"], entry["table"], method, year)) is not None]
+    # Sets and average are rounded to a tenth of a point each.
+    plain = all(abs(average - mean) <= 0.0011 for average, mean, _ in found)
+    weighted = all(abs(average - mean) <= 0.0011 for average, _, mean in found)
+    return bool(found) and plain and not weighted
+
+
+def twice(run: Run | None, *, caption: str = "One encoder, printed twice: GRAN on STS 2012") -> Fragment:
+    """GRAN's number of 2012 in two papers, what its printed sets give by each aggregation, and ours by each."""
+    frame = printed_numbers.table("cse", "table2")
+    known = _of(frame, "GRAN")
+    sizes = {name: size for name, _, size in SETS[2012]}
+    three = [known[f"STS2012/{name}"] for name in _SETS_OF_2012]
+    weighted = float(np.average(three, weights=[sizes[name] for name in _SETS_OF_2012]))
+    first, second = where_printed(frame), where_printed(printed_numbers.table("dnt", "table4"))
+    theirs = [
+        ("Five sets", Aggregation.MEAN, known["STS2012/avg"], first, ""),
+        ("Three sets", Aggregation.MEAN, float(np.mean(three)), first, "from its sets"),
+        ("Three sets", Aggregation.WEIGHTED, weighted, first, "from its sets"),
+        (
+            "Three sets",
+            Aggregation.POOLED,
+            printed_numbers.value("dnt", "table4", "GRAN [UE]", "STS12"),
+            second,
+            "aggregation not said",
+        ),
+    ]
+    held = _Held(run) if run is not None and "STS2012/avg" in _Held(run).rows else None
+    means = held.means() if held else {}
+    lines, records = [], []
+    for label, way, value, where, note in theirs:
+        cells = [Cell(numbers.plain(100 * value), note or where, paper=where)]
+        record: dict[str, object] = {"sets": label, "aggregation": str(way), "printed": 100 * value}
+        if held is not None:
+            detail = WITH_TRAINING if label.startswith("Three") else ""
+            name = held.named("STS2012/avg", aggregation=str(way), detail=detail)
+            mark = row_key(held.encoder, "STS2012/avg", held.house["measure"])
+            cells.append(Cell(numbers.plain(100 * means[name, "STS2012/avg"]), row=mark))
+            record["ours"] = 100 * means[name, "STS2012/avg"]
+        lines.append(Row(f"{label}, {way}", tuple(cells)))
+        records.append(record)
+    heads = [("GRAN, printed", ("",)), *([(f"{held.encoder}, ours", ("",))] if held else [])]
+    how = "Pearson\u2019s r \u00d7 100, cosine"
+    found = grouped("STS 2012", heads, lines, records, run=run if held else None, caption=caption, how=how)
+    return found if held else replace(found, facts=True)
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+# What a reader looks for, by choice; tokenisations not named here are what their name says.
+_ADVICE: dict[str, str] = {
+    WITH_TRAINING: "Which sets? Of STS 2012 some papers have five, some the three that came with training pairs.",
+    UNSEEN: "Did the encoder train on sentences of the test set? Captions and headlines of STS return in many corpora.",
+    "tokens: ptb-cased": "Is the text lower-cased where the word vectors are? A capital letter makes a word unknown.",
+    "tokens: words": "Are marks kept?",
+    "tokens: whitespace": "Are marks cut from words? Split at spaces alone, \u201cend.\u201d is no known word.",
+    "tokens: content": "Are stop words kept?",
+    "tokens: stems": "Are words left as they are? Stems of words have no vectors, or others.",
+    DROPPED: "What becomes of unknown words: one vector for all, or nothing?",
+    INNER: "Are vectors scaled to length one? An inner product is no cosine.",
+    "trained head": "Cosine, or a head trained on scored pairs? Of which data set, and is it the test\u2019s own kind?",
+    BENCHMARK_HEAD: "A head of STS-B: its training pairs are pairs of these very years.",
+    "Spearman in place of Pearson": "Pearson\u2019s r or Spearman\u2019s \u03c1?",
+    str(Aggregation.WEIGHTED): "Is the mean of the sets weighted by their size (SentEval\u2019s wmean)?",
+    str(Aggregation.POOLED): "Are all pairs of a year pooled (\u201call\u201d of SimCSE\u2019s SentEval)?",
+}
+
+
+def checklist(run: Run | None, *, row: str = YEAR, command: str = COMMAND) -> Fragment:
+    """What to look for, in the order of the measured size: how far each choice moves one year, and all of them."""
+    if run is None:
+        return not_run(command)
+    held = _Held(run)
+    row = row if row in held.years else held.years[0]
+    cells, flat, records, marks = [], [], [], []
+    for number, (choice, by_row) in enumerate(held.effects().items(), start=1):
+        years = [100 * by_row[name].estimate for name in held.years if name in by_row]
+        test = by_row.get(row)
+        one = numbers.DASH if test is None else numbers.shown(test.estimate, test.metric, signed=True)
+        low, high = (numbers.plain(edge, signed=True) for edge in (min(years), max(years)))
+        all_years = low if len(years) == 1 else f"{low} to {high}"
+        advice = _ADVICE.get(choice, "")
+        marks.append(row_key(choice, HOUSE, row, test.metric) if test else "")
+        cells.append([f"{number}. {esc(_capital(choice))}", esc(advice), esc(one), esc(all_years)])
+        flat.append([f"{number}. {_capital(choice)}", advice, one, all_years])
+        records.append({"choice": choice, _short(row): None if test is None else 100 * test.estimate})
+    head = ["Choice", "What to look for", _short(row), "All years"]
+    how = f"{_how(held)} \u00b7 change of the number when this choice alone is moved; by the mean size over the years"
+    top = f'<strong>What moves a number, the largest first</strong><span class="sb-how">{esc(how)}</span>'
+    html = badges(run) + simple(
+        head, cells, top, left=2, label="Checklist", text=frozenset({1}), wrap=True, marks=marks
+    )
+    frame = pd.DataFrame.from_records(records)
+    return Fragment(
+        html, kind="sentbook-table sentbook-wide", markdown=pipes(head, flat, left=2), frame=frame, run=run_name(run)
+    )
+
+
+def fragments(run: Run | None) -> dict[str, str]:
+    """The page's generated parts: file name in ``book/_generated`` to HTML."""
+    shown: dict[str, Plot | Fragment] = {
+        "path": path(run, caption="STS 2014: the same vectors, a choice a step"),
+        "checklist": checklist(run),
+        "twice": twice(run),
+        "spread": spread(run, caption="Every combination of score, measure, aggregation and tokenisation"),
+    }
+    return {f"protocols_{name}.md": part.html() for name, part in shown.items()}
+
+
+def leak(run: Run | None) -> Fragment:
+    """The share of each year's pairs that STS-B has among its training pairs."""
+    shares = run.extra.get("in STS-B's training pairs", {}) if run is not None else {}
+    if run is None or not shares:
+        return Fragment("")
+    cells = tuple(Cell(f"{numbers.plain(100 * share, 0)} %") for share in shares.values())
+    records = [{_short(row): 100 * share for row, share in shares.items()}]
+    return replace(
+        grouped(
+            "Of the pairs of",
+            [(_short(row), ("",)) for row in shares],
+            [Row("are training pairs of STS-B", cells)],
+            records,
+            caption="Test pairs that a head trained on STS-B has seen",
+            how="the same two sentences, but for case, marks and spaces",
+        ),
+        run=run_name(run),
+    )
+
+
+__all__ = [
+    "checklist",
+    "effects",
+    "every",
+    "fragments",
+    "heat",
+    "leak",
+    "path",
+    "printed",
+    "registry",
+    "spread",
+    "twice",
+]
