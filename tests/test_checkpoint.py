@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sentbook import checkpoint
-from sentbook.errors import CheckpointError, StorageError
+from sentbook.errors import CheckpointError, DamagedCheckpointError, StorageError
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_truncation(tmp_path: Path, keep: int) -> None:
     file = tmp_path / "x.safetensors"
     checkpoint.save(file, {"a": torch.randn(30)}, {"key": "k"})
     file.write_bytes(file.read_bytes()[:keep])
-    with pytest.raises(CheckpointError, match="truncated or not a checkpoint; delete it and run again"):
+    with pytest.raises(DamagedCheckpointError, match="truncated or not a checkpoint; delete it and run again"):
         checkpoint.load(file, "k")
 
 
@@ -54,3 +54,21 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="could not be written"):
         checkpoint.save(tmp_path / "file" / "x", {"a": torch.zeros(1)}, {})
+
+
+def test_a_file_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing", tmp_path):
+        with pytest.raises(CheckpointError, match="cannot be read") as error:
+            checkpoint.load(path, "k")
+        assert not isinstance(error.value, DamagedCheckpointError)
+
+
+def test_a_checkpoint_that_a_kill_left_beside_the_result_goes(tmp_path: Path) -> None:
+    result, left = tmp_path / "encoder.safetensors", tmp_path / checkpoint.IN_PROGRESS
+    left.write_text("in progress")
+    assert not checkpoint.is_made(result)
+    assert left.exists()
+    result.write_text("done")
+    assert checkpoint.is_made(result)
+    assert [path.name for path in tmp_path.iterdir()] == ["encoder.safetensors"]
+    assert checkpoint.is_made(result)

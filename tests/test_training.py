@@ -173,12 +173,35 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> Non
         fit(problem(), options(), seed=1, device="cpu", folder=tmp_path, key="two", report=silent)
 
 
-def test_a_truncated_checkpoint_is_refused(tmp_path: Path) -> None:
-    Trainer(problem(), options(), seed=1, device=torch.device("cpu"), key="one").save(tmp_path)
+@pytest.mark.parametrize("kept", [0, 8, 1000, -1])
+def test_with_a_damaged_checkpoint_the_training_begins_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    """It is set aside and said, and the numbers are those of a training that was never stopped."""
+    whole = problem()
+    expected = fit(whole, options(), seed=4, device="cpu", report=silent)
+    broken = problem()
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+
+    def fail() -> float:
+        raise RuntimeError("power cut")
+
+    broken.validate = fail  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="power cut"):
+        fit(broken, options(), seed=4, device="cpu", folder=tmp_path, key="k", report=silent)
+    monkeypatch.undo()
     file = tmp_path / "checkpoint.safetensors"
-    file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(CheckpointError, match="truncated"):
-        fit(problem(), options(), seed=1, device="cpu", folder=tmp_path, key="one", report=silent)
+    content = file.read_bytes()[:kept]
+    file.write_bytes(content)
+    lines: list[str] = []
+    again = problem()
+    got = fit(again, options(), seed=4, device="cpu", folder=tmp_path, key="k", report=lines.append)
+    aside = tmp_path / "damaged.safetensors"
+    assert lines[0] == f"the checkpoint is damaged; it is now {aside}, and the training begins again"
+    assert not any(line.startswith("resumed") for line in lines)
+    assert aside.read_bytes() == content
+    assert_same(parameters(again), parameters(whole))
+    assert (got.curve, got.examples) == (expected.curve, expected.examples)
 
 
 def test_interrupt_says_how_to_go_on(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from sentbook.config import CNNEncoder, CSEEncoder, MarginTraining, Training
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.encoders import build
-from sentbook.errors import CheckpointError, ConfigError, NumericalError
+from sentbook.errors import ConfigError, NumericalError
 from sentbook.generation import EncoderDecoder, GenerationProblem, Kind, OrderedSentences
 from sentbook.paraphrase import ParaphraseProblem
 from sentbook.problem import Problem, is_divisible
@@ -222,16 +222,6 @@ def test_a_checkpoint_without_a_place_in_the_epoch_resumes(tmp_path: Path, monke
     assert without_time(got) == without_time(expected)
     for name, value in state(whole).items():
         assert torch.equal(state(again)[name], value), name
-
-
-def test_a_truncated_checkpoint_inside_an_epoch_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
-    interrupted(generation(), settings_of(), tmp_path, 4)
-    file = tmp_path / "checkpoint.safetensors"
-    for kept in (-1, 1000, 8):
-        file.write_bytes(file.read_bytes()[:kept])
-        with pytest.raises(CheckpointError, match="truncated"):
-            fit(generation(), settings_of(), seed=4, device="cpu", folder=tmp_path, key="k", report=silent)
 
 
 def test_a_loss_that_is_not_finite_is_never_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

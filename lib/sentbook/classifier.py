@@ -16,14 +16,13 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
-from filelock import FileLock
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sentbook import results
+from sentbook import checkpoint, results
 from sentbook.config import ClassifierTraining, CNNEncoder, digest
 from sentbook.data import sources
 from sentbook.data.miniworld.fingerprint import fingerprint
@@ -36,7 +35,7 @@ from sentbook.evaluation import folds
 from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED
 from sentbook.evaluation.statistics import Estimate, from_bootstrap, holm, resample_counts, seed_interval
 from sentbook.evaluation.tasks import task as task_of
-from sentbook.files import folder as make_folder
+from sentbook.files import alone
 from sentbook.paths import artifacts
 from sentbook.recipes import Trained
 from sentbook.results import write_atomically
@@ -420,8 +419,7 @@ def _fine_tune(
     if threads is not None:
         torch.set_num_threads(threads)
     target = _artifact(key)
-    make_folder(target.parent)
-    with FileLock(target.parent / "lock"):  # another notebook may want the same cell
+    with alone(target.parent):  # another notebook may want the same cell
         if target.exists():
             return
         clock = time.monotonic()
@@ -494,7 +492,7 @@ def fine_tune_grid(
         raise ConfigError(f"No encoder was given for the start '{min(absent)}'.")
     begun = {start: trained.recipe.key() for start, trained in starts.items()}
     keys = [_key(cell, begun[cell.start], settings, bound) for cell in wanted]
-    missing = {key: cell for key, cell in zip(keys, wanted, strict=True) if not _artifact(key).exists()}
+    missing = {key: cell for key, cell in zip(keys, wanted, strict=True) if not checkpoint.is_made(_artifact(key))}
     materials = {
         start: _materials(trained, list(dict.fromkeys(cell.task for cell in missing.values() if cell.start == start)))
         for start, trained in starts.items()

@@ -29,6 +29,10 @@ class CheckpointError(SentbookError):
     exit_code = 4
 
 
+class DamagedCheckpointError(CheckpointError):
+    """A checkpoint or artifact is truncated, or was never one."""
+
+
 class StorageError(SentbookError):
     """A file could not be written: no space, or a read-only folder. What was there before is intact."""
 

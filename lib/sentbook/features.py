@@ -11,7 +11,6 @@ from zipfile import BadZipFile
 
 import numpy as np
 import torch
-from filelock import FileLock
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
@@ -23,7 +22,7 @@ from sentbook.errors import NumericalError
 from sentbook.evaluation import classification
 from sentbook.evaluation.classification import ClassificationProtocol, Classified, Precision, pair_features
 from sentbook.evaluation.tasks import ClassificationTask, Examples, task
-from sentbook.files import folder, replacing
+from sentbook.files import alone, replacing
 from sentbook.paths import artifacts
 from sentbook.recipes import Recipe, load
 from sentbook.training import device_of
@@ -143,6 +142,27 @@ def _classify(one: Features, name: str, family: Family, device: str) -> dict[str
     return {name: getattr(made, name) for name in ("gold", "predicted", "fold", "inner", "chosen")}
 
 
+def regressed(
+    train: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    test: NDArray[np.float32],
+    test_labels: NDArray[np.int64],
+    device: str = "auto",
+) -> Classified:
+    """The labels of any test sentences by a regression on any training sentences, as Gan et al. 2017 do on TREC."""
+    protocol, on = classification.SKIP_THOUGHTS_TREC, device_of(device)
+
+    def made(precision: Precision) -> Classified:
+        return classification.train_and_test(
+            train, labels, test, test_labels, protocol, device=on, precision=precision, tolerance=_TOLERANCE
+        )
+
+    try:
+        return made("float32")
+    except NumericalError:  # rounding stopped the descent
+        return made("float64")
+
+
 def _evaluated(
     found: ClassificationTask,
     train: NDArray[np.float32],
@@ -207,8 +227,7 @@ def side_by_side(
 def _make(make: Callable[..., Arrays], arguments: tuple[Any, ...], path: Path, threads: int | None) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
-    folder(path.parent)
-    with FileLock(path.with_name("lock")):  # another notebook may want the same
+    with alone(path.parent):  # another notebook may want the same
         if _read(path) is not None:
             return
         made = make(*arguments)

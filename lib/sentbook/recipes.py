@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from filelock import FileLock
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from torch import Tensor
@@ -47,8 +46,8 @@ from sentbook.encoders.build import build, embedding_matrix
 from sentbook.entailment import EntailmentProblem
 from sentbook.errors import CheckpointError, ConfigError, NumericalError
 from sentbook.evaluation import suites
+from sentbook.files import alone, replacing
 from sentbook.files import folder as make_folder
-from sentbook.files import replacing
 from sentbook.generation import EncoderDecoder, GenerationProblem
 from sentbook.paraphrase import prepare
 from sentbook.paths import artifacts
@@ -319,12 +318,9 @@ def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
     folder = make_folder(target.parent)
     ranks = distributed.join()
     # Another notebook may want the same encoder.
-    with FileLock(folder / "lock") if ranks.first else nullcontext():
+    with alone(folder) if ranks.first else nullcontext():
         if ranks.agree(float(target.exists())):
             return
-        if ranks.first:
-            for leftover in folder.glob(".*.tmp"):  # of a process that was killed while it wrote
-                leftover.unlink()
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         clock = time.monotonic()
         problem, examples = prepare_stage(recipe, device)
@@ -456,7 +452,7 @@ def _run(recipes: Sequence[Recipe], train: Callable[..., None], device: str, job
     depth = max((len(recipe.stages) for recipe in recipes), default=0)
     for level in range(1, depth + 1):
         wanted = {recipe.prefix(level).key(): recipe.prefix(level) for recipe in recipes if len(recipe.stages) >= level}
-        missing = [recipe for recipe in wanted.values() if not _artifact(recipe).exists()]
+        missing = [recipe for recipe in wanted.values() if not checkpoint.is_made(_artifact(recipe))]
         # Under torchrun all processes train one encoder after the other, together.
         if jobs == 1 or len(missing) == 1 or distributed.is_started():
             for recipe in missing:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from filelock import FileLock
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
@@ -18,7 +17,7 @@ from sentbook import checkpoint, results
 from sentbook.config import RelatednessTraining, Section, digest
 from sentbook.data import sources
 from sentbook.evaluation import suites
-from sentbook.files import folder as make_folder
+from sentbook.files import alone
 from sentbook.paths import artifacts
 from sentbook.recipes import ARTIFACT_VERSION, Recipe, load
 from sentbook.training import fit, peak_memory_bytes
@@ -88,8 +87,7 @@ def _fine_tune(recipe: SupervisedRecipe, device: str, threads: int | None) -> No
     if threads is not None:
         torch.set_num_threads(threads)
     target = _artifact(recipe)
-    make_folder(target.parent)
-    with FileLock(target.parent / "lock"):
+    with alone(target.parent):
         if target.exists():
             return
         clock = time.monotonic()
@@ -138,9 +136,8 @@ def fine_tune(recipes: Sequence[SupervisedRecipe], *, device: str = "auto", jobs
     Raises:
         CheckpointError: a start has no artifact (train it first), or one is truncated.
     """
-    missing = [
-        recipe for recipe in {recipe.key(): recipe for recipe in recipes}.values() if not _artifact(recipe).exists()
-    ]
+    distinct = {recipe.key(): recipe for recipe in recipes}
+    missing = [recipe for recipe in distinct.values() if not checkpoint.is_made(_artifact(recipe))]
     if jobs == 1 or len(missing) <= 1:
         for recipe in missing:
             _fine_tune(recipe, device, None)

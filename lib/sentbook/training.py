@@ -26,7 +26,7 @@ from sentbook import checkpoint, distributed, optim
 from sentbook.config import Training
 from sentbook.data.text import bucketed_batches, shuffled_batches
 from sentbook.devices import device_of, peak_memory_bytes, tensor_cores
-from sentbook.errors import CheckpointError, ConfigError, NumericalError, SentbookError
+from sentbook.errors import CheckpointError, ConfigError, DamagedCheckpointError, NumericalError, SentbookError
 from sentbook.problem import Divisible, Problem, is_divisible
 from sentbook.training_state import Midway, load_optimiser, optimiser_tensors, part
 
@@ -320,19 +320,30 @@ class Trainer:
         if self.midway is not None:
             tensors |= self.midway.tensors()
             metadata["midway"] = self.midway.metadata()
-        checkpoint.save(folder / "checkpoint.safetensors", tensors, metadata)
+        checkpoint.save(folder / checkpoint.IN_PROGRESS, tensors, metadata)
         self.saved = time.monotonic()
 
-    def resume(self, folder: Path) -> bool:
+    def resume(self, folder: Path, report: Callable[[str], None] = print) -> bool:
         """Take up the checkpoint in ``folder``, if there is one.
 
+        A damaged one is set aside, since a training that begins again ends the same: files are written whole, so that
+        it takes a fault of the disk to damage one.
+
         Raises:
-            CheckpointError: it is truncated or belongs to another configuration, or not all processes see the same one.
+            CheckpointError: it belongs to another configuration, or not all processes see the same one.
         """
-        path = folder / "checkpoint.safetensors"
+        path = folder / checkpoint.IN_PROGRESS
         found = path.exists()
         if found:
-            tensors, metadata = checkpoint.load(path, self.key)
+            try:
+                tensors, metadata = checkpoint.load(path, self.key)
+            except DamagedCheckpointError:
+                found = False
+                if self.ranks.first:
+                    aside = path.with_name("damaged.safetensors")
+                    path.replace(aside)
+                    report(f"the checkpoint is damaged; it is now {aside}, and the training begins again")
+        if found:
             self.modules.load_state_dict(part(tensors, "model."))
             self.best = {name: value.to(self.device) for name, value in part(tensors, "best.").items()}
             if self.lazy is not None:
@@ -388,7 +399,7 @@ def fit(
     if not trainer.ranks.first:
         report = _silent
     try:
-        if folder is not None and trainer.resume(folder):
+        if folder is not None and trainer.resume(folder, report):
             report(f"resumed after {trainer.history.examples:,} examples")
         history = trainer.run(folder=folder, report=report, at_end=at_end)
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from filelock import FileLock
@@ -289,8 +289,9 @@ def _held(books: int, every: int) -> NDArray[np.bool_]:
 def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenisation, every: int) -> None:
     """Numbers of words in the order met, then ids by frequency; into a folder that is renamed when it is whole."""
     making = kept.with_name(f"{kept.name}.{os.getpid()}.part")
-    shutil.rmtree(kept, ignore_errors=True)  # damaged
-    shutil.rmtree(making, ignore_errors=True)
+    # A damaged one, and those that processes were making when they were killed: the lock is held.
+    for old in (kept, *kept.parent.glob(f"{kept.name}.*.part")):
+        shutil.rmtree(old, ignore_errors=True)
     making.mkdir()
     try:
         held = _held(len(collection.books), every)
@@ -354,22 +355,28 @@ def _read(
 def _copy_ids(raw: Path, target: Path, ids: NDArray[np.uint16] | NDArray[np.int32]) -> None:
     """The numbers of a raw file, looked up in ``ids``, as an npy file; the raw file goes."""
     size = raw.stat().st_size // np.dtype(np.uint32).itemsize
-    found = np.lib.format.open_memmap(target, mode="w+", dtype=ids.dtype, shape=(size,))
-    with raw.open("rb") as stream:
-        for at in range(0, size, _FLUSH):
-            found[at : at + _FLUSH] = ids[np.fromfile(stream, dtype=np.uint32, count=_FLUSH)]
-    found.flush()
+    with raw.open("rb") as stream, _npy(target, ids.dtype, size) as copy:
+        for _ in range(0, size, _FLUSH):
+            copy.write(ids[np.fromfile(stream, dtype=np.uint32, count=_FLUSH)].tobytes())
     raw.unlink()
 
 
 def _copy_offsets(raw: Path, target: Path) -> None:
     """The running sums of a raw file's lengths, beginning with 0, as an npy file; the raw file goes."""
-    size = raw.stat().st_size // np.dtype(np.uint32).itemsize
-    found = np.lib.format.open_memmap(target, mode="w+", dtype=np.int64, shape=(size + 1,))
-    found[0] = 0
-    with raw.open("rb") as stream:
-        for at in range(0, size, _FLUSH):
-            lengths = np.fromfile(stream, dtype=np.uint32, count=_FLUSH)
-            found[at + 1 : at + 1 + len(lengths)] = found[at] + np.cumsum(lengths, dtype=np.int64)
-    found.flush()
+    size, last = raw.stat().st_size // np.dtype(np.uint32).itemsize, np.zeros(1, dtype=np.int64)
+    with raw.open("rb") as stream, _npy(target, last.dtype, size + 1) as copy:
+        copy.write(last.tobytes())
+        for _ in range(0, size, _FLUSH):
+            sums = last[-1] + np.cumsum(np.fromfile(stream, dtype=np.uint32, count=_FLUSH), dtype=np.int64)
+            copy.write(sums.tobytes())
+            last = sums
     raw.unlink()
+
+
+@contextmanager
+def _npy(target: Path, dtype: np.dtype[Any], size: int) -> Iterator[BinaryIO]:
+    """An npy file of one dimension behind its header. Not a memory map: on a full disk that is a fatal signal."""
+    with target.open("wb") as stream:
+        described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (size,)}
+        np.lib.format.write_array_header_1_0(stream, described)
+        yield stream

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import warnings
-from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +18,8 @@ from typing import Any
 
 import requests
 
-from sentbook.errors import DataError, StorageError
+from sentbook.errors import DataError
+from sentbook.files import replacing
 
 with warnings.catch_warnings():
     # pooch brings a progress bar that warns in every notebook without ipywidgets.
@@ -173,16 +173,28 @@ def download(name: str) -> Path:
     entry, target = _entry(name), cache_folder() / name
     if entry["url"] is None:
         raise DataError(f"{name} can be had only from a mirror; set SENTBOOK_DATA to a mirror folder that holds it.")
-    again = f"run `sentbook data fetch {name}` again"
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _transfer(entry["url"], temporary)
+    with replacing(target, "free some space or set SENTBOOK_CACHE to a writable folder.") as temporary:
+        _fetch(name, entry, temporary)
         if fault := _fault(name, temporary):
             raise DataError(
-                f"{name} was downloaded from {entry['url']} but {fault}; {again}, or set SENTBOOK_DATA to a mirror."
+                f"{name} was downloaded from {entry['url']} but {fault}; run `sentbook data fetch {name}` again, "
+                "or set SENTBOOK_DATA to a mirror."
             )
-        temporary.replace(target)
+    return target
+
+
+class _Interrupted(requests.RequestException):
+    """The connection broke after ``arrived`` bytes."""
+
+    def __init__(self, arrived: int) -> None:
+        super().__init__()
+        self.arrived = arrived
+
+
+def _fetch(name: str, entry: dict[str, Any], target: Path) -> None:
+    again = f"run `sentbook data fetch {name}` again"
+    try:
+        _transfer(entry["url"], target)
     except _Interrupted as error:
         raise DataError(
             f"{name} is truncated: the download stopped after {error.arrived:,} of {entry['bytes']:,} bytes; {again}."
@@ -193,22 +205,6 @@ def download(name: str) -> Path:
         raise DataError(
             f"{name} could not be downloaded ({reason}); check the network and {again}, or set SENTBOOK_DATA."
         ) from error
-    except OSError as error:
-        raise StorageError(
-            f"{target} could not be written ({error.strerror}); "
-            "free some space or set SENTBOOK_CACHE to a writable folder."
-        ) from error
-    finally:
-        _discard(temporary)
-    return target
-
-
-class _Interrupted(requests.RequestException):
-    """The connection broke after ``arrived`` bytes."""
-
-    def __init__(self, arrived: int) -> None:
-        super().__init__()
-        self.arrived = arrived
 
 
 def _transfer(url: str, target: Path) -> None:
@@ -221,8 +217,3 @@ def _transfer(url: str, target: Path) -> None:
                     file.write(block)
         except requests.RequestException as error:
             raise _Interrupted(response.raw.tell()) from error
-
-
-def _discard(temporary: Path) -> None:
-    with suppress(OSError):  # a read-only cache, or a file where a folder should be: the first error says so already
-        temporary.unlink(missing_ok=True)
