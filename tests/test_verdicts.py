@@ -15,7 +15,7 @@ from sentbook.data.types import ScoredPairs
 from sentbook.errors import ConfigError
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate
-from sentbook.results import Claim, Test
+from sentbook.results import Claim, Finding, Test
 
 
 def made(low: float, high: float, estimate: float | None = None, **changes: Any) -> Test:
@@ -250,7 +250,46 @@ def test_judging_keeps_the_papers_words() -> None:
         rule="beats",
         verdict="reproduced",
         evidence="CSE − PP = +1.5 points [+1.0, +2.0] on total_avg",
+        printed=Finding(what="difference", unit="pearson", value=0.008, how="printed"),
+        ours=Finding(
+            what="CSE − PP on total_avg", unit="pearson", value=0.015, low=0.01, high=0.02, how="paired bootstrap"
+        ),
     )
+
+
+def test_the_papers_difference_is_looked_up_or_left_out() -> None:
+    """68.5 against 67.7; turned about; a row that the table does not print; the bound that a rule was given stays."""
+    turned = verdicts.judge("cse-02", verdicts.beats(made(0.01, 0.02, a="PP", b="CSE"))).printed
+    assert turned is not None and turned.value == -0.008
+    assert verdicts.judge("cse-02", verdicts.beats(made(0.01, 0.02, dataset="elsewhere"))).printed is None
+    assert verdicts.judge("cse-27", verdicts.beats(made(0.01, 0.02, a="clean", b="tanh"))).printed is None
+    held = verdicts.judge("wsv-14", verdicts.near(made(0.001, 0.003), 0.0139, stated=True)).printed
+    assert held is not None and (held.value, held.how) == (0.0139, verdicts.PRINTED)
+
+
+def test_a_rule_says_whether_its_bound_is_the_papers() -> None:
+    tests = [made(0.1, 0.2), made(-0.1, 0.2), made(-0.2, -0.1)]
+    stated, read = (verdicts.wins(tests, 2, stated=stated).printed for stated in (True, False))
+    assert stated is not None and (stated.value, stated.of, stated.how) == (2, 3, verdicts.PRINTED)
+    assert read is not None and read.how == verdicts.BOUND
+    ours = verdicts.wins(tests, 2).ours
+    assert ours is not None and (ours.value, ours.of, ours.unit) == (2, 3, "sets")
+
+
+def test_a_claim_of_several_parts_keeps_each() -> None:
+    parts = [verdicts.beats(made(0.01, 0.02, dataset="STS2013/FNWN")), verdicts.beats(made(-0.02, -0.01))]
+    claim = verdicts.judge("cse-02", verdicts.all_of(parts))
+    assert claim.ours is not None and (claim.ours.value, claim.ours.of) == (1, 2)
+    assert [part.verdict for part in claim.parts] == ["reproduced", "not reproduced"]
+    # 29.8 against 43.9 on FNWN.
+    assert [part.printed.value for part in claim.parts if part.printed] == [-0.141, 0.008]
+    alone = verdicts.judge("cse-02", verdicts.all_of(parts[:1]))
+    assert alone.parts == [] and alone.ours == parts[0].ours
+
+
+def test_an_estimate_without_an_interval_has_none() -> None:
+    ours = verdicts.beats(made(0.3, 0.3)).ours
+    assert ours is not None and (ours.low, ours.high, ours.how) == (None, None, "")
 
 
 # -- from scores to the claims of an experiment ------------------------------------------------------------------------

@@ -60,8 +60,36 @@ class Test(Record):
     p_holm: float | None = None
 
 
+class Finding(Record):
+    """A number that a verdict looked at: a value with its 95 % interval, or a count ``of`` so many.
+
+    ``unit`` is a measure (``pearson``, ``accuracy``, ``mse``, ``share``, in [-1, 1] where it is bounded) or what is
+    counted (``sets``, ``parts``, ``seconds``). ``how`` says how the interval was made; of a number that ours is held
+    against, where it is from.
+    """
+
+    what: str
+    unit: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    of: int | None = None
+    how: str = ""
+
+
+class Part(Record):
+    """One of several comparisons that a claim makes at once."""
+
+    verdict: Verdict
+    printed: Finding | None = None
+    ours: Finding | None = None
+
+
 class Claim(Record):
-    """A sentence of the paper with its verdict; ``evidence`` is the sentence of numbers the rule looked at."""
+    """A sentence of the paper with its verdict; ``evidence`` is the sentence of numbers the rule looked at.
+
+    ``printed`` is the paper's number, or the bound of the rule where the paper has none; ``ours`` is what was measured.
+    """
 
     id: str
     text: str
@@ -69,6 +97,9 @@ class Claim(Record):
     rule: str
     verdict: Verdict
     evidence: str
+    printed: Finding | None = None
+    ours: Finding | None = None
+    parts: list[Part] = Field(default_factory=list)
 
 
 class CurvePoint(Record):
@@ -185,13 +216,17 @@ def write_atomically(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write(run: Run) -> Path:
-    """Record ``run``; keys in a fixed order, lists of numbers one row a line, so that a change reads well in git."""
-    path = path_of(run.paper, run.experiment, run.profile)
-    text = run.model_dump_json(indent=1)
-    # One metric, test or curve point a line.
+def dumped(record: Record) -> str:
+    """JSON with keys in a fixed order and one row of numbers a line, so that a change reads well in git."""
+    text = record.model_dump_json(indent=1)
     text = re.sub(r"\{\n\s+((?:[^{}\[\]]|\n)*?)\n\s+\}", lambda m: "{" + re.sub(r"\n\s+", " ", m.group(1)) + "}", text)
-    write_atomically(path, text + "\n")
+    return text + "\n"
+
+
+def write(run: Run) -> Path:
+    """Record ``run``."""
+    path = path_of(run.paper, run.experiment, run.profile)
+    write_atomically(path, dumped(run))
     return path
 
 

@@ -384,3 +384,32 @@ def test_fine_tuning_without_runs() -> None:
     assert found["cnnlstm-36"].evidence == "needs several shares of the labels"
     lone = [row for row in rows if row.method == "pre-trained"]
     assert by_id(claims.figure3(tests, lone))["cnnlstm-33"].verdict == "not run"
+
+
+# -- the numbers behind a claim ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claim", ["cnnlstm-06", "cnnlstm-08", "cnnlstm-11"])
+def test_the_papers_mean_difference_stands_beside_ours(claim: str) -> None:
+    found = table3_as_printed()[claim]
+    assert found.ours is not None and found.printed is not None and found.printed.how == verdicts.PRINTED
+    assert found.ours.value == pytest.approx(found.printed.value, abs=0.002)
+    elsewhere = by_id(table3_on(MINIWORLD))[claim]
+    assert elsewhere.ours is not None and elsewhere.printed is None
+
+
+def test_printed_cells_are_kept_one_by_one() -> None:
+    found = table3_as_printed()["cnnlstm-16"]
+    assert len(found.parts) == 56 and found.ours is not None
+    assert (found.ours.value, found.ours.of) == (48, 56)
+    assert {part.printed.how for part in found.parts if part.printed} == {verdicts.PRINTED}
+    best = next(part for part in found.parts if part.ours and part.ours.what == "combine+emb. on MR")
+    assert best.printed is not None and best.printed.value == pytest.approx(0.7777)
+
+
+def test_over_what_an_interval_is_is_told() -> None:
+    over_seeds = by_id(claims.table4(ranked(), ranking_tests(), "coco"))["cnnlstm-24"].parts[0].ours
+    over_images = {(claims.BEST, measure): Estimate(0.4, 0.39, 0.41) for measure in claims.RECALLS}
+    found = by_id(claims.table4(ranked(1), ranking_tests(), "coco", over_images))["cnnlstm-24"].parts[0].ours
+    assert over_seeds is not None and over_seeds.how == verdicts.OVER_SEEDS
+    assert found is not None and (found.how, found.unit) == (verdicts.OVER_ITEMS, "annotation_R@1")

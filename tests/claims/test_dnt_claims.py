@@ -347,3 +347,35 @@ def test_the_smallest_share_is_judged() -> None:
 def test_a_setting_that_was_not_trained_on_the_smallest_share() -> None:
     cells = even(["GRAN [UE]", "GRAN [FT] KL 10 %", "GRAN [DNT] row1 100 %"])
     assert {claim.verdict for claim in claims.sample_size(book_of(cells), cells, 50)} == {"not run"}
+
+
+# -- the numbers behind a claim ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("claim", "parts"), [("dnt-08", 9), ("dnt-11", 3), ("dnt-12", 5), ("dnt-16", 0)])
+def test_the_papers_differences_are_those_of_its_best_rows(claim: str, parts: int) -> None:
+    """The printed table 4, fed as scores: ours and the paper's differences are the same."""
+    found = table4_as_printed()[claim]
+    assert len(found.parts) == parts
+    for part in found.parts or [found]:
+        assert part.ours is not None and part.printed is not None
+        assert part.ours.value == pytest.approx(part.printed.value, abs=0.001)
+        assert part.printed.how == verdicts.PRINTED
+
+
+def test_on_other_data_the_paper_has_no_difference() -> None:
+    assert claims._as_printed(["DNT"], ["NT"], ("InferSent", "STSB-dev")) is not None
+    assert claims._as_printed(["DNT"], ["NT"], ("PP", "SICK")) is None
+
+
+def test_a_bound_for_most_is_the_rules_and_a_stated_count_the_papers() -> None:
+    found = table4_as_printed()
+    by_claim = {claim: found[claim].printed for claim in ("dnt-01", "dnt-02", "dnt-10", "dnt-13", "dnt-15")}
+    held = {claim: (one.value, one.of, one.how) for claim, one in by_claim.items() if one is not None}
+    assert held == {
+        "dnt-01": (16, 24, verdicts.PRINTED),
+        "dnt-02": (6, 8, verdicts.PRINTED),
+        "dnt-10": (7, 8, verdicts.PRINTED),
+        "dnt-13": (8, 15, verdicts.BOUND),
+        "dnt-15": (12, 24, verdicts.BOUND),
+    }

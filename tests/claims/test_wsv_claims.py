@@ -167,3 +167,18 @@ def test_ambiguities_follow_the_scores() -> None:
     assert {claim.verdict for claim in found.values()} == {"reproduced"}
     leaking = by_id(claims.ambiguities(book_of(VARIANTS), 1e-3, 200))
     assert leaking["wsv-27"].verdict == "not reproduced"
+
+
+def test_the_numbers_behind_the_claims() -> None:
+    found = by_id(table2())
+    counts, half, seconds, order = (found[f"wsv-{number}"] for number in ("08", "17", "18", "13"))
+    assert counts.ours is not None and (counts.ours.value, counts.ours.of) == (4, 4)
+    assert half.ours is not None and (half.ours.unit, half.ours.how) == ("share", verdicts.OVER_SEEDS)
+    assert seconds.printed is not None and (seconds.printed.value, seconds.printed.unit) == (4731, "seconds")
+    # .8069 against .7930, .7930 against .7679; the last pair has a row that the paper has not.
+    assert [part.printed and part.printed.value for part in order.parts] == [0.0139, 0.0251, None]
+    scored = found["wsv-09"].parts
+    assert [part.ours and part.ours.unit for part in scored] == ["pearson", "spearman", "mse"]
+    assert [part.printed and part.printed.value for part in scored] == [0.8069, 0.7433, 0.3897]
+    other = claims.table1(["vectors/a.npy", "wordnet.txt"])[0]
+    assert other.ours is not None and (other.ours.value, other.ours.of) == (1, 2)

@@ -19,8 +19,22 @@ from sentbook.evaluation.statistics import Estimate, seed_interval
 from sentbook.evaluation.taskbook import KIND, TaskBook
 from sentbook.evaluation.tasks import TASKS
 from sentbook.reported import value as printed
-from sentbook.results import Claim, Metric, Test
-from sentbook.verdicts import Judgement, above, all_of, beats, judge, not_run, scores, wins
+from sentbook.results import Claim, Finding, Metric, Test
+from sentbook.verdicts import (
+    BOUND,
+    OVER_ITEMS,
+    OVER_SEEDS,
+    PRINTED,
+    Judgement,
+    above,
+    all_of,
+    beats,
+    difference,
+    judge,
+    not_run,
+    scores,
+    wins,
+)
 
 MINIWORLD = "needs the paper's data sets; this run is on the mini-world"
 FIXED = "+emb."
@@ -41,6 +55,7 @@ COCO = "COCO-1k"
 SICK = "SICK2014-test"
 RELATEDNESS = (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
 _SHARE = re.compile(r"(?P<task>.+)-(?P<percent>\d+(?:\.\d+)?)%-labels")
+OVER_RUNS = "t over runs"
 Column = tuple[str, Measure]
 
 
@@ -54,15 +69,17 @@ def _counted(parts: Sequence[tuple[Judgement, float]], what: str) -> Judgement:
     undecided = verdicts.count("inconclusive")
     words = f"{what} in {verdicts.count('reproduced')} of {len(parts)} cells"
     words += f", undecided in {undecided}" if undecided else ""
-    return all_of([judgement for judgement, _ in parts])[0], f"{words}; least: {least[1]}"
+    return all_of([judgement for judgement, _ in parts]).said(f"{words}; least: {least[1]}")
 
 
-def _reached(value: Estimate, bound: float, name: str, measure: str) -> tuple[Judgement, float]:
+def _reached(value: Estimate, bound: float, name: str, measure: str, how: str = OVER_ITEMS) -> tuple[Judgement, float]:
     """`scores`, and by which part of the printed value ours is better."""
     lower = measure == Measure.MSE or measure in RANKS
     scale, places = (1.0, 4 if measure == Measure.MSE else 1) if lower else (100.0, 1)
     gap = (value.estimate - bound) / bound
-    judgement = scores(value, bound, name, scale=scale, lower_is_better=lower, places=places)
+    judgement = scores(
+        value, bound, name, scale=scale, lower_is_better=lower, places=places, unit=str(measure), how=how
+    )
     return judgement, -gap if lower else gap
 
 
@@ -76,16 +93,20 @@ def pretraining(parameters: int, words: int | None = None) -> list[Claim]:
         parameters: of the encoder in its published size (3 x 800 filters of 300 dimensions), word vectors left out.
         words: with a pre-trained vector, hence that can be encoded; None: not counted.
     """
-    exact: Judgement = (
+    exact = Judgement(
         "reproduced" if parameters == PARAMETERS else "not reproduced",
         f"{parameters:,} parameters, {parameters / 1e6:.1f} million; skip-thoughts were not built here",
+        ours=Finding(what="parameters", unit="parameters", value=parameters),
+        printed=Finding(what="exactly", unit="parameters", value=PARAMETERS, how=BOUND),
     )
     encodable = not_run("the words with a pre-trained vector were not counted here")
     if words is not None:
         # A count has no sampling error, and needs no interval.
-        encodable = (
+        encodable = Judgement(
             "reproduced" if words >= WORDS else "not reproduced",
             f"{words:,} words with a vector, printed {WORDS:,}",
+            ours=Finding(what="words with a vector", unit="words", value=words),
+            printed=Finding(what="to reach", unit="words", value=WORDS, how=PRINTED),
         )
     return [judge("cnnlstm-01", exact), judge("cnnlstm-02", encodable)]
 
@@ -145,16 +166,33 @@ class _Table3:
 
     def mean(self, a: str, b: str) -> Judgement:
         """A - B, the mean over the tasks of single sentences."""
-        return self.where(
-            [a, b], lambda: beats(self.book.mean_difference(a, b, self.singles, resamples=self.resamples))
+
+        def make() -> Judgement:
+            found = beats(self.book.mean_difference(a, b, self.singles, resamples=self.resamples))
+            return found.against(self._printed_mean(a, b))
+
+        return self.where([a, b], make)
+
+    def _printed_mean(self, a: str, b: str) -> Finding | None:
+        """The same of the paper's table; None where these tasks are not its own."""
+        if set(self.singles) != set(CLASSIFICATION):
+            return None
+        first, second = (
+            float(np.mean([printed("cnn_lstm", "table3", method, name, "accuracy") for name in CLASSIFICATION]))
+            for method in (a, b)
         )
+        return difference(first, second, "accuracy")
+
+    @property
+    def _of_paper(self) -> bool:
+        return set(TASKS) <= set(self.book.datasets)
 
     def columns_won(self, a: str, b: str, but: int = 0) -> Judgement:
         """A above B in all columns but so many."""
 
         def make() -> Judgement:
             tests = [self.test(a, b, column) for column in self.book.cells]
-            return wins(tests, len(tests) - but, rows="columns")
+            return wins(tests, len(tests) - but, rows="columns", stated=self._of_paper)
 
         return self.where([a, b], make)
 
@@ -166,7 +204,7 @@ class _Table3:
             for column in self.book.cells:
                 other = max(others, key=lambda method: self.book.mean(method, *column))
                 tests.append(self.test(a, other, column).model_copy(update={"b": "the best other"}))
-            return wins(tests, len(tests), rows="columns")
+            return wins(tests, len(tests), rows="columns", stated=self._of_paper)
 
         return self.where([a, *others], make)
 
@@ -177,7 +215,7 @@ class _Table3:
         def make() -> Judgement:
             tests = [self.test(a, b, column) for a, b in pairs for column in self.book.cells]
             named = [test.model_copy(update={"a": "fixed words", "b": "learned words"}) for test in tests]
-            return wins(named, math.ceil(18 / 21 * len(tests)), rows="cells")
+            return wins(named, math.ceil(18 / 21 * len(tests)), rows="cells", stated=self._of_paper)
 
         return self.where([name for pair in pairs for name in pair], make)
 
@@ -204,9 +242,8 @@ class _Table3:
             found = []
             for name, measure in columns:
                 bound = printed("cnn_lstm", "table3", other, name, str(measure))
-                found.append(
-                    above(self.interval(method, (name, measure)), bound, f"{method} against {other}, {name} {measure}")
-                )
+                value = self.interval(method, (name, measure))
+                found.append(above(value, bound, f"{method} against {other}, {name} {measure}", unit=str(measure)))
             return all_of(found)
 
         return self.where([method], make, list(dict.fromkeys(name for name, _ in columns)))
@@ -233,7 +270,8 @@ class _Table3:
             for method in self.encoders:
                 for name, bound in bounds.items():
                     value = self.interval(method, (name, Measure.ACCURACY))
-                    parts.append((above(value, bound, f"{method} on {name}"), value.low - bound))
+                    found = above(value, bound, f"{method} on {name}", unit="accuracy", stated=False)
+                    parts.append((found, value.low - bound))
             return _counted(parts, f"interval above {what}")
 
         return self.where(self.encoders, make, datasets)
@@ -315,9 +353,12 @@ def table4(
         found = (intervals or {}).get((method, measure))
         return seed_interval([values[measure] for values in ranked[method]]) if found is None else found
 
+    def how(method: str, measure: str) -> str:
+        return OVER_ITEMS if (method, measure) in (intervals or {}) else OVER_SEEDS
+
     def cell(method: str, measure: str) -> tuple[Judgement, float]:
         bound = printed("cnn_lstm", "table4", method, COCO, measure)
-        return _reached(value(method, measure), bound, f"{method}, {measure}", measure)
+        return _reached(value(method, measure), bound, f"{method}, {measure}", measure, how(method, measure))
 
     def between(pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
         wanted = {(a, b, measure) for a, b in pairs for measure in RECALLS}
@@ -327,7 +368,13 @@ def table4(
     rivals = between([(BEST, other) for other in PRINTED_FIXED if other != BEST])
     words = between([(f"{name}{FIXED}", name) for name in LEARNED])
     skip = [
-        above(value(BEST, measure), printed("cnn_lstm", "table4", "combine-skip", COCO, measure), f"{BEST}, {measure}")
+        above(
+            value(BEST, measure),
+            printed("cnn_lstm", "table4", "combine-skip", COCO, measure),
+            f"{BEST}, {measure}",
+            unit=measure,
+            how=how(BEST, measure),
+        )
         for measure in RECALLS
         if BEST in models
     ]
@@ -382,9 +429,8 @@ def table5(book: ScoreBook, resamples: int) -> list[Claim]:
             lower = measure is Measure.MSE
             means = {name: float(np.mean(book.values(name, row, measure))) for name in others}
             other = min(means, key=lambda name: means[name] if lower else -means[name])
-            difference = test(a, other, measure)
-            judgement, evidence = beats(difference, lower_is_better=lower)
-            found.append((judgement, f"{measure}: {evidence}"))
+            judgement = beats(test(a, other, measure), lower_is_better=lower)
+            found.append(judgement.said(f"{measure}: {judgement[1]}"))
         return found
 
     def skip() -> Judgement:
@@ -396,6 +442,7 @@ def table5(book: ScoreBook, resamples: int) -> list[Claim]:
                     f"{BEST}, {measure}",
                     scale=1,
                     lower_is_better=measure is Measure.MSE,
+                    unit=str(measure),
                 )
                 for measure in RELATEDNESS
             ]
@@ -455,11 +502,12 @@ def figure3(tests: Sequence[Test], metrics: Sequence[Metric]) -> list[Claim]:
     substantial = average = not_run("needs runs of the same seeds with both starts on every data set")
     if gains:
         mean, words = seed_interval(gains), f"{a} − {b}, mean of {len(datasets)} sets"
-        substantial = all_of([above(mean, 0, words), wins(whole, len(whole))])
+        substantial = all_of([_gain(mean, words), wins(whole, len(whole), stated=False)])
         average = not_run("needs the paper's five data sets")
         if set(datasets) == set(CLASSIFICATION):
             row = ("pretrained-minus-random", "MR;CR;SUBJ;MPQA;TREC mean", "accuracy_gain")
-            average = scores(mean, printed("cnn_lstm", "fig3_text_numbers", *row), words)
+            theirs = printed("cnn_lstm", "fig3_text_numbers", *row)
+            average = scores(mean, theirs, words, unit="accuracy", how=OVER_RUNS)
     if not set(datasets) & set(TASKS):
         average = not_run(MINIWORLD)
     found = [substantial, average, _with_few_labels(runs, a, b), _shrinking(runs, a, b)]
@@ -502,8 +550,9 @@ def _with_few_labels(runs: Runs, a: str, b: str) -> Judgement:
     parts = []
     for method, label in ((b, "random-init"), (a, "pretrained-composite")):
         bound = printed("cnn_lstm", "fig3_text_numbers", label, "TREC-10%-labels", "accuracy")
-        parts.append(scores(seed_interval(list(runs[method, "TREC", 10.0].values())), bound, f"{method} on TREC, 10 %"))
-    return all_of([*parts, above(seed_interval(gains), 0, f"{a} − {b} on TREC, 10 %")])
+        value = seed_interval(list(runs[method, "TREC", 10.0].values()))
+        parts.append(scores(value, bound, f"{method} on TREC, 10 %", unit="accuracy", how=OVER_RUNS))
+    return all_of([*parts, _gain(seed_interval(gains), f"{a} − {b} on TREC, 10 %")])
 
 
 def _shrinking(runs: Runs, a: str, b: str) -> Judgement:
@@ -519,6 +568,12 @@ def _shrinking(runs: Runs, a: str, b: str) -> Judgement:
     if least == most or not shared:
         return not_run("needs several shares of the labels, with runs of the same seeds and both starts")
     fall = seed_interval([by_share[least][seed] - by_share[most][seed] for seed in shared])
-    verdict, evidence = above(fall, 0, f"gain on {dataset} with {least:g} % − with {most:g} % of the labels")
+    shrinks = _gain(fall, f"gain on {dataset} with {least:g} % − with {most:g} % of the labels")
     means = {share: float(np.mean(list(gains.values()))) for share, gains in by_share.items() if gains}
-    return verdict, f"{evidence}; gains " + ", ".join(f"{share:g} %: {100 * v:+.1f}" for share, v in means.items())
+    listed = ", ".join(f"{share:g} %: {100 * v:+.1f}" for share, v in means.items())
+    return shrinks.said(f"{shrinks[1]}; gains {listed}")
+
+
+def _gain(value: Estimate, what: str) -> Judgement:
+    """A gain in accuracy over runs: above nothing?"""
+    return above(value, 0, what, unit="accuracy", how=OVER_RUNS, stated=False)

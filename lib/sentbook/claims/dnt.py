@@ -29,9 +29,24 @@ from sentbook.evaluation.winners import (
     setting_of,
     updated_and_frozen,
 )
+from sentbook.reported import table as printed_table
 from sentbook.reported import value as printed
-from sentbook.results import Claim, Cost, Test
-from sentbook.verdicts import Judgement, above, all_of, beats, judge, near, not_run, scores, wins
+from sentbook.results import Claim, Cost, Finding, Test
+from sentbook.verdicts import (
+    BOUND,
+    OVER_SEEDS,
+    Judgement,
+    above,
+    all_of,
+    beats,
+    count,
+    difference,
+    judge,
+    near,
+    not_run,
+    scores,
+    wins,
+)
 
 MINIWORLD = "needs the paper's eight data sets; this run is on the mini-world"
 ENCODERS = ("BiLSTM-Avg", "GRAN", "InferSent")
@@ -75,6 +90,10 @@ class _Settings:
         found = self.best.compared(named(encoder, a), named(encoder, b), dataset, self.resamples)
         return found.model_copy(update={"a": a, "b": b, "dataset": f"{dataset} with {encoder}"})
 
+    def beats(self, a: str, b: str, cell: Cell) -> Judgement:
+        """A beats B in a cell, beside the difference that the paper's best rows of both have."""
+        return beats(self.test(a, b, cell)).against(_as_printed([a], [b], cell))
+
     def leader(self, cell: Cell, settings: Sequence[str]) -> str:
         """Which of ``settings`` is the best on the test pairs."""
         return setting_of(self.best.best_of(*cell, settings))
@@ -113,7 +132,22 @@ class _Settings:
         rows = [named(encoder, "DNT")] if encoder == "InferSent" else [f"{encoder} [DNT] row{row}" for row in (1, 2)]
         bound = max(printed("dnt", "table4", row, dataset, measure) for row in rows)
         found = self.best.interval(named(encoder, "DNT"), dataset, measure, self.resamples)
-        return scores(found, bound, f"DNT on {dataset} with {encoder}")
+        return scores(found, bound, f"DNT on {dataset} with {encoder}", unit=measure)
+
+
+def _as_printed(a: Sequence[str], b: Sequence[str], cell: Cell) -> Finding | None:
+    """In the paper's table 4 the best row of the settings ``a`` minus the best of ``b``."""
+    encoder, dataset = cell
+    frame = printed_table("dnt", "table4")
+    measure = str(measure_on(dataset))
+    frame = frame[(frame["dataset"] == dataset) & (frame["metric"] == measure)]
+    rows = [
+        (setting_of(method), float(value))
+        for method, value in zip(frame["method"], frame["value"], strict=True)
+        if encoder_of(method) == encoder
+    ]
+    first, second = ([value for setting, value in rows if setting in side] for side in (a, b))
+    return difference(max(first), max(second), measure) if first and second else None
 
 
 # -- table 4 -----------------------------------------------------------------------------------------------------------
@@ -136,7 +170,7 @@ def table4(
     where, test, leads = settings.where, settings.test, settings.dnt_leads
 
     def each(a: str, b: str, encoders: Sequence[str], datasets: Sequence[str]) -> Judgement:
-        return where(_cells(encoders, datasets), lambda cells: all_of([beats(test(a, b, cell)) for cell in cells]))
+        return where(_cells(encoders, datasets), lambda cells: all_of([settings.beats(a, b, cell) for cell in cells]))
 
     def trained_over_none(cells: Sequence[Cell]) -> Judgement:
         names = ("the best setting that trains", "UE")
@@ -147,13 +181,19 @@ def table4(
         for method in rows.methods:
             if encoder_of(method) == encoder and setting_of(method) != "UE" and rows.has(method, dataset):
                 test = rows.compared(method, named(encoder, "UE"), dataset, resamples)
-                found.append(above(Estimate(test.estimate, test.low, test.high), 0.529, f"{method} − UE on {dataset}"))
+                gain = Estimate(test.estimate, test.low, test.high)
+                found.append(above(gain, 0.529, f"{method} − UE on {dataset}", unit=test.metric, how=test.kind))
         return all_of(found)
 
     def feature_leads(cells: Sequence[Cell]) -> Judgement:
         others = [setting for setting in SETTINGS if setting != "FT"]
         names = ("FT", "the best other setting")
-        return all_of([beats(settings.best_minus(["FT"], others, cell, names)) for cell in cells])
+        return all_of(
+            [
+                beats(settings.best_minus(["FT"], others, cell, names)).against(_as_printed(["FT"], others, cell))
+                for cell in cells
+            ]
+        )
 
     general, fine = _cells(datasets=GENERAL), _cells(datasets=FINE)
     grading, inference = _cells(datasets=[GRADING]), ["InferSent"]
@@ -162,7 +202,7 @@ def table4(
         "dnt-01": where(_cells(), lambda cells: wins(leads(cells), 16, tie=TIE, rows="cells")),
         "dnt-02": where(_cells(), lambda _: wins([settings.overall(name) for name in SETS], 6)),
         "dnt-03": where(fine, lambda cells: wins(leads(cells), 14, tie=TIE, rows="fine-grained cells")),
-        "dnt-04": where(general, lambda cells: wins(leads(cells), 5, tie=0.01, rows="general cells")),
+        "dnt-04": where(general, lambda cells: wins(leads(cells), 5, tie=0.01, rows="general cells", stated=False)),
         "dnt-05": where([("BiLSTM-Avg", SETS[0])], lambda cells: settings.reaches(*cells[0])),
         "dnt-06": where(
             _cells(inference, ACTIVITIES), lambda cells: all_of([settings.reaches(*cell) for cell in cells])
@@ -170,7 +210,7 @@ def table4(
         "dnt-07": where(_cells(), trained_over_none),
         "dnt-08": where(
             grading,
-            lambda cells: all_of([beats(test(setting, "UE", cell)) for cell in cells for setting in TRAINED]),
+            lambda cells: all_of([settings.beats(setting, "UE", cell) for cell in cells for setting in TRAINED]),
         ),
         "dnt-09": where(_cells(inference, [GRADING]), gains),
         "dnt-10": where(
@@ -182,11 +222,14 @@ def table4(
         "dnt-13": where(
             fine,
             lambda cells: wins(
-                [test("DNT", "NT", cell) for cell in cells], len(cells) // 2 + 1, rows="fine-grained cells"
+                [test("DNT", "NT", cell) for cell in cells],
+                len(cells) // 2 + 1,
+                rows="fine-grained cells",
+                stated=False,
             ),
         ),
         "dnt-14": _faster_without_classifier(cost),
-        "dnt-15": wins(spread, (len(spread) + 1) // 2, rows="cells")
+        "dnt-15": wins(spread, (len(spread) + 1) // 2, rows="cells", stated=False)
         if spread
         else not_run("needs FT, NT and DNT of an encoder on a data set"),
         "dnt-16": each("FT", "NT", inference, ["SICK"]),
@@ -212,7 +255,15 @@ def _faster_without_classifier(cost: Sequence[Cost]) -> Judgement:
             ratios += [speed / np.mean(beside)] if beside else []
     if not ratios:
         return not_run("no trainings of DNT and NT were timed here")
-    return above(seed_interval(ratios), 1, "examples a second, DNT / NT, mean over encoders and rows", scale=1)
+    return above(
+        seed_interval(ratios),
+        1,
+        "examples a second, DNT / NT, mean over encoders and rows",
+        scale=1,
+        unit="ratio",
+        how="t over encoders and rows",
+        stated=False,
+    )
 
 
 def _network_rows(direct: str) -> str:
@@ -237,13 +288,14 @@ def table5(book: ScoreBook, resamples: int, nonnegative: Mapping[str, Estimate] 
     zero = [test.model_copy(update={"a": "[0, 1]", "b": "[-1, 1]"}) for test in found if test.dataset != "PAC"]
     actors = [_turned(test, "[-1, 1]", "[0, 1]") for test in found if test.dataset == "PAC"]
     shares = [
-        above(share, 0.5, f"coordinates of {name} that are 0 or more") for name, share in (nonnegative or {}).items()
+        above(share, 0.5, f"coordinates of {name} that are 0 or more", unit="share", how=OVER_SEEDS, stated=False)
+        for name, share in (nonnegative or {}).items()
     ]
     neither = not_run("needs rows of both normalisations")
     missing = not_run(MINIWORLD) if "PAC" not in book.names else neither
     return [
-        judge("dnt-17", wins(zero, int(np.ceil(0.9 * len(zero))), rows="cells") if zero else neither),
-        judge("dnt-18", wins(actors, len(actors) // 2 + 1, rows="rows on PAC") if actors else missing),
+        judge("dnt-17", wins(zero, int(np.ceil(0.9 * len(zero))), rows="cells", stated=False) if zero else neither),
+        judge("dnt-18", wins(actors, len(actors) // 2 + 1, rows="rows on PAC", stated=False) if actors else missing),
         judge("dnt-19", all_of(shares) if shares else not_run("the signs of the coordinates were not counted here")),
         judge("dnt-20", not_run("no data set differs from PAC in the meaning of its lowest score alone")),
     ]
@@ -320,13 +372,19 @@ def _no_pattern(tests: Sequence[Test], a: str, b: str) -> Judgement:
     differ = sum(test.estimate != 0 for test in tests)
     first = sum(test.estimate > 0 for test in tests)
     if not differ:
-        return "inconclusive", f"{a} and {b} are equal in all of {len(tests)} cells"
+        return Judgement("inconclusive", f"{a} and {b} are equal in all of {len(tests)} cells")
     share = stats.binomtest(first, differ).proportion_ci(method="exact")
     better, worse = sum(test.low > 0 for test in tests), sum(test.high < 0 for test in tests)
-    return "reproduced" if share.low <= 0.5 <= share.high else "not reproduced", (
+    what = f"cells in which {a} is above {b}"
+    return Judgement(
+        "reproduced" if share.low <= 0.5 <= share.high else "not reproduced",
         f"{a} above {b} in {first} of {differ} cells, {100 * first / differ:.0f} % "
         f"[{100 * share.low:.0f}, {100 * share.high:.0f}]; "
-        f"the interval excludes 0 in its favour on {better}, against it on {worse}"
+        f"the interval excludes 0 in its favour on {better}, against it on {worse}",
+        ours=Finding(
+            what=what, unit="share", value=first / differ, low=share.low, high=share.high, how="exact binomial"
+        ),
+        printed=Finding(what="interval to hold", unit="share", value=0.5, how=BOUND),
     )
 
 
@@ -335,10 +393,13 @@ def _mostly_near(tests: Sequence[Test], margin: float) -> Judgement:
     counts = Counter(near(test, margin)[0] for test in tests)
     verdict, most = counts.most_common(1)[0]
     sizes = np.abs([test.estimate for test in tests])
-    return verdict if 2 * most > len(tests) else "inconclusive", (
+    return Judgement(
+        verdict if 2 * most > len(tests) else "inconclusive",
         f"below {margin * 100:.0f} point in {int((sizes < margin).sum())} of {len(tests)} cells, "
         f"with all of its interval in {counts['reproduced']}, all of it beyond in {counts['not reproduced']}; "
-        f"median {float(np.median(sizes)) * 100:.1f} points"
+        f"median {float(np.median(sizes)) * 100:.1f} points",
+        ours=count("all of the interval within the margin", counts["reproduced"], len(tests), "cells"),
+        printed=Finding(what="at least", unit="cells", value=len(tests) // 2 + 1, of=len(tests), how=BOUND),
     )
 
 
@@ -423,6 +484,6 @@ def sample_size(book: ScoreBook, dev: Dev, resamples: int) -> list[Claim]:
     leads = settings.dnt_leads(cells, ("FT", "NT"))
     rows = f"cells with {share:g} % of the pairs"
     return [
-        judge("dnt-26", wins(over_none, len(over_none) // 2 + 1, rows=rows)),
-        judge("dnt-27", wins(leads, len(leads) // 2 + 1, rows=rows)),
+        judge("dnt-26", wins(over_none, len(over_none) // 2 + 1, rows=rows, stated=False)),
+        judge("dnt-27", wins(leads, len(leads) // 2 + 1, rows=rows, stated=False)),
     ]

@@ -16,8 +16,22 @@ from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate, seed_interval
 from sentbook.reported import table as printed_table
 from sentbook.reported import value as printed
-from sentbook.results import Claim, Cost, CurvePoint
-from sentbook.verdicts import Judgement, above, all_of, beats, identity, judge, near, not_run, same, scores
+from sentbook.results import Claim, Cost, CurvePoint, Finding
+from sentbook.verdicts import (
+    OVER_SEEDS,
+    PRINTED,
+    Judgement,
+    above,
+    all_of,
+    beats,
+    count,
+    identity,
+    judge,
+    near,
+    not_run,
+    same,
+    scores,
+)
 
 MINIWORLD = "needs SICK and MSRP; this run is on the mini-world"
 SICK, MSRP = "SICK2014-test", "MSRP"
@@ -33,7 +47,7 @@ def _over(
 ) -> Judgement:
     """``method`` against another system's printed value; ``below``: the claim is that it is worse."""
     value = book.interval(method, book.names[0], metric, resamples)
-    return above(value, bound, f"{method}, {name}", scale=1, lower_is_better=(metric == "mse") != below)
+    return above(value, bound, f"{method}, {name}", scale=1, lower_is_better=(metric == "mse") != below, unit=metric)
 
 
 def _reaches(book: ScoreBook, method: str, expected: Mapping[str, float], resamples: int) -> Judgement:
@@ -46,6 +60,7 @@ def _reaches(book: ScoreBook, method: str, expected: Mapping[str, float], resamp
                 metric,
                 scale=1,
                 lower_is_better=metric == "mse",
+                unit=metric,
             )
             for metric, value in expected.items()
         ]
@@ -86,9 +101,11 @@ def table1(files: Sequence[str]) -> list[Claim]:
     return [
         judge(
             "wsv-07",
-            (
+            Judgement(
                 "not reproduced" if others else "reproduced",
                 f"a training opened {len(files)} files: " + (", ".join(others) or "word vectors and SICK alone"),
+                ours=count("other resources", len(others), len(files), "files"),
+                printed=Finding(what="other resources", unit="files", value=0, how=PRINTED),
             ),
         )
     ]
@@ -112,7 +129,7 @@ def table2(book: ScoreBook, cost: Sequence[Cost], family: Sequence[str], resampl
         others = (8, 9, 10, 11, 12, 14, 15, 16, 17, 18)
         return [*(judge(f"wsv-{number:02}", not_run(reason)) for number in others), dimension, deep]
     counts = {row.method: row.parameters for row in cost}
-    gap = max(abs(counts[name] - printed("wsv", "table2", name, "-", "trainable_params")) for name in needed)
+    theirs_counted = [printed("wsv", "table2", name, "-", "trainable_params") for name in needed]
     rows = [
         _reaches(book, name, {m: printed("wsv", "table2", name, SICK, m) for m in METRICS}, resamples)
         for name in needed
@@ -123,10 +140,10 @@ def table2(book: ScoreBook, cost: Sequence[Cost], family: Sequence[str], resampl
     largest, theirs = _seconds(cost, needed[0]), printed("wsv", "table2", needed[0], SICK, "train_seconds_10ep")
     fourth = printed("wsv", "figure5", "Illinois-LH", SICK)
     return [
-        judge("wsv-08", _counted([counts[name] for name in needed], gap)),
+        judge("wsv-08", _counted([counts[name] for name in needed], theirs_counted)),
         *(judge(f"wsv-{number:02}", row) for number, row in zip((9, 10, 11, 12), rows, strict=True)),
         dimension,
-        judge("wsv-14", near(book.difference(needed[0], needed[1], dataset, resamples=resamples), lower)),
+        judge("wsv-14", near(book.difference(needed[0], needed[1], dataset, resamples=resamples), lower, stated=True)),
         judge("wsv-15", _over(book, needed[1], "r of Illinois-LH", "pearson", fourth, resamples)),
         judge(
             "wsv-16",
@@ -136,18 +153,41 @@ def table2(book: ScoreBook, cost: Sequence[Cost], family: Sequence[str], resampl
         ),
         judge(
             "wsv-17",
-            above(seed_interval(share), 0.5, "seconds of 200 as a share of 300", scale=1, lower_is_better=True),
+            above(
+                seed_interval(share),
+                0.5,
+                "seconds of 200 as a share of 300",
+                scale=1,
+                lower_is_better=True,
+                unit="share",
+                how=OVER_SEEDS,
+            ),
         ),
         judge(
             "wsv-18",
-            scores(seed_interval(largest), theirs, "seconds of ten epochs", scale=1, lower_is_better=True, places=0),
+            scores(
+                seed_interval(largest),
+                theirs,
+                "seconds of ten epochs",
+                scale=1,
+                lower_is_better=True,
+                places=0,
+                unit="seconds",
+                how=OVER_SEEDS,
+            ),
         ),
         deep,
     ]
 
 
-def _counted(counts: Sequence[int], gap: float) -> Judgement:
-    return "not reproduced" if gap else "reproduced", "counted: " + ", ".join(f"{count:,}" for count in counts)
+def _counted(counts: Sequence[int], theirs: Sequence[float]) -> Judgement:
+    same_count = sum(ours == printed for ours, printed in zip(counts, theirs, strict=True))
+    return Judgement(
+        "reproduced" if same_count == len(counts) else "not reproduced",
+        "counted: " + ", ".join(f"{number:,}" for number in counts),
+        ours=count("counts as printed", same_count, len(counts), "rows"),
+        printed=Finding(what="all", unit="rows", value=len(counts), of=len(counts), how=PRINTED),
+    )
 
 
 def _seconds(cost: Sequence[Cost], method: str) -> np.ndarray:
@@ -159,7 +199,16 @@ def figure6(book: ScoreBook, curves: Sequence[CurvePoint], resamples: int) -> li
     a, b = "MSE loss", "KL loss"
     differences = [same(book.difference(a, b, metric=metric, resamples=resamples)) for metric in ("pearson", "mse")]
     halfway = [
-        above(_halfway(curves, method), 0.97, f"{method}, r halfway / r at the end", scale=1) for method in (a, b)
+        above(
+            _halfway(curves, method),
+            0.97,
+            f"{method}, r halfway / r at the end",
+            scale=1,
+            unit="share",
+            how=OVER_SEEDS,
+            stated=False,
+        )
+        for method in (a, b)
     ]
     return [judge("wsv-20", all_of(differences)), judge("wsv-21", all_of(halfway))]
 
@@ -190,6 +239,7 @@ def figure7(book: DecisionBook, resamples: int) -> list[Claim]:
             book.interval(started, measure, resamples),
             float(others.loc[others["metric"] == str(measure), "value"].max()),
             f"{started}, {measure}",
+            unit=str(measure),
         )
         for measure in measures
     ]

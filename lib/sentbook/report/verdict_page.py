@@ -1,0 +1,342 @@
+"""The page of verdicts: counts by paper, then a card for each claim; and the short list that each chapter includes.
+
+Both show what `sentbook.verdict_ledger` gathered, and judge nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from itertools import groupby
+
+from sentbook.causes import Cause
+from sentbook.report import numbers
+from sentbook.report.marks import row_mark, run_name
+from sentbook.report.markup import Fragment, esc, from_paper, simple, verdict
+from sentbook.report.pages import PAPERS, PROFILES, in_order, recorded, title
+from sentbook.results import Claim, Finding, Part, Run
+from sentbook.verdict_ledger import VERDICTS, Entry, counted, entries
+from sentbook.verdicts import PRINTED
+
+# Heads of the columns of the table of counts.
+SHORT = {"cse": "CSE", "cnn_lstm": "CNN-LSTM", "wsv": "WSV", "dnt": "DNT"}
+RULES = {
+    "beats": "A beats B",
+    "wins": "A wins k of n",
+    "above": "A is beyond a bound",
+    "scores": "A scores v",
+    "same": "no significant difference",
+    "near": "no obvious difference",
+    "all": "all parts hold",
+    "cause": "because of C",
+    "identity": "the same computation",
+}
+_SUPPORT = {
+    "tested": "Likely cause, tested",
+    "shown": "Likely cause, seen in the numbers",
+    "untested": "Likely cause, a guess",
+    "scope": "Why not",
+}
+_RELATIONS = {
+    "at least": "at least ",
+    "at most": "at most ",
+    "at most so far from 0": "within ± ",
+    "to be above": "above ",
+    "to be below": "below ",
+    "all parts": "all ",
+    "all": "all ",
+    "interval to hold": "an interval that holds ",
+}
+_IN_HUNDREDTHS = frozenset({"share", "likeness", "difference"})
+_DIGITS = {"mae": 4, "ratio": 2}
+_COUNTS = frozenset({"seconds", "words", "parameters"})
+
+
+# -- the short list of a chapter ---------------------------------------------------------------------------------------
+
+
+def verdicts_page(
+    paper: str,
+    *,
+    runs: Mapping[str, Run] | None = None,
+    profiles: Sequence[str] = PROFILES,
+    pages: Mapping[str, str] | None = None,
+    cards: str = "",
+) -> str:
+    """Every claim of ``paper`` with its verdict: a count, then a table for each experiment.
+
+    Args:
+        runs: experiment -> run; None: `recorded`.
+        pages: experiment -> address of its page, relative to the page this text goes to.
+        cards: address of the page of all verdicts, where each claim has its card.
+
+    Returns:
+        Markdown.
+    """
+    found = recorded(paper, profiles) if runs is None else dict(runs)
+    if not any(run.claims for run in found.values()):
+        command = f"make run NOTEBOOK={paper}/table1 PROFILE=small"
+        return f"No verdict is recorded for {PAPERS.get(paper, paper)} yet. Make one with `{command}`.\n"
+    parts = [verdict_summary(run.claims for run in found.values()).html()]
+    for experiment, run in found.items():
+        if not run.claims:
+            continue
+        rows = [
+            [
+                _said(claim),
+                _link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None),
+                f"<span{row_mark(claim.id)}>{esc(claim.evidence)}</span>"
+                f'<span class="sb-ci">Rule: {esc(claim.rule)}</span>',
+            ]
+            for claim in run.claims
+        ]
+        heads = ["The paper says", "Verdict", "Evidence"]
+        made = _made(run, title(experiment), (pages or {}).get(experiment))
+        body = simple(heads, rows, made, left=3, label=title(experiment), text=frozenset({2}), wrap=True)
+        parts.append(Fragment(body, kind="sentbook-table sentbook-wide", run=run_name(run)).html(style=False))
+        parts.append(_substitutes(run.provenance.substitutions))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def verdict_summary(claims: Iterable[Iterable[Claim]]) -> Fragment:
+    """How many claims got which verdict, as one line of marks."""
+    counts = dict.fromkeys(VERDICTS, 0)
+    for group in claims:
+        for claim in group:
+            counts[claim.verdict] += 1
+    items = "".join(f'<li class="sb-badge">{number} {verdict(name)}</li>' for name, number in counts.items() if number)
+    words = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    return Fragment(
+        f'<ul class="sb-badges" aria-label="Verdicts">{items}</ul>', kind="sentbook-verdicts", markdown=words
+    )
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def all_verdicts(
+    papers: Mapping[str, str],
+    *,
+    runs: Mapping[tuple[str, str], Run] | None = None,
+    profiles: Sequence[str] = PROFILES,
+    pages: Mapping[str, str] | None = None,
+    run_pages: Mapping[str, str] | None = None,
+    download: str = "",
+) -> str:
+    """Counts by paper, then for each paper and experiment a card for each claim.
+
+    Args:
+        papers: folder name -> heading, in order.
+        runs: (paper, experiment) -> run; None: the best recorded ones.
+        pages: ``<paper>/<experiment>`` -> address of the experiment's page, from this one.
+        run_pages: the same of the page of its run.
+        download: the file of `sentbook.verdict_ledger`, from this page; empty: no link.
+
+    Returns:
+        Markdown.
+    """
+    if runs is None:
+        runs = {(paper, name): run for paper in papers for name, run in recorded(paper, profiles).items()}
+    found = entries(runs, papers)
+    parts = [counts_table(found), f"<style>{_sheet()}</style>"]
+    if download:
+        parts.append(f"All of this for programs: {{download}}`{download.rpartition('/')[2]} <{download}>`.")
+    for paper, of_paper in groupby(found, key=lambda entry: entry.paper):
+        parts.append(f"## {papers[paper]}")
+        by_experiment: dict[str, list[Entry]] = {}
+        for entry in of_paper:
+            by_experiment.setdefault(entry.experiment, []).append(entry)
+        for experiment, group in sorted(by_experiment.items(), key=lambda item: in_order(item[0])):
+            run, name = runs.get((paper, experiment)), f"{paper}/{experiment}"
+            links = [(title(experiment), (pages or {}).get(name)), ("its run", (run_pages or {}).get(name))]
+            made = _made(run, *links[0], links[1]) if run else f"<strong>{esc(title(experiment))}</strong>"
+            cards = "".join(card(entry, pages or {}) for entry in group)
+            body = f'<div class="sb-caption">{made}</div><div class="sb-claims">{cards}</div>'
+            parts.append(Fragment(body, kind="sentbook-claims", run=run_name(run)).html(style=False))
+            parts.append(_substitutes(run.provenance.substitutions if run else []))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def counts_table(claims: Sequence[Entry]) -> str:
+    """How many claims of each paper got which verdict."""
+    counts = counted(claims)
+    rows = []
+    for name in (*VERDICTS, "all"):
+        numbers_of = [of_paper[name] for of_paper in counts.values()]
+        cells = [str(number) for number in (*numbers_of, sum(numbers_of))]
+        rows.append([verdict(name) if name != "all" else "all claims", *cells])
+    heads = ["", *(SHORT.get(paper, paper) for paper in counts), "all"]
+    body = simple(heads, rows, "<strong>Verdicts by paper</strong>", label="Verdicts by paper")
+    profile = next((entry.run.split("/")[0] for entry in claims if entry.run), "")
+    return Fragment(body, kind="sentbook-table sentbook-counts", run=profile).html()
+
+
+def card(entry: Entry, pages: Mapping[str, str]) -> str:
+    """One claim: what the paper says and has, what was measured, the verdict, and why it failed."""
+    kind = entry.verdict.replace(" ", "-")
+    rule = f'<a href="reading.html#the-verdict">{esc(RULES.get(entry.rule, entry.rule))}</a>'
+    head = f'{verdict(entry.verdict)}<span class="sb-soft">{esc(entry.id)}, rule: {rule}</span>'
+    return (
+        f'<article class="sb-claim sb-claim-{kind}" id="claim-{esc(entry.id)}">'
+        f'<div class="sb-claim-head">{head}</div><p class="sb-claim-text">{_said(entry)}</p>'
+        f"{_numbers(entry)}{_parts(entry.parts)}{_evidence(entry)}{_cause(entry.cause, pages)}</article>"
+    )
+
+
+def _numbers(entry: Entry) -> str:
+    """The paper's number, or the bound of the rule, beside ours."""
+    if entry.ours is None:
+        return ""
+    places = _places(entry.printed)
+    seeds = len(entry.seeds)
+    how = [entry.ours.how] if entry.ours.how else []
+    if entry.ours.low is not None or entry.ours.of is not None:
+        how.append(f"{seeds} seed{'' if seeds == 1 else 's'}")
+    boxes = [_box(*_held(entry.printed, places), "sb-paper")] if entry.printed is not None else []
+    small = [entry.ours.what, _unit(entry.ours), *how]
+    interval = _interval(entry.ours, places)
+    ours = f"{_words(entry.ours, places)} {interval}".strip()
+    boxes.append(_box("Ours", ours, "; ".join(part for part in small if part), "", row_mark(entry.id)))
+    return f'<dl class="sb-numbers">{"".join(boxes)}</dl>'
+
+
+def _box(head: str, value: str, small: str, kind: str, mark: str = "") -> str:
+    of_kind = f' class="{kind}"' if kind else ""
+    note = f'<dd class="sb-ci">{esc(small)}</dd>' if small else ""
+    return f"<div><dt>{esc(head)}</dt><dd{of_kind}{mark}>{esc(value)}</dd>{note}</div>"
+
+
+def _held(printed: Finding, places: int) -> tuple[str, str, str]:
+    """Head, words and unit of what ours is held against."""
+    words = _words(printed, places, bound=True)
+    if printed.how == PRINTED and printed.of is not None:
+        return "The paper", words, _unit(printed)  # a count that the paper states is its own
+    head = "The paper" if printed.how == PRINTED else "The rule asks"
+    return head, _RELATIONS.get(printed.what, "") + words, _unit(printed)
+
+
+def _parts(parts: Sequence[Part]) -> str:
+    """The comparisons that a claim makes at once, folded."""
+    if not parts:
+        return ""
+    rows = []
+    for part in parts:
+        places = _places(part.printed)
+        held = _held(part.printed, places) if part.printed is not None else None
+        theirs = f'<span class="sb-paper">{esc(held[1])}</span>' if held else numbers.DASH
+        ours = ""
+        if part.ours is not None:
+            interval = f'<span class="sb-ci">{esc(_interval(part.ours, places))}</span>'
+            ours = esc(_words(part.ours, places)) + interval
+        what, unit = (part.ours.what, _unit(part.ours)) if part.ours is not None else ("", "")
+        small = f'<span class="sb-ci">{verdict(part.verdict)} {esc(unit).replace(" ", "&#160;")}</span>'
+        rows.append([f"{esc(what)}{small}", theirs, ours])
+    body = simple(["Part", "Paper or rule", "Ours"], rows, label="Parts of the claim", wrap=True)
+    return f"<details><summary>{len(parts)} parts</summary>{body}</details>"
+
+
+def _evidence(entry: Entry) -> str:
+    """The rule's sentence, folded where the numbers stand above it."""
+    if entry.ours is None:
+        return f'<p class="sb-foot">{esc(entry.evidence)}</p>'
+    return f'<details><summary>Evidence</summary><p class="sb-foot">{esc(entry.evidence)}</p></details>'
+
+
+def _cause(cause: Cause | None, pages: Mapping[str, str]) -> str:
+    if cause is None:
+        return ""
+    head = esc(_SUPPORT[cause.support])
+    if cause.by:
+        head += f" on {_link(esc(title(cause.by.partition('/')[2])), pages.get(cause.by))}"
+    said = re.sub(r"\b(?:cse|wsv|dnt|cnnlstm)-\d\d\b", r'<a href="#claim-\g<0>">\g<0></a>', esc(cause.cause))
+    return f'<p class="sb-cause"><strong>{head}.</strong> {said}</p>'
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def _factor(unit: str) -> float:
+    return 100.0 if unit in _IN_HUNDREDTHS else numbers.factor(unit)
+
+
+def _places(printed: Finding | None) -> int:
+    """As many decimals as the paper prints, one or two, where both are shown x 100."""
+    if printed is None or _factor(printed.unit) != 100.0:
+        return 1
+    value = abs(printed.value) * 100
+    return 1 if abs(value - round(value, 1)) < 1e-6 else 2
+
+
+def _words(finding: Finding, places: int, *, bound: bool = False) -> str:
+    """A value in its unit, a count of so many."""
+    if finding.of is not None:
+        whole = f"{finding.value:g} {finding.unit}" if finding.value == finding.of and bound else ""
+        return whole or f"{finding.value:g} of {finding.of} {finding.unit}"
+    return _number(finding.value, finding, places)
+
+
+def _number(value: float, finding: Finding, places: int) -> str:
+    if finding.unit == "distance":
+        return f"{value:.1e}"
+    if finding.unit in _COUNTS or finding.unit == "files":
+        return numbers.count(value)
+    signed = finding.what == "difference" or " − " in finding.what
+    if _factor(finding.unit) == 100.0:
+        return numbers.plain(value * 100, places, signed=signed)
+    return numbers.plain(value, _DIGITS.get(finding.unit, numbers.digits(finding.unit)), signed=signed)
+
+
+def _interval(finding: Finding, places: int) -> str:
+    if finding.low is None or finding.high is None:
+        return ""
+    return f"[{_number(finding.low, finding, places)}, {_number(finding.high, finding, places)}]"
+
+
+def _unit(finding: Finding) -> str:
+    """What the number is of, in words; empty where a count says it."""
+    if finding.of is not None or finding.unit == "distance":
+        return ""
+    if finding.unit in _IN_HUNDREDTHS:
+        return "× 100"
+    return finding.unit if finding.unit in (*_COUNTS, "files", "ratio") else numbers.short(finding.unit)
+
+
+# -- pieces ------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _sheet() -> str:
+    text = (resources.files("sentbook.report") / "verdicts.css").read_text(encoding="utf-8")
+    return re.sub(r"\s*\n\s*", "", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
+
+
+def _said(claim: Claim) -> str:
+    """The paper's sentence and where it stands."""
+    return (
+        f"<span{from_paper(claim.source)}>{esc(claim.text)}</span> "
+        f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>'
+    )
+
+
+def _link(body: str, target: str | None) -> str:
+    return f'<a href="{esc(target)}">{body}</a>' if target else body
+
+
+def _made(run: Run, name: str, page: str | None, of_run: tuple[str, str | None] | None = None) -> str:
+    """The experiment and when its run was made."""
+    words = esc(f"profile {run.profile}, {len(run.provenance.seeds)} seeds, {run.provenance.started[:10]}")
+    if of_run is not None and of_run[1]:
+        words += f", {_link(esc(of_run[0]), of_run[1])}"
+    return f'<strong>{_link(esc(name), page)}</strong><span class="sb-how">{words}</span>'
+
+
+def _substitutes(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    items = "".join(f"<li>{esc(name)}</li>" for name in names)
+    head = f"Trained on {len(names)} substitute{'' if len(names) == 1 else 's'}"
+    return Fragment(f"<details><summary>{head}</summary><ul>{items}</ul></details>", kind="sb-substitutes").html(
+        style=False
+    )
