@@ -190,3 +190,18 @@ def test_a_data_file_with_another_digest_makes_a_run_stale(checkout: Path) -> No
 
 def test_a_run_that_does_not_say_is_unknown() -> None:
     assert lineage.changed(a_run()) == ["unknown"]
+
+
+def test_what_was_parsed_is_kept_and_a_changed_file_is_parsed_again(checkout: Path) -> None:
+    first = of("cse")
+    (store,) = (checkout / "build").glob("lineage-*.json")
+    lineage._read.cache_clear()
+    lineage._kept.cache_clear()
+    assert of("cse") == first
+    write(checkout / "lib" / "sentbook" / "config.py", "X = 22\n")
+    assert of("cse") != first
+    store.write_text("{", encoding="utf-8")  # damaged: parsed anew
+    lineage._read.cache_clear()
+    lineage._kept.cache_clear()
+    write(checkout / "lib" / "sentbook" / "config.py", "X = 1\n")
+    assert of("cse") == first

@@ -14,6 +14,7 @@ import io
 import json
 import tokenize
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from typing import Any
 import yaml
 
 from sentbook.data import sources as files
+from sentbook.errors import StorageError
+from sentbook.files import replacing
 from sentbook.paths import root
 from sentbook.results import Run
 
@@ -145,15 +148,19 @@ def _code(begin: frozenset[str]) -> Digests:
     """The modules that are reached from ``begin``."""
     reached: dict[str, Path] = {}
     ahead = list(begin)
+    tried: set[str] = set()
     while ahead:
         name = ahead.pop()
-        path = _module_path(name)
-        if path is None or name in reached:
+        path = _module_path(name) if name not in tried else None
+        tried.add(name)
+        if path is None:
             continue
         reached[name] = path
         # Importing a module runs the packages around it.
         ahead += [name.rpartition(".")[0], *_read(path, *_stat(path), name)[1]]
-    return {_name(path): _read(path, *_stat(path), name)[0] for name, path in sorted(reached.items())}
+    found = {_name(path): _read(path, *_stat(path), name)[0] for name, path in sorted(reached.items())}
+    _keep()
+    return found
 
 
 def _module_path(name: str) -> Path | None:
@@ -167,10 +174,41 @@ def _module_path(name: str) -> Path | None:
 
 @cache
 def _read(path: Path, size: int, modified: int, name: str) -> tuple[str, tuple[str, ...]]:
-    """The digest of a module and what it imports, once a process for a file that does not change."""
-    text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    return _short(_bare(text, tree)), tuple(_imports(tree, name, is_package=path.name == "__init__.py"))
+    """The digest of a module and what it imports; parsed once for a file that does not change."""
+    kept = _kept(root())
+    known = kept.get(_name(path))
+    if known is None or known[:2] != [size, modified]:
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        imports = _imports(tree, name, is_package=path.name == "__init__.py")
+        known = kept[_name(path)] = [size, modified, _short(_bare(text, tree)), imports]
+        _parsed.append(name)
+    return known[2], tuple(known[3])
+
+
+# Modules parsed since they were last kept. To parse all takes a second, which every notebook would spend.
+_parsed: list[str] = []
+
+
+def _store() -> Path:
+    """Where what was parsed is kept; another version of this module has another place."""
+    return root() / "build" / f"lineage-{_short(Path(__file__).read_bytes())}.json"
+
+
+@cache
+def _kept(checkout: Path) -> dict[str, list[Any]]:
+    try:
+        found = json.loads(_store().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _keep() -> None:
+    if _parsed:
+        _parsed.clear()
+        with suppress(StorageError), replacing(_store()) as temporary:  # without it, the second is spent again
+            temporary.write_text(json.dumps(_kept(root())), encoding="utf-8")
 
 
 def _imports(tree: ast.AST, name: str, *, is_package: bool) -> list[str]:

@@ -91,7 +91,7 @@ class CSE(SentenceEncoder):
 
     @property
     def batch_dependent(self) -> bool:  # type: ignore[override]
-        # Without a bias too: a window over a sentence's last words and padding exists where a longer sentence stands by.
+        # Without a bias too: a window over the last words and padding exists where a longer sentence stands by.
         return self.windows == "batch"
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:

@@ -61,7 +61,7 @@ def all_pairs(book: ScoreBook) -> AllPairs:
 
 
 def group_rows(groups: pd.DataFrame, methods: list[str]) -> list[Metric]:
-    """Mean absolute errors by group and map, from the frame of `sentbook.evaluation.error_groups.groups`; seeds are pooled.
+    """Mean absolute errors by group and map, from the frame of `error_groups.groups`; seeds are pooled.
 
     A group without pairs has no error, and no row.
     """

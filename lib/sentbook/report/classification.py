@@ -13,8 +13,17 @@ from sentbook.evaluation.statistics import Estimate
 from sentbook.evaluation.taskbook import INTERVALS, PAIRS
 from sentbook.evaluation.tasks import NAMES
 from sentbook.report import numbers
-from sentbook.report.markup import Fragment, esc, pipes, table
-from sentbook.report.summary import Summary, full_name, group_and_label, ordered, over_seeds, printed
+from sentbook.report.marks import row_mark, run_name
+from sentbook.report.markup import Fragment, esc, from_paper, pipes, table
+from sentbook.report.summary import (
+    Summary,
+    full_name,
+    group_and_label,
+    ordered,
+    over_seeds,
+    printed,
+    where_printed,
+)
 from sentbook.report.tables import _badge_text, _best, badges, not_run
 from sentbook.results import Run, Verdict
 from sentbook.verdicts import scores
@@ -175,13 +184,14 @@ def methods_table(
     ours, paper = (any(getattr(part, name) for part in held.values()) for name in ("ours", "paper"))
     blocks = _blocks(held.values())
     bold = _bold(held, blocks)
+    where = where_printed(reported)
     bodies, flat, records = [], [], []
     for title, methods in blocks.items():
         body = f'<tr class="sb-group"><th scope="rowgroup" class="sb-first">{esc(title)}</th>'
         body += f'<td colspan="{len(columns)}"></td></tr>'
         for method in methods:
-            cells = [_cell(held[column], method, column, bold) for column in columns]
-            inner = "".join(f'<td class="sb-start">{cell.html}</td>' for cell in cells)
+            cells = [_cell(held[column], method, column, bold, where) for column in columns]
+            inner = "".join(cell.html for cell in cells)
             body += f'<tr><th scope="row" class="sb-first">{esc(method)}</th>{inner}</tr>'
             flat.append([method, *[cell.words for cell in cells]])
             record: dict[str, object] = {"block": title, "method": method}
@@ -201,6 +211,7 @@ def methods_table(
         above + inner + f'<p class="sb-foot">{esc(foot)}</p>',
         markdown="\n\n".join(part for part in parts if part),
         frame=pd.DataFrame.from_records(records),
+        run=run_name(run),
     )
 
 
@@ -249,13 +260,17 @@ def _bold(held: Mapping[Column, _Held], blocks: Mapping[str, Sequence[str]]) -> 
 
 
 class _Cell(NamedTuple):
+    """A cell as an element and as plain text, and its numbers in the unit shown."""
+
     html: str
     words: str
     numbers: dict[str, object]
 
 
-def _cell(part: _Held, method: str, column: Column, bold: Mapping[Column, tuple[set[str], set[str]]]) -> _Cell:
-    """One cell as HTML and as plain text, and its numbers in the unit shown."""
+def _cell(
+    part: _Held, method: str, column: Column, bold: Mapping[Column, tuple[set[str], set[str]]], where: str
+) -> _Cell:
+    """One cell; ``where`` the paper's value is printed."""
     theirs, summary = part.paper.get(method), part.ours.get(method)
     metric, scale = column.metric, numbers.factor(column.metric)
     html, words, verdict = "", "", None
@@ -277,9 +292,12 @@ def _cell(part: _Held, method: str, column: Column, bold: Mapping[Column, tuple[
         record |= {"ours": summary.value * scale, "low": low, "high": high}
     if theirs is not None:
         inner, plain = _strong(numbers.shown(theirs, metric), method in bold[column][1])
-        html += f'<span class="sb-ci">paper {inner}</span>' if summary is not None else inner
+        html += f"<span{from_paper(where, 'sb-ci')}>paper {inner}</span>" if summary is not None else inner
         words += f" ({plain})" if summary is not None else plain
-    return _Cell(html, words, record | {"verdict": verdict})
+    marks = ' class="sb-start"' + row_mark(method, column.dataset, metric)
+    if summary is None:
+        marks = from_paper(where, "sb-start") if theirs is not None else ' class="sb-start"'
+    return _Cell(f"<td{marks}>{html}</td>", words, record | {"verdict": verdict})
 
 
 def _strong(text: str, bold: bool) -> tuple[str, str]:

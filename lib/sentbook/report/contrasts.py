@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from sentbook.evaluation.statistics import Estimate, seed_interval
 from sentbook.evaluation.suites import STSB_DEV
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH
+from sentbook.report.marks import row_mark, run_name
 from sentbook.report.markup import Fragment, esc, pipes, simple
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import full_name, group_and_label, is_average, ordered, significant
@@ -46,7 +48,8 @@ def matrix(run: Run | None, *, caption: str = "Differences", command: str = "mak
             value = numbers.shown(test.estimate, test.metric, signed=True)
             inside = numbers.interval(test.low, test.high, test.metric, signed=True)
             shown = f'<strong class="sb-best">{value}</strong>' if significant(test) else value
-            row.append(f'{shown}<span class="sb-ci">{esc(inside)}</span>')
+            mark = row_mark(a, b, dataset, test.metric)
+            row.append(f'<span{mark}>{shown}</span><span class="sb-ci">{esc(inside)}</span>')
             line.append(f"**{value}**" if significant(test) else value)
         cells.append(row)
         lines.append(line)
@@ -57,7 +60,7 @@ def matrix(run: Run | None, *, caption: str = "Differences", command: str = "mak
     frame = pd.DataFrame([test.model_dump() for test in run.tests])
     html = simple(head, cells, top, label=caption, wrap=True)
     text = f"**{caption}** ({how})\n\n{pipes(head, lines)}"
-    return Fragment(html, kind="sentbook-table sentbook-contrasts", markdown=text, frame=frame)
+    return Fragment(html, kind="sentbook-table sentbook-contrasts", markdown=text, frame=frame, run=run_name(run))
 
 
 class _Line(NamedTuple):
@@ -124,12 +127,13 @@ def share_curves(run: Run | None, *, caption: str = "", command: str = "make run
         for dataset in datasets
     )
     words = f"{caption.rstrip('.')}. " if caption else ""
-    return render(
+    plot = render(
         draw,
         size=(WIDTH, height + 0.4),
         caption=f"{words}Lines: means over seeds with 95 % intervals, shaded; dashed: unsupervised evaluation.",
         alt=f"Correlation over the share of training pairs. {said}.",
     )
+    return replace(plot, run=run_name(run))
 
 
 def _end(line: _Line, at: int) -> str:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sentbook.errors import ConfigError
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH, _of_a_run, _sentence
-from sentbook.report.markup import Fragment, esc, pipes, table
+from sentbook.report.marks import run_name
+from sentbook.report.markup import Fragment, esc, from_paper, pipes, table
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import Summary, centre_and_interval, interval_words, ordered, printed
 from sentbook.report.svg import Plot, render
@@ -338,11 +339,16 @@ def cost_against_dimension(run: Run, reported: pd.DataFrame | None = None, *, ca
 
 
 class Cell(NamedTuple):
-    """A cell in plain text: the value, what stands small below it, whether it is strong."""
+    """A cell in plain text: the value, what stands small below it, whether it is strong.
+
+    ``row`` is the row of the ledger that it shows (`sentbook.report.marks.row_key`), ``paper`` where it is printed.
+    """
 
     text: str = ""
     around: str = ""
     bold: bool = False
+    row: str = ""
+    paper: str = ""
 
 
 class Row(NamedTuple):
@@ -405,7 +411,9 @@ def grouped(
             )
             inner = f'<strong class="sb-best">{esc(cell.text)}</strong>' if cell.bold and cell.text else esc(cell.text)
             around = f'<span class="sb-ci">{esc(cell.around)}</span>' if cell.around else ""
-            cells += f'<td class="{classes}">{inner}{around}</td>'
+            mark = f' data-row="{cell.row}"' if cell.row else ""
+            kind = from_paper(cell.paper, classes) if cell.paper else f' class="{classes}"'
+            cells += f"<td{kind}{mark}>{inner}{around}</td>"
         kind = ' class="sb-average"' if row.own else ""
         bodies[-1] += f"<tr{kind}>{cells}</tr>"
         strong = ["**" if cell.bold and cell.text else "" for cell in row.cells]
@@ -435,7 +443,8 @@ def grouped(
         foot,
     )
     markdown = "\n\n".join(part for part in parts if part)
-    return Fragment(body, markdown=markdown, frame=pd.DataFrame.from_records([dict(record) for record in records]))
+    frame = pd.DataFrame.from_records([dict(record) for record in records])
+    return Fragment(body, markdown=markdown, frame=frame, run=run_name(run))
 
 
 __all__ = [

@@ -70,7 +70,7 @@ def splits_table(datasets: Iterable[str], *, caption: str = "Data sets") -> Frag
     top = f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(how)}</span>'
     text = frozenset({len(head) - 1}) if reasons else frozenset()
     html = simple(head, cells, top, label=caption, text=text, wrap=True)
-    return Fragment(html, markdown=f"**{caption}** ({how})\n\n{pipes(head, lines)}", frame=frame)
+    return Fragment(html, markdown=f"**{caption}** ({how})\n\n{pipes(head, lines)}", frame=frame, facts=True)
 
 
 def _record(dataset: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sentbook.evaluation.error_groups import WORD, Array, MapName, Thresholds, both, jaccard, mapped, words
 from sentbook.report import numbers
+from sentbook.report.marks import Recorded, run_name
 from sentbook.report.markup import Fragment, esc, pipes, table
 
 MAP_WORDS: dict[str, str] = {
@@ -27,8 +28,15 @@ MAP_WORDS: dict[str, str] = {
 _LONGEST = 400  # characters of a sentence that are shown
 
 
-def groups_table(frame: pd.DataFrame, *, a: str, b: str, caption: str = "Mean absolute error by group") -> Fragment:
-    """The frame of `sentbook.evaluation.error_groups.groups` as a table: a body for each map."""
+def groups_table(
+    frame: pd.DataFrame,
+    *,
+    a: str,
+    b: str,
+    caption: str = "Mean absolute error by group",
+    run: Recorded | None = None,
+) -> Fragment:
+    """The frame of `sentbook.evaluation.error_groups.groups`, of ``run``, as a table: a body for each map."""
     methods = [name.removesuffix(" low") for name in frame.columns if name.endswith(" low")]
     methods = [name for name in methods if name not in ("difference", "closer")]
     heads = ["Pairs", "n", *methods, f"{a} {numbers.MINUS} {b}", f"{a} closer, %"]
@@ -67,6 +75,7 @@ def groups_table(frame: pd.DataFrame, *, a: str, b: str, caption: str = "Mean ab
         table(head + "</tr>", bodies, top, label=caption),
         markdown=f"**{caption}** ({how_words})\n\n{pipes(heads, flat)}",
         frame=frame,
+        run=run_name(run),
     )
 
 
@@ -110,6 +119,7 @@ def examples(
     caption: str = "",
     folds: int = 10,
     seed: int = 0,
+    run: Recorded | None = None,
 ) -> Fragment:
     """The pairs of each group on which the errors of A and B differ most, side by side with the gold score.
 
@@ -119,6 +129,7 @@ def examples(
     Args:
         first, second, gold, scores, a, b: as `sentbook.evaluation.error_groups.groups`.
         how: the map from cosines to 0-5.
+        run: whose scores they are.
 
     Returns:
         A table; its frame holds pair numbers and scores, no sentence, and so does its Markdown.
@@ -149,7 +160,8 @@ def examples(
                 text = numbers.plain(float(means[name][index]), 2)
                 nearer = abs(means[name][index] - target[index]) < abs(means[other][index] - target[index])
                 cells += f'<td><strong class="sb-best">{text}</strong></td>' if nearer else f"<td>{text}</td>"
-            body += f'<tr><td class="sb-pair">{pair}</td>{cells}<td>{numbers.plain(float(target[index]), 1)}</td></tr>'
+            gold_cell = f'<td class="sb-data" title="of the data set">{numbers.plain(float(target[index]), 1)}</td>'
+            body += f'<tr><td class="sb-pair sb-data">{pair}</td>{cells}{gold_cell}</tr>'
             records.append(
                 {
                     "group": group,
@@ -174,6 +186,7 @@ def examples(
         kind="sentbook-table sentbook-examples",
         markdown=pipes([*frame.columns], lines) if records else "No pair falls into a group.",
         frame=frame,
+        run=run_name(run),
     )
 
 

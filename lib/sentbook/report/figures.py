@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sentbook.errors import ConfigError
 from sentbook.report import numbers
 from sentbook.report.diagram import architecture_cse
+from sentbook.report.marks import Recorded, run_name
 from sentbook.report.markup import Fragment
 from sentbook.report.style import MARKERS, Palette, place
 from sentbook.report.summary import (
@@ -46,7 +48,7 @@ def _of_a_run(draw: Callable[Concatenate[Run, P], Plot]) -> Callable[Concatenate
 
     @wraps(draw)
     def drawn(run: Run | None, *args: P.args, **options: P.kwargs) -> Plot | Fragment:
-        return Fragment("") if run is None else draw(run, *args, **options)
+        return Fragment("") if run is None else replace(draw(run, *args, **options), run=run_name(run))
 
     return drawn
 
@@ -399,12 +401,14 @@ def scatter(
     caption: str = "",
     gold_label: str = "Gold similarity",
     score_label: str = "Cosine",
+    run: Recorded | None = None,
 ) -> Plot:
     """Gold against predicted similarity, a panel a method; cells darken with the number of pairs. Holds no sentence.
 
     Args:
         gold: (N,).
         scores: method -> (N,).
+        run: whose scores they are.
     """
     x = np.asarray(gold, dtype=float)
     panels = {name: np.asarray(values, dtype=float) for name, values in scores.items()}
@@ -433,9 +437,9 @@ def scatter(
     width = WIDTH if len(panels) > 1 else WIDTH * 0.6
     said = ", ".join(f"{name} r = {numbers.plain(value, 3)}" for name, value in r.items())
     note = f"{numbers.count(len(x))} pairs." + (" The stronger the colour, the more pairs." if len(x) > 400 else "")
-    return render(
-        draw, size=(width, 3.1), caption=_sentence(caption, note), alt=f"Gold similarity against predicted; {said}."
-    )
+    alt = f"Gold similarity against predicted; {said}."
+    plot = render(draw, size=(width, 3.1), caption=_sentence(caption, note), alt=alt)
+    return replace(plot, run=run_name(run))
 
 
 def error_heatmap(
@@ -447,6 +451,7 @@ def error_heatmap(
     gold_edges: Sequence[float] = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0),
     least: int = 5,
     caption: str = "",
+    run: Recorded | None = None,
 ) -> Plot:
     """Mean absolute error by word overlap and gold similarity, a panel a method, the number printed in each cell.
 
@@ -455,6 +460,7 @@ def error_heatmap(
         gold: (N,) on the data sets' scale.
         errors: method -> (N,) absolute errors on that scale.
         least: cells with fewer pairs stay empty.
+        run: whose errors they are.
     """
     share, target = np.asarray(overlap, dtype=float), np.asarray(gold, dtype=float)
     columns = np.clip(np.digitize(share, overlap_edges[1:-1]), 0, len(overlap_edges) - 2)
@@ -509,12 +515,13 @@ def error_heatmap(
     )
     width = WIDTH if len(tables) > 1 else WIDTH * 0.6
     note = f"Mean absolute error; {numbers.count(len(share))} pairs; cells with fewer than {least} are left empty."
-    return render(
+    plot = render(
         draw,
         size=(width, 3.3),
         caption=_sentence(caption, note),
         alt=f"Heat map of the mean absolute error by word overlap and gold similarity: {said}.",
     )
+    return replace(plot, run=run_name(run))
 
 
 # -- shared pieces ---------------------------------------------------------------------------------------------------

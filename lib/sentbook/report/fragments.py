@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sentbook import results
+from sentbook import results, verdict_ledger
 from sentbook.data import corpora, sources
-from sentbook.report import encoder_decoder, exact_layer, figures, pages, settings, summary
+from sentbook.report import (
+    encoder_decoder,
+    exact_layer,
+    figures,
+    pages,
+    pedigree,
+    protocols,
+    run_pages,
+    settings,
+    summary,
+    verdict_page,
+)
 from sentbook.report.markup import esc, pipes
 
 PAPERS = ("cse", "cnn_lstm", "wsv", "dnt")
@@ -24,6 +35,11 @@ def _pages(paper: str) -> dict[str, str]:
     """Addresses of a paper's notebook pages, from a page beside it."""
     folder = Path(results.path_of(paper, "x", "small")).parent
     return {path.stem: f"_executed/{paper}/{path.stem}.html" for path in sorted(folder.glob("*.json"))}
+
+
+def _run_pages() -> dict[str, str]:
+    """``<paper>/<experiment>`` -> address of the page of its run, from a page beside the chapters."""
+    return {page.removeprefix(f"{pedigree.RUNS}/"): f"{page.removeprefix('book/')}.html" for page in pedigree.listed()}
 
 
 def _corpora() -> str:
@@ -55,12 +71,12 @@ def _landing() -> str:
         "the paper's values hollow",
     )
     runs = [run for paper in PAPERS for run in pages.recorded(paper, PROFILES).values()]
-    counts = pages.verdict_summary([list(found.claims) for found in runs])
+    counts = verdict_page.verdict_summary([list(found.claims) for found in runs])
     return figure.html() + "\n\n" + counts.html()
 
 
 def all_fragments() -> dict[str, str]:
-    """File name in ``book/_generated`` to Markdown."""
+    """File name in ``book/_generated`` to Markdown, and to JSON where it is offered for download."""
     fragments = {
         "landing.md": _landing(),
         "cse_architecture.md": figures.architecture_cse(caption="CSE: windows of one, two and three words").html(),
@@ -76,11 +92,19 @@ def all_fragments() -> dict[str, str]:
         "data_corpora.md": _corpora(),
         "overlap.md": _overlap(),
         "status.md": pages.status_page(PAPERS),
-        "verdicts.md": "\n\n".join(
-            f"## {TITLES[paper]}\n\n{pages.verdicts_page(paper, profiles=PROFILES, pages=_pages(paper))}"
-            for paper in PAPERS
+        "runs.md": run_pages.overview(),
+        **protocols.fragments(results.read("cross", "protocols", "small")),
+        "verdicts.md": verdict_page.all_verdicts(
+            TITLES,
+            profiles=PROFILES,
+            pages={f"{paper}/{name}": page for paper in PAPERS for name, page in _pages(paper).items()},
+            run_pages=_run_pages(),
+            download="_generated/verdicts.json",
         ),
     }
+    fragments["verdicts.json"] = results.dumped(verdict_ledger.gather(PROFILES[0]))
     for paper in PAPERS:
-        fragments[f"{paper}_claims.md"] = pages.verdicts_page(paper, profiles=PROFILES, pages=_pages(paper))
-    return {name: text.rstrip() + "\n" for name, text in fragments.items()}
+        fragments[f"{paper}_claims.md"] = verdict_page.verdicts_page(
+            paper, profiles=PROFILES, pages=_pages(paper), cards="verdicts.html"
+        )
+    return {name: pedigree.linked(text.rstrip(), f"book/{name}") + "\n" for name, text in fragments.items()}

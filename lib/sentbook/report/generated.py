@@ -18,6 +18,7 @@ from sentbook.errors import ConfigError
 from sentbook.evaluation.error_groups import words
 from sentbook.report import numbers
 from sentbook.report.examples import marked
+from sentbook.report.marks import Recorded, run_name
 from sentbook.report.markup import Fragment, esc, pipes, simple, table
 
 _KIND = "sentbook-table sentbook-wide sentbook-generated"
@@ -31,6 +32,7 @@ def analogies(
     target: str = "given",
     caption: str = "",
     first: int | None = None,
+    run: Recorded | None = None,
 ) -> Fragment:
     """A, B, C and D in rows, an analogy a column, as in the paper's table; below them what was generated for D.
 
@@ -42,6 +44,7 @@ def analogies(
         written: a name such as ``autoencoder`` and N sentences, of each of which there is a row.
         target: what the row of the analogies' own D is called, such as ``printed``.
         first: the first so many analogies alone; None: all.
+        run: whose decoders wrote.
 
     Raises:
         ConfigError: not as many sentences as analogies.
@@ -68,11 +71,16 @@ def analogies(
     several = len(set(given.kinds)) > 1
     heads = ["Sentence", *(f"{at + 1}. {given.kinds[at]}" if several else str(at + 1) for at in shown)]
     note = "z* = z(A) \u2212 z(B) + z(C) \u00b7 words of D marked"
-    return _rows(heads, rows, caption, note, records)
+    return _rows(heads, rows, caption, note, records, run)
 
 
 def samples(
-    sentences: Sequence[str], written: Mapping[str, Sequence[str]], *, head: str = "Sentence", caption: str = ""
+    sentences: Sequence[str],
+    written: Mapping[str, Sequence[str]],
+    *,
+    head: str = "Sentence",
+    caption: str = "",
+    run: Recorded | None = None,
 ) -> Fragment:
     """Sentences and what decoders wrote from their vectors, a column each, such as ``greedy``, ``beam of 5``, ``next``.
 
@@ -97,7 +105,7 @@ def samples(
         }
         for name, each in written.items()
     ]
-    return _rows([head, *written], rows, caption, "words of the given sentence marked", records)
+    return _rows([head, *written], rows, caption, "words of the given sentence marked", records, run)
 
 
 def paragraphs(
@@ -106,6 +114,7 @@ def paragraphs(
     book: Sequence[Sequence[str]] | None = None,
     *,
     caption: str = "",
+    run: Recorded | None = None,
 ) -> Fragment:
     """Paragraphs as they begin, how a decoder goes on, and how the book does.
 
@@ -113,6 +122,7 @@ def paragraphs(
         told: the sentences that the decoder read.
         written: those that it wrote.
         book: those that truly follow.
+        run: whose decoder wrote.
 
     Raises:
         ConfigError: not as many continuations as beginnings.
@@ -131,7 +141,7 @@ def paragraphs(
             more = len(lines) - _LONGEST
             text += f'<span class="sb-soft">and {more} more</span>' if more > 0 else ""
             text = text or '<em class="sb-soft">(nothing)</em>'
-            body += f'<tr><th scope="row" class="sb-first">{name}</th><td class="sb-pair">{text}</td></tr>'
+            body += f'<tr><th scope="row" class="sb-first">{name}</th><td class="sb-pair sb-data">{text}</td></tr>'
             counted = sum(len(line.split()) for line in lines)
             records.append({"paragraph": number + 1, "part": name.lower(), "sentences": len(lines), "words": counted})
         bodies.append(body)
@@ -141,11 +151,18 @@ def paragraphs(
         kind=_KIND,
         markdown=_counts(records),
         frame=pd.DataFrame.from_records(records),
+        run=run_name(run),
     )
 
 
 def neighbours(
-    queries: Sequence[str], found: Sequence[Sequence[str]], cosines: ArrayLike, *, caption: str = "", note: str = ""
+    queries: Sequence[str],
+    found: Sequence[Sequence[str]],
+    cosines: ArrayLike,
+    *,
+    caption: str = "",
+    note: str = "",
+    run: Recorded | None = None,
 ) -> Fragment:
     """Queries and their nearest sentences, a body each, with cosines; common words are marked.
 
@@ -155,6 +172,7 @@ def neighbours(
         found: for each of Q queries the nearest sentences, best first.
         cosines: (Q, k) of `sentbook.evaluation.nearest`; where fewer are found the rest is not looked at.
         note: how they were searched for, such as ``among 100,000 sentences of held-out novels``.
+        run: whose encoder found them.
 
     Raises:
         ConfigError: the numbers of queries, sentences and cosines do not fit.
@@ -170,13 +188,12 @@ def neighbours(
         if len(near) > len(scores):
             raise ConfigError(f"Query {number + 1} has {len(near)} sentences and {len(scores)} cosines.")
         body = '<tr><th scope="row" class="sb-first">Query</th>'
-        body += f'<td class="sb-text">{_cell(query)}</td><td></td></tr>'
+        body += f'<td class="sb-text sb-data">{_cell(query)}</td><td></td></tr>'
         for place, (sentence, cosine) in enumerate(zip(near[:_LONGEST], scores.tolist(), strict=False)):
             common = words(query) & words(sentence)
             name = "Nearest" if len(near) == 1 else f"{place + 1}."
-            body += (
-                f'<tr><th scope="row" class="sb-first">{name}</th><td class="sb-text">{marked(sentence, common)}</td>'
-            )
+            shown = f'<td class="sb-text sb-data">{marked(sentence, common)}</td>'
+            body += f'<tr><th scope="row" class="sb-first">{name}</th>{shown}'
             body += f"<td>{numbers.plain(cosine, 3)}</td></tr>"
             every = words(query) | words(sentence)
             share = len(common) / len(every) if every else 0.0
@@ -195,6 +212,7 @@ def neighbours(
         kind=_KIND,
         markdown=_counts(records),
         frame=pd.DataFrame.from_records(records),
+        run=run_name(run),
     )
 
 
@@ -202,7 +220,12 @@ def neighbours(
 
 
 def _rows(
-    heads: Sequence[str], rows: list[list[str]], caption: str, note: str, records: list[dict[str, object]]
+    heads: Sequence[str],
+    rows: list[list[str]],
+    caption: str,
+    note: str,
+    records: list[dict[str, object]],
+    run: Recorded | None,
 ) -> Fragment:
     """A table of running text, the head of each row included."""
     html = simple(
@@ -213,8 +236,10 @@ def _rows(
         label=caption or "Generated sentences",
         text=frozenset(range(1, len(heads))),
         wrap=True,
+        of_data=True,
     )
-    return Fragment(html, kind=_KIND, markdown=_counts(records), frame=pd.DataFrame.from_records(records))
+    frame = pd.DataFrame.from_records(records)
+    return Fragment(html, kind=_KIND, markdown=_counts(records), frame=frame, run=run_name(run))
 
 
 def _top(caption: str, note: str) -> str:

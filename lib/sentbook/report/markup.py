@@ -34,6 +34,16 @@ def verdict(value: str) -> str:
     return f'<span class="verdict verdict-{esc(value.replace(" ", "-"))}">{sign} {esc(value)}</span>'
 
 
+def of_run(name: str) -> str:
+    """The attributes of an element whose numbers are of the run ``name``; none without a name."""
+    return f' data-run="{esc(name)}" title="run {esc(name)}"' if name else ""
+
+
+def from_paper(where: str, classes: str = "") -> str:
+    """The attributes of an element whose numbers a paper printed, such as ``table 1 of the CSE paper``."""
+    return f' class="{f"{classes} sb-paper".strip()}" title="printed in {esc(where)}"'
+
+
 @dataclass(frozen=True)
 class Fragment:
     """A piece of a page: shows itself in a notebook, gives Markdown to a terminal.
@@ -43,12 +53,16 @@ class Fragment:
         kind: class of the outer element.
         markdown: the same for readers without HTML.
         frame: the numbers, in the units shown.
+        run: ``<profile>/<paper>/<experiment>`` of the run whose numbers these are; empty where there is none.
+        facts: the numbers are no result: sizes of data sets, settings, what a paper printed.
     """
 
     body: str
     kind: str = "sentbook-table"
     markdown: str = ""
     frame: pd.DataFrame = field(default_factory=pd.DataFrame)
+    run: str = ""
+    facts: bool = False
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -57,7 +71,8 @@ class Fragment:
         """The fragment; without its style sheet where the page has it already."""
         if not self.body:
             return ""
-        return f'<div class="sentbook {self.kind}">{style_tag() if style else ""}{self.body}</div>'
+        marks = of_run(self.run) + (' data-kind="facts"' if self.facts else "")
+        return f'<div class="sentbook {self.kind}"{marks}>{style_tag() if style else ""}{self.body}</div>'
 
     def to_markdown(self) -> str:
         return self.markdown
@@ -105,6 +120,8 @@ def simple(
     label: str = "",
     text: frozenset[int] = frozenset(),
     wrap: bool = False,
+    marks: Sequence[str] = (),
+    of_data: bool = False,
 ) -> str:
     """A table of ready HTML cells; heads are plain text. The first column sticks.
 
@@ -112,21 +129,24 @@ def simple(
         left: this many columns align left, the others right.
         text: columns of running text, which may break into lines.
         wrap: so may the first column.
+        marks: for each row the row of the ledger that it shows, see `sentbook.report.marks.row_key`.
+        of_data: the running text holds sentences of a data set or of a decoder; a number in them is no result.
     """
-    wrapped = " sb-wrap" if wrap else ""
+    wrapped, running = " sb-wrap" if wrap else "", "sb-text sb-data" if of_data else "sb-text"
     top = "".join(
         f'<th scope="col" class="{"sb-first" if i == 0 else "sb-left" if i < left else ""}">{esc(h)}</th>'
         for i, h in enumerate(head)
     )
+    keyed = [f' data-row="{mark}"' for mark in marks] or [""] * len(rows)
     body = "".join(
-        "<tr>"
+        f"<tr{mark}>"
         + "".join(
             f'<th scope="row" class="sb-first{wrapped}">{cell}</th>'
             if i == 0
-            else f'<td class="{"sb-text" if i in text else "sb-left" if i < left else ""}">{cell}</td>'
+            else f'<td class="{running if i in text else "sb-left" if i < left else ""}">{cell}</td>'
             for i, cell in enumerate(row)
         )
         + "</tr>"
-        for row in rows
+        for row, mark in zip(rows, keyed, strict=True)
     )
     return table(f"<tr>{top}</tr>", [body], caption, label=label or "Table")

@@ -7,10 +7,11 @@ import math
 MINUS = "\u2212"
 DASH = "\u2013"
 LOWER_IS_BETTER = frozenset({"mse", "mae", "median_rank"})
-_SHARES = frozenset({"pearson", "spearman", "accuracy", "f1", "precision", "recall"})
+_SHARES = frozenset({"pearson", "spearman", "correlation", "accuracy", "f1", "precision", "recall"})
 _NAMES = {
     "pearson": "Pearson\u2019s r",
     "spearman": "Spearman\u2019s \u03c1",
+    "correlation": "Correlation",
     "mse": "Mean squared error",
     "mae": "Mean absolute error",
     "accuracy": "Accuracy",
@@ -20,6 +21,7 @@ _NAMES = {
 _SHORT = {
     "pearson": "r",
     "spearman": "\u03c1",
+    "correlation": "r or \u03c1",
     "mse": "MSE",
     "mae": "MAE",
     "accuracy": "acc.",

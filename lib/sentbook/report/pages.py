@@ -1,4 +1,4 @@
-"""Pieces of the book written from recorded runs: verdicts, status, data cards, overlap. Each function returns Markdown.
+"""Pieces of the book written from recorded runs: status, data cards, overlap. Each function returns Markdown.
 
 HTML pieces stand on one line each, so that Markdown leaves them alone.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sentbook import results
 from sentbook.errors import DataError
 from sentbook.paths import root
 from sentbook.report import numbers
-from sentbook.report.markup import Fragment, esc, pipes, simple, verdict
+from sentbook.report.marks import run_name
+from sentbook.report.markup import Fragment, esc, of_run, pipes, simple
 from sentbook.report.summary import ordered
 from sentbook.report.tables import time_of
 from sentbook.results import Run
@@ -27,7 +28,6 @@ PAPERS = {
     "wsv": "Yao et al. (2018)",
     "dnt": "Zhang et al. (2018)",
 }
-_VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not run")
 
 
 def recorded(paper: str, profiles: Sequence[str] = PROFILES) -> dict[str, Run]:
@@ -47,73 +47,16 @@ def recorded(paper: str, profiles: Sequence[str] = PROFILES) -> dict[str, Run]:
             run = results.read(paper, file.stem, profile)
             if run is not None:
                 runs.setdefault(file.stem, run)
-    # The paper's tables and figures in order, then what was added to them.
-    return dict(sorted(runs.items(), key=lambda item: (not item[0].startswith(("table", "figure")), item[0])))
+    return dict(sorted(runs.items(), key=lambda item: in_order(item[0])))
+
+
+def in_order(experiment: str) -> tuple[bool, str]:
+    """A key that sorts the paper's tables and figures in order, then what was added to them."""
+    return not experiment.startswith(("table", "figure")), experiment
 
 
 def _link(text: str, target: str | None) -> str:
     return f'<a href="{esc(target)}">{esc(text)}</a>' if target else esc(text)
-
-
-# -- verdicts ----------------------------------------------------------------------------------------------------------
-
-
-def verdicts_page(
-    paper: str,
-    *,
-    runs: Mapping[str, Run] | None = None,
-    profiles: Sequence[str] = PROFILES,
-    pages: Mapping[str, str] | None = None,
-) -> str:
-    """Every claim of ``paper`` with its verdict: a count, then a table for each experiment.
-
-    Args:
-        runs: experiment -> run; None: `recorded`.
-        pages: experiment -> address of its page, relative to the page this text goes to.
-
-    Returns:
-        Markdown.
-    """
-    found = recorded(paper, profiles) if runs is None else dict(runs)
-    if not any(run.claims for run in found.values()):
-        command = f"make run NOTEBOOK={paper}/table1 PROFILE=small"
-        return f"No verdict is recorded for {PAPERS.get(paper, paper)} yet. Make one with `{command}`.\n"
-    parts = [verdict_summary(run.claims for run in found.values()).html()]
-    for experiment, run in found.items():
-        if not run.claims:
-            continue
-        rows = [
-            [
-                f'{esc(claim.text)} <span class="sb-soft">{esc(claim.source)}</span>',
-                verdict(claim.verdict),
-                f'{esc(claim.evidence)}<span class="sb-ci">Rule: {esc(claim.rule)}</span>',
-            ]
-            for claim in run.claims
-        ]
-        made = f"profile {run.profile}, {len(run.provenance.seeds)} seeds, {run.provenance.started[:10]}"
-        caption = (
-            f"<strong>{_link(title(experiment), (pages or {}).get(experiment))}</strong>"
-            f'<span class="sb-how">{esc(made)}</span>'
-        )
-        heads = ["The paper says", "Verdict", "Evidence"]
-        body = simple(heads, rows, caption, left=3, label=title(experiment), text=frozenset({2}), wrap=True)
-        parts.append(Fragment(body, kind="sentbook-table sentbook-wide").html(style=False))
-        if run.provenance.substitutions:
-            parts.append(f"Trained on substitutes: {_escape_markdown('; '.join(run.provenance.substitutions))}.")
-    return "\n\n".join(parts) + "\n"
-
-
-def verdict_summary(claims: Iterable[Iterable[results.Claim]]) -> Fragment:
-    """How many claims got which verdict, as one line of marks."""
-    counts = dict.fromkeys(_VERDICTS, 0)
-    for group in claims:
-        for claim in group:
-            counts[claim.verdict] += 1
-    items = "".join(f'<li class="sb-badge">{number} {verdict(name)}</li>' for name, number in counts.items() if number)
-    words = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-    return Fragment(
-        f'<ul class="sb-badges" aria-label="Verdicts">{items}</ul>', kind="sentbook-verdicts", markdown=words
-    )
 
 
 def title(experiment: str) -> str:
@@ -163,8 +106,9 @@ def status_page(
         for profile in columns:
             run = times.get((name, profile))
             cells.append(
-                f'{time_of(run)}<span class="sb-ci">'
-                f"{esc(numbers.memory(run.provenance.peak_memory_bytes))}, {esc(run.provenance.started[:10])}</span>"
+                f"<span{of_run(run_name(run))}>{time_of(run)}</span>"
+                f'<span class="sb-ci">{esc(numbers.memory(run.provenance.peak_memory_bytes))}, '
+                f"{esc(run.provenance.started[:10])}</span>"
                 if run
                 else '<span class="sb-soft">not run</span>'
             )
@@ -180,9 +124,8 @@ def status_page(
             if "wall_seconds" in item
         }
         wall = sum(run.provenance.wall_seconds for run in of_profile)
-        total.append(
-            numbers.minutes(wall) + (f" + {numbers.minutes(sum(trained.values()))} of training" if trained else "")
-        )
+        words = numbers.minutes(wall) + (f" + {numbers.minutes(sum(trained.values()))} of training" if trained else "")
+        total.append(f"<span{of_run(profile)}>{words}</span>")
     caption = (
         '<strong>Time and memory of each notebook</strong><span class="sb-how">wall time, and the sum of the trainings '
         "that it used, each in one process of one thread; peak memory; date</span>"
@@ -247,7 +190,7 @@ def data_cards(
             rows.append([esc(dataset), _licences(files), _files(files, links=links), esc(numbers.memory(size))])
         heads = ["Data set", "Licence", "Files", "Size"]
         body = simple(heads, rows, left=3, label=_KINDS.get(shown, shown), text=frozenset({1, 2}), wrap=True)
-        parts.append(Fragment(body, kind="sentbook-table sentbook-wide").html())
+        parts.append(Fragment(body, kind="sentbook-table sentbook-wide", facts=True).html())
     return "\n\n".join(parts) + "\n"
 
 
@@ -309,7 +252,8 @@ def overlap_table(
         left=max(1, len(texts)),
         label=caption,
     )
-    return Fragment(body, markdown=pipes(heads, cells, left=max(1, len(texts)))).html() + "\n"
+    of = run_name(rows) if isinstance(rows, Run) else ""
+    return Fragment(body, markdown=pipes(heads, cells, left=max(1, len(texts))), run=of).html() + "\n"
 
 
 def _cell(name: str, value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -146,6 +147,19 @@ def printed(frame: pd.DataFrame | None, metric: str) -> dict[tuple[str, str], fl
     rows = on_scale(frame)
     rows = rows[rows["metric"] == metric]
     return {(str(m), str(d)): float(v) for m, d, v in zip(rows["method"], rows["dataset"], rows["value"], strict=True)}
+
+
+def where_printed(frame: pd.DataFrame | None) -> str:
+    """Where a paper's numbers stand, as a tooltip says it.
+
+    Example:
+        >>> where_printed(reported("cse", "table1"))
+        'table 1 of the CSE paper'
+    """
+    if frame is None or frame.empty or not {"paper", "table"} <= set(frame.columns):
+        return "the paper"
+    places = ordered(re.sub(r"^(table|fig(?:ure)?)(?=\d)", r"\1 ", str(name)) for name in frame["table"])
+    return f"{', '.join(places)} of the {frame['paper'].iloc[0]} paper"
 
 
 def test_of(

@@ -13,7 +13,7 @@ import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from sentbook.report.markup import esc
+from sentbook.report.markup import esc, of_run
 from sentbook.report.style import PALETTES, Mode, Palette, rc, style_tag
 from sentbook.results import write_atomically
 
@@ -29,12 +29,14 @@ class Plot:
         light, dark: SVG elements with identifiers of their own.
         caption: shown below.
         alt: read aloud in place of the drawing.
+        run: as of `sentbook.report.markup.Fragment`.
     """
 
     light: str
     dark: str
     caption: str
     alt: str
+    run: str = ""
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -44,7 +46,7 @@ class Plot:
         # The drawings stand in a division of their own: the book's theme hides captions that are siblings of a mode.
         caption = f"<figcaption>{esc(self.caption)}</figcaption>" if self.caption else ""
         return (
-            f'<figure class="sentbook sentbook-figure">{style_tag() if style else ""}'
+            f'<figure class="sentbook sentbook-figure"{of_run(self.run)}>{style_tag() if style else ""}'
             f'<div><div class="sb-plot only-light">{self.light}</div>'
             f'<div class="sb-plot only-dark">{self.dark}</div></div>'
             f"{caption}</figure>"

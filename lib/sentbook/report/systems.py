@@ -14,6 +14,7 @@ from sentbook.errors import ConfigError
 from sentbook.report import numbers
 from sentbook.report.cost import Cell, Row, dimension_of, grouped, seconds_of
 from sentbook.report.figures import WIDTH, _of_a_run, _sentence
+from sentbook.report.marks import row_key
 from sentbook.report.markup import Fragment
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import (
@@ -25,6 +26,7 @@ from sentbook.report.summary import (
     ordered,
     over_seeds,
     printed,
+    where_printed,
 )
 from sentbook.report.svg import Plot, render
 from sentbook.report.tables import not_run
@@ -129,6 +131,7 @@ def dimensions(
     rows = in_run if in_run and not set(in_run) & set(in_paper) else ordered([*in_paper, *in_run])
     rows = sorted(rows, key=lambda method: -(dimension_of(method) or 0))
 
+    where = where_printed(reported)
     groups: list[tuple[str, tuple[str, ...]]] = []
     cells: dict[str, list[Cell]] = {row: [] for row in rows}
     records: dict[str, dict[str, object]] = {row: {"method": row, "dimension": dimension_of(row)} for row in rows}
@@ -153,7 +156,12 @@ def dimensions(
                         records[row][f"{title} high"] = math.nan if high is None else high * show.factor
                 records[row][f"{title} {head}"] = math.nan if value is None else value * show.factor
                 missing = numbers.DASH if head == "paper" else ""
-                cells[row].append(Cell(missing if value is None else show.text(value), around))
+                text = missing if value is None else show.text(value)
+                if head == "paper":
+                    cells[row].append(Cell(text, around, paper=where if value is not None else ""))
+                else:
+                    names = (row, dataset, show.metric) if show.interval else ("cost", row)
+                    cells[row].append(Cell(text, around, row=row_key(*names) if value is not None else ""))
 
     whole = {m: Summary(v, None, None, 1, 0, (v,)) for m, v in counts.items()}
     if parameters:
@@ -341,6 +349,7 @@ def ranking(
     cells, protocols = _ours(run, metrics, dataset, protocol)
     systems = _systems(reported, cells, ours, dataset, metrics)
     with_notes = any(system.note for system in systems)
+    where = where_printed(reported)
     rows, records = [], []
     for system in systems:
         record: dict[str, object] = {"system": system.name, "method": system.method, "ours": system.own}
@@ -349,12 +358,16 @@ def ranking(
             show = _Show(metric, _decimals(metric, _RANKING_PLACES, places))
             value, summary = system.values.get(metric), system.summaries.get(metric)
             around = show.around(summary) if summary else "derived" if system.derived and value is not None else ""
-            line.append(Cell(numbers.DASH if value is None else show.text(value), around))
+            text = numbers.DASH if value is None else show.text(value)
+            if system.own:
+                line.append(Cell(text, around, row=row_key(system.method, dataset, metric)))
+            else:
+                line.append(Cell(text, around, paper=(system.note or where) if value is not None else ""))
             record[metric] = math.nan if value is None else value * show.factor
             for end in ("low", "high"):
                 bound = getattr(summary, end) if summary else None
                 record[f"{metric} {end}"] = math.nan if bound is None else bound * show.factor
-        line += [Cell(system.note)] if with_notes else []
+        line += [Cell(system.note, paper="" if system.own else where)] if with_notes else []
         record["note"] = system.note
         rows.append(Row(system.name, tuple(line), own=system.own))
         records.append(record)
@@ -490,7 +503,7 @@ def resources(reported: pd.DataFrame, *, caption: str = "Methods and resources")
             rows.append(Row(name, tuple(Cell(_YES if used[system] else "") for system in systems)))
             records.append({"resource": name, "kind": title.lower(), **used})
     totals = [sum(bool(record[system]) for record in records) for system in systems]
-    rows.append(Row("Number", tuple(Cell(str(total)) for total in totals), own=True))
+    rows.append(Row("Number", tuple(Cell(str(total), paper=where_printed(reported)) for total in totals), own=True))
     foot = ""
     if any(thing.startswith("STS_") for thing in things):
         foot = "The last row joins two: the STS MSR-Video sentences (Illinois-LH) and word vectors (this work)."

@@ -11,7 +11,8 @@ import pandas as pd
 
 from sentbook.errors import ConfigError
 from sentbook.report import numbers
-from sentbook.report.markup import Fragment, badge, esc, pipes, simple, table, verdict
+from sentbook.report.marks import Recorded, row_key, row_mark, run_name
+from sentbook.report.markup import Fragment, badge, esc, from_paper, pipes, simple, table, verdict
 from sentbook.report.summary import (
     Centre,
     Summary,
@@ -26,6 +27,7 @@ from sentbook.report.summary import (
     printed,
     significant,
     test_of,
+    where_printed,
 )
 from sentbook.results import Run, Test
 
@@ -109,11 +111,18 @@ class _Block:
     paper: dict[str, float] = field(default_factory=dict)
     ours: dict[str, Summary] = field(default_factory=dict)
     rank_alone: bool = False  # the best of a column, not of a row
+    dataset: str = ""  # of a block that holds one metric; else its rows are data sets
+    where: str = "the paper"
 
     @property
     def columns(self) -> list[str]:
         both = bool(self.paper.keys() & self.ours.keys())
         return [*(["paper"] if self.paper else []), *(["ours"] if self.ours else []), *(["diff."] if both else [])]
+
+    def mark(self, row: str) -> str:
+        """The row of the ledger that a cell of ours shows."""
+        method, dataset = (row, self.dataset) if self.dataset else (self.title, row)
+        return row_mark(method, dataset, self.metric)
 
 
 def _best(values: Mapping[Key, float], metric: str, places: int) -> set[Key]:
@@ -186,6 +195,7 @@ def comparison(
             places,
             {row: paper[method, row] for row in rows if (method, row) in paper},
             {row: ours[method, row] for row in rows if (method, row) in ours},
+            where=where_printed(reported),
         )
         for method in methods
     ]
@@ -242,7 +252,8 @@ def by_metric(
         names += [*paper, *ours]
         seeds += [summary.seeds for summary in ours.values()]
         decimals = (places or {}).get(metric, numbers.digits(metric))
-        blocks.append(_Block(numbers.short(metric), metric, decimals, dict(paper), dict(ours), rank_alone=True))
+        title, where = numbers.short(metric), where_printed(reported)
+        blocks.append(_Block(title, metric, decimals, dict(paper), dict(ours), True, dataset, where))
     rows = list(methods) if methods is not None else ordered(names)
     for block in blocks:
         block.paper = {row: block.paper[row] for row in rows if row in block.paper}
@@ -359,7 +370,7 @@ def _grid(
         )
         if part
     )
-    return Fragment(body, markdown=markdown, frame=pd.DataFrame.from_records(records))
+    return Fragment(body, markdown=markdown, frame=pd.DataFrame.from_records(records), run=run_name(run))
 
 
 def _winners(blocks: Sequence[_Block], rows: Sequence[str]) -> tuple[set[tuple[int, str]], set[tuple[int, str]]]:
@@ -407,10 +418,11 @@ def _cell(
     """One cell as HTML and as plain text; its numbers go into ``record`` in the unit shown."""
     scale = numbers.factor(block.metric)
     printed_value, summary = block.paper.get(row), block.ours.get(row)
-    classes, around = ["sb-start"] if first else [], ""
+    classes, around, mark = ["sb-start"] if first else [], "", ""
     if column == "paper":
         value, name = printed_value, "paper"
     elif column == "ours":
+        mark = block.mark(row) if summary else ""
         value, name = (summary.value if summary else None), "ours"
         around = spread(summary.low, summary.high, block) if summary else ""
         record[f"{block.title} low"] = math.nan if summary is None or summary.low is None else summary.low * scale
@@ -421,6 +433,7 @@ def _cell(
             "difference",
         )
         classes.append("sb-soft")
+        mark = block.mark(row) if summary else ""
     record[f"{block.title} {name}"] = math.nan if value is None else value * scale
     # What the paper did not print is a dash; what we did not run stays empty.
     missing = numbers.DASH if column == "paper" else ""
@@ -430,7 +443,9 @@ def _cell(
     html = f'<strong class="sb-best">{inner}</strong>' if bold else inner
     html += f'<span class="sb-ci">{around}</span>' if around else ""
     words = (f"**{inner}**" if bold else inner) + (f" {around}" if around else "")
-    return f'<td class="{" ".join(classes)}">{html}</td>', words
+    if column == "paper" and value is not None:
+        return f"<td{from_paper(block.where, ' '.join(classes))}>{html}</td>", words
+    return f'<td class="{" ".join(classes)}"{mark}>{html}</td>', words
 
 
 def _contrast_cell(
@@ -450,7 +465,8 @@ def _contrast_cell(
     around = spread(low, high, block, signed=True)
     said = "" if p is None else f"p {'' if p < 0.001 or p > 0.999 else '= '}{numbers.p_value(p)}"
     title = f' title="{esc(said)}"' if said else ""
-    html = f'<td class="sb-start"{title}>{value}{star}<span class="sb-ci">{around}</span></td>'
+    mark = row_mark(test.a, test.b, test.dataset, test.metric)
+    html = f'<td class="sb-start"{title}{mark}>{value}{star}<span class="sb-ci">{around}</span></td>'
     return html, f"{value}{star} {around}" + (f" ({said})" if said else "")
 
 
@@ -486,9 +502,10 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
     rows = [
         [
             f"<code>{esc(claim.id)}</code>",
-            f'{esc(claim.text)} <span class="sb-soft">{esc(claim.source)}</span>',
+            f"<span{from_paper(claim.source)}>{esc(claim.text)}</span> "
+            f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>',
             verdict(claim.verdict),
-            f'{esc(claim.evidence)}<span class="sb-ci">Rule: {esc(claim.rule)}</span>',
+            f'<span{row_mark(claim.id)}>{esc(claim.evidence)}</span><span class="sb-ci">Rule: {esc(claim.rule)}</span>',
         ]
         for claim in run.claims
     ]
@@ -501,13 +518,13 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
         text=frozenset({1, 3}),
         wrap=True,
     )
-    frame = pd.DataFrame([claim.model_dump() for claim in run.claims])
+    frame = pd.DataFrame([claim.model_dump(exclude={"printed", "ours", "parts"}) for claim in run.claims])
     text = pipes(
         ["Claim", "The paper says", "Source", "Verdict", "Evidence"],
         [[c.id, c.text, c.source, c.verdict, c.evidence] for c in run.claims],
         left=5,
     )
-    return Fragment(html, markdown=text, frame=frame)
+    return Fragment(html, markdown=text, frame=frame, run=run_name(run))
 
 
 def provenance(run: Run | None) -> Fragment:
@@ -528,7 +545,11 @@ def provenance(run: Run | None) -> Fragment:
         ("Packages", ", ".join(f"{name} {version}" for name, version in made.packages.items()) or "not recorded"),
         ("Substitutions", "; ".join(made.substitutions) or "none"),
     ]
-    body = "".join(f"<dt>{esc(term)}</dt><dd>{esc(value)}</dd>" for term, value in entries)
+    # The first entry, the run, leads to its page.
+    marks = [' data-row=""', *[""] * len(entries)]
+    body = "".join(
+        f"<dt>{esc(term)}</dt><dd{mark}>{esc(value)}</dd>" for (term, value), mark in zip(entries, marks, strict=False)
+    )
     if made.data:
         files = "".join(
             f"<li>{esc(name)} <code>{esc(digest[:12])}</code></li>" for name, digest in sorted(made.data.items())
@@ -548,6 +569,7 @@ def provenance(run: Run | None) -> Fragment:
         kind="sentbook-provenance",
         markdown="\n".join(f"- **{term}**: {value}" for term, value in entries),
         frame=pd.DataFrame(entries, columns=["what", "value"]),
+        run=run_name(run),
     )
 
 
@@ -579,8 +601,10 @@ def cost(run: Run | None, *, caption: str = "Cost of one training", command: str
         [[esc(cell) for cell in row] for row in rows],
         f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(how)}</span>',
         label=caption,
+        marks=[row_key("cost", row[0]) for row in rows],
     )
-    return Fragment(html, markdown=f"**{caption}** ({how})\n\n{pipes(head, rows)}", frame=mean.reset_index())
+    text = f"**{caption}** ({how})\n\n{pipes(head, rows)}"
+    return Fragment(html, markdown=text, frame=mean.reset_index(), run=run_name(run))
 
 
 def substitutions(run: Run | None) -> Fragment:
@@ -600,30 +624,33 @@ def tests(run: Run | None, *, caption: str = "Tests", command: str | None = None
     """Every comparison of the run: estimate of A - B, interval, p and Holm's p."""
     if run is None:
         return not_run(_command(None, command))
-    head = ["Data set", "A \u2212 B", "Metric", "Estimate", "95 %", "p", "Holm"]
+    kinds = ordered(test.kind for test in run.tests)
+    several = len(kinds) > 1
+    head = ["Data set", "A \u2212 B", *(["Test"] if several else []), "Metric", "Estimate", "95 %", "p", "Holm"]
     rows = [
         [
             full_name(*group_and_label(test.dataset)),
             f"{test.a} {numbers.MINUS} {test.b}",
+            *([test.kind] if several else []),
             numbers.short(test.metric),
             numbers.shown(test.estimate, test.metric, signed=True),
-            numbers.interval(test.low, test.high, test.metric, signed=True),
+            # A test that gives p alone is stored with an interval of no width.
+            numbers.interval(test.low, test.high, test.metric, signed=True) if test.high > test.low else "",
             numbers.p_value(test.p),
             numbers.p_value(test.p_holm),
         ]
         for test in run.tests
     ]
-    kinds = ", ".join(ordered(test.kind for test in run.tests))
     html = simple(
         head,
         [[esc(cell) for cell in row] for row in rows],
-        f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(kinds)}</span>',
-        left=2,
+        f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(", ".join(kinds))}</span>',
+        left=3 if several else 2,
         label=caption,
+        marks=[row_key(test.a, test.b, test.dataset, test.metric) for test in run.tests],
     )
-    return Fragment(
-        html, markdown=pipes(head, rows, left=2), frame=pd.DataFrame([test.model_dump() for test in run.tests])
-    )
+    frame = pd.DataFrame([test.model_dump() for test in run.tests])
+    return Fragment(html, markdown=pipes(head, rows, left=2), frame=frame, run=run_name(run))
 
 
 __all__ = [
@@ -640,10 +667,24 @@ __all__ = [
 ]
 
 
-def plain(frame: pd.DataFrame, caption: str = "") -> Fragment:
-    """A small table of text and numbers as they are; the first column heads its rows, and text may break into lines."""
+def plain(frame: pd.DataFrame, caption: str = "", *, run: Recorded | None = None, facts: bool = False) -> Fragment:
+    """A small table of text and numbers as they are; the first column heads its rows, and text may break into lines.
+
+    A column ``paper`` holds what the paper printed.
+
+    Args:
+        run: whose numbers they are, a study's before it is recorded.
+        facts: the numbers are no result.
+    """
     columns = [str(column) for column in frame.columns]
     text = frozenset(i for i, column in enumerate(frame.columns) if not pd.api.types.is_numeric_dtype(frame[column]))
-    rows = [[esc(str(value)) for value in row] for row in frame.itertuples(index=False)]
-    html = simple(columns, rows, esc(caption), left=1 + max(text, default=0), label=caption, text=text - {0})
-    return Fragment(html, kind="sentbook-table", frame=frame, markdown=pipes(columns, rows))
+    rows = [[str(value) for value in row] for row in frame.itertuples(index=False)]
+    cells = [
+        [
+            f"<span{from_paper('the paper')}>{esc(cell)}</span>" if column == "paper" else esc(cell)
+            for column, cell in zip(columns, row, strict=True)
+        ]
+        for row in rows
+    ]
+    html = simple(columns, cells, esc(caption), left=1 + max(text, default=0), label=caption, text=text - {0})
+    return Fragment(html, frame=frame, markdown=pipes(columns, rows), run=run_name(run), facts=facts)

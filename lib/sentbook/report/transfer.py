@@ -28,7 +28,8 @@ from sentbook.evaluation.winners import (
 )
 from sentbook.report import numbers
 from sentbook.report.cost import Cell, Row, grouped
-from sentbook.report.markup import Fragment, esc, pipes, table
+from sentbook.report.marks import row_key, row_mark, run_name
+from sentbook.report.markup import Fragment, esc, from_paper, pipes, table
 from sentbook.report.summary import (
     Summary,
     full_name,
@@ -38,6 +39,7 @@ from sentbook.report.summary import (
     printed,
     significant,
     test_of,
+    where_printed,
 )
 from sentbook.report.tables import _badge_text, _best, badges, not_run
 from sentbook.results import Run
@@ -212,7 +214,7 @@ def cells_table(
     columns = _columns(ours, paper)
     encoders = _rows(ours, paper, columns)
     best_ours, best_paper = _winners(ours, encoders, columns), _winners(paper, encoders, columns)
-    tied = _tied(run, held, encoders, columns)
+    tied, where = _tied(run, held, encoders, columns), where_printed(reported)
     bodies, flat, records = [], [], []
     for encoder, methods in encoders.items():
         body = f'<tr class="sb-group"><th scope="rowgroup" class="sb-first">{esc(encoder)}</th>'
@@ -223,8 +225,15 @@ def cells_table(
             for dataset in columns:
                 own, title = _own_cell(held, method, dataset, best_ours, tied)
                 theirs = _marked(paper, method, dataset, best_paper)
-                small = f'<span class="sb-ci">{theirs[0]}</span>' if ours and theirs[0] else theirs[0]
-                cells += f'<td class="sb-start"{title}>{own[0]}{small}</td>'
+                if own[0]:
+                    small = f"<span{from_paper(where, 'sb-ci')}>{theirs[0]}</span>" if theirs[0] else ""
+                    mark = row_mark(method, dataset, str(MEASURES[dataset]))
+                    cells += f'<td class="sb-start"{title}{mark}>{own[0]}{small}</td>'
+                elif theirs[0]:
+                    small = f'<span class="sb-ci">{theirs[0]}</span>' if ours else theirs[0]
+                    cells += f"<td{from_paper(where, 'sb-start')}>{small}</td>"
+                else:
+                    cells += '<td class="sb-start"></td>'
                 words.append(own[1] + (f" ({theirs[1]})" if ours and theirs[1] else theirs[1]))
                 record |= _numbers(held, paper, method, dataset) | {f"{dataset} tied": (method, dataset) in tied}
             body += f'<tr><th scope="row" class="sb-first">{esc(row_label(method))}</th>{cells}</tr>'
@@ -243,6 +252,7 @@ def cells_table(
         above + inner + f'<p class="sb-foot">{esc(foot)}</p>',
         markdown="\n\n".join(part for part in parts if part),
         frame=pd.DataFrame.from_records(records),
+        run=run_name(run),
     )
 
 
@@ -391,8 +401,9 @@ def _difference(run: Run, encoder: str, other: str, dataset: str) -> _Difference
     p = test.p_holm if test.p_holm is not None else test.p
     text, around = numbers.shown(estimate, metric, signed=True), numbers.interval(low, high, metric, signed=True)
     shown = [value * numbers.factor(metric) for value in bounds]
+    mark = row_key(test.a, test.b, test.dataset, test.metric)
     return _Difference(
-        [Cell(text, around, bold=significant(test)), Cell(numbers.p_value(p))],
+        [Cell(text, around, bold=significant(test), row=mark), Cell(numbers.p_value(p), row=mark)],
         dict(zip(keys, [*shown, math.nan if p is None else p], strict=True)),
         significant(test) and estimate > 0,
     )

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sentbook import config, lineage, paths, results
+from sentbook.report import ledger, pedigree, run_pages
+from sentbook.report.marks import row_key
+from sentbook.results import CurvePoint, Run
+
+Check = Callable[[str], ET.Element]
+HERE = Path(__file__).resolve().parents[2]
+TOC = """format: jb-book
+root: book/index
+chapters:
+  - file: book/_executed/cse/table1
+  - file: book/runs
+    sections:
+      - file: book/_runs/cse/table1
+      - file: book/_runs/wsv/table2
+      - file: book/_runs/data/overlap
+"""
+
+
+@pytest.fixture
+def run(run: Run) -> Run:
+    """The synthetic run with the configuration of its profile, a log and an encoder."""
+    held = config.load("cse", {"profile": "small"}).model_dump(mode="json")
+    encoder = {
+        "method": "PP", "seed": 1, "key": "ac61e822136c4d86", "git_commit": "b11cbfa" + "0" * 33, "wall_seconds": 118.7,
+        "started": "2026-11-21T07:08:11+00:00", "pairs": 524236,
+    }  # fmt: skip
+    made = run.provenance.model_copy(update={"config": held, "sources": {"lib/sentbook/optim.py": "0f" * 8}})
+    extra = {"artifacts": [encoder], "log": ["PP 1: found ac61e822136c4d86", "CSE 1: trained, 61 s"]}
+    return run.model_copy(update={"provenance": made, "extra": extra})
+
+
+@pytest.fixture
+def checkout(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "_toc.yml").write_text(TOC)
+    (tmp_path / "_config.yml").write_text("repository: {url: 'https://code.example/x'}\n")
+    for module in (results, pedigree, run_pages):
+        monkeypatch.setattr(module, "root", lambda: tmp_path)
+    monkeypatch.setattr(lineage, "changed", lambda run: [])
+    results.write(run)
+    return tmp_path
+
+
+def fragments(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(("<div", "<figure"))]
+
+
+def of_table1(run: Run, changed: list[str] | None = None) -> str:
+    return run_pages.page("cse", "table1", [run], {"small": changed or []})
+
+
+def test_a_page_says_all_that_is_known_of_a_run(run: Run, checkout: Path, well_formed: Check) -> None:
+    text = of_table1(run)
+    for part in (
+        "# Run: CSE, table 1", "[CSE, table 1](../../_executed/cse/table1.ipynb)", "## Profile small",
+        "make run NOTEBOOK=cse/table1 PROFILE=small", "1, 2, 3, 4, 5", "30.6 min", "1.4 GB", "cpu",
+        "2026-11-21 06:12:00",
+        "torch 2.13.0", "captions for PPDB XL", "https://code.example/x/tree/0123456789abcdef0123456789abcdef01234567",
+        "- `eval/sick2014/SICK_test_annotated.txt` `aaaaaaaaaaaa`", "- `lib/sentbook/optim.py` `0f0f0f0f0f0f0f0f`",
+        "PP 1: found ac61e822136c4d86\nCSE 1: trained, 61 s", "<code>ac61e822136c4d86</code>", "2.0 min",
+        "524\u202f236",
+    ):  # fmt: skip
+        assert part in text, part
+    assert "stale" not in text.replace(fragments(text)[0], "")
+    ids = [name for fragment in fragments(text) for name in re.findall(r' id="(small-[^"]+)"', fragment)]
+    assert len(ids) == len(set(ids)) > 80
+    for fragment in fragments(text):
+        well_formed(fragment)
+    assert "figure" in "".join(fragments(text)) and "Training examples seen" in text
+
+
+def test_what_differs_from_the_paper_profile_is_said_first(run: Run, checkout: Path, monkeypatch) -> None:
+    theirs = config.load("cse", {"profile": "paper"}).model_dump(mode="json")
+    ours = theirs | {"profile": "small", "resamples": theirs["resamples"] + 1}
+    changed = run.provenance.model_copy(update={"config": ours})
+    text = of_table1(run.model_copy(update={"provenance": changed}))
+    assert "1 of its values differ from the paper profile" in text
+    first, _, whole = text.partition("In full:")
+    assert f"- `resamples`: `{ours['resamples']}`, in `paper` `{theirs['resamples']}`" in first
+    assert f"resamples: {ours['resamples']}\n" in whole and "profile" not in re.findall(r"^- `(\w+)`:", first, re.M)
+
+
+def test_rows_hold_every_seed(run: Run, checkout: Path, well_formed: Check) -> None:
+    row = next(
+        element
+        for element in well_formed(ledger.rows(run)).iter("tr")
+        if element.get("id") == f"small-{row_key('CSE', 'STS2012/MSRpar', 'pearson')}"
+    )
+    cells = ["".join(cell.itertext()) for cell in row]
+    # 51.6 and .2 more with each seed from the third.
+    assert cells == ["STS 2012 MSRpar", "750", "51.60", "[51.21, 51.99]", "51.20", "51.40", "51.60", "51.80", "52.00"]
+
+
+def test_many_rows_fold_by_method_and_few_do_not(run: Run, checkout: Path) -> None:
+    assert ledger.rows(run).count("<details") == len({row.method for row in run.metrics})
+    few = run.model_copy(update={"metrics": [row for row in run.metrics if row.dataset.startswith("STS2012")]})
+    assert "<details" not in ledger.rows(few)
+
+
+def test_rows_of_two_protocols_share_an_anchor(run: Run, checkout: Path) -> None:
+    twice = [row.model_copy(update={"protocol": "pooled"}) for row in run.metrics]
+    html = ledger.rows(run.model_copy(update={"metrics": [*run.metrics, *twice]}))
+    assert html.count(f'id="small-{row_key("CSE", "STS2012/MSRpar", "pearson")}"') == 1
+    assert html.count(">STS 2012 MSRpar</th>") == 4 and "data-row" not in html
+
+
+def test_intervals_over_examples_are_shown(run: Run, checkout: Path) -> None:
+    ends = {"pearson": {"STS2012/MSRpar": {"CSE": [0.5011, 0.5349]}}}
+    html = ledger.rows(run.model_copy(update={"extra": {"intervals over examples": ends}}))
+    assert "95 % over examples" in html and "[50.11, 53.49]" in html
+
+
+def test_a_stale_run_names_the_files(run: Run, checkout: Path) -> None:
+    text = of_table1(run, ["lib/sentbook/optim.py", "data:eval/x.txt"])
+    assert "stale: 2 files changed since</li></ul>" in text
+    assert "dropdown} Stale: 2 files changed since\n\n- `lib/sentbook/optim.py`\n- `data:eval/x.txt`\n" in text
+    assert "`0f0f0f0f0f0f0f0f`, changed since" in text
+    assert "sources not recorded</li></ul>" in of_table1(run, ["unknown"])
+
+
+def test_without_log_and_without_run(run: Run, checkout: Path) -> None:
+    assert "No log was kept." in of_table1(run.model_copy(update={"extra": {}}))
+    text = run_pages.page("wsv", "table2", [], {})
+    assert "Not run" in text and "`make run NOTEBOOK=wsv/table2 PROFILE=small`" in text
+    assert "`sentbook data overlap`" in run_pages.page("data", "overlap", [], {})
+
+
+def test_curves_too_many_for_a_figure_are_a_table(run: Run, checkout: Path, well_formed: Check) -> None:
+    points = [
+        CurvePoint(method=f"m{i}", seed=1, step=step, split="validation", metric="pearson", value=value)
+        for i in range(6)
+        for step, value in ((10, 0.1), (30, 0.7), (20, 0.8))
+    ]
+    text = of_table1(run.model_copy(update={"curves": points}))
+    assert "<figure" not in text and "Curves of 6 trainings" in text
+    row = next(well_formed(ledger.curve_rows(points)).iter("tbody"))[0]
+    assert ["".join(cell.itertext()) for cell in row][4:] == ["30", "10.0", "80.0", "70.0"]
+
+
+def test_pages_are_written_once_and_unlisted_ones_go(run: Run, checkout: Path, monkeypatch) -> None:
+    folder = checkout / "book" / "_runs"
+    (folder / "cse").mkdir(parents=True)
+    (folder / "cse" / "gone.md").write_text("old")
+    run_pages.write()
+    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md")) == [
+        "cse/table1.md", "data/overlap.md", "wsv/table2.md",
+    ]  # fmt: skip
+    drawn = []
+    page = run_pages.page
+    monkeypatch.setattr(run_pages, "page", lambda *args: drawn.append(args[:2]) or page(*args))
+    run_pages.write()
+    assert drawn == []
+    monkeypatch.setattr(lineage, "changed", lambda run: ["lib/sentbook/optim.py"])
+    run_pages.write()
+    assert drawn == [("cse", "table1")]
+    results.write(run.model_copy(update={"paper": "wsv", "experiment": "table2"}))
+    run_pages.write()
+    assert drawn[1:] == [("wsv", "table2")]
+
+
+def test_all_runs_in_one_table(run: Run, checkout: Path, well_formed: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    html = pedigree.linked(run_pages.overview(), "book/runs.md").strip()
+    well_formed(html)
+    assert '<a href="_runs/cse/table1.html">Table 1</a>' in html and ">fresh<" in html and ">not run<" in html
+    assert '<a href="_runs/cse/table1.html#profile-small" title="Why this number">30.6 min</a>' in html
+    monkeypatch.setattr(lineage, "changed", lambda run: ["a", "b", "c"])
+    assert ">stale: 3 files<" in run_pages.overview()
+
+
+def test_every_notebook_of_the_book_has_a_page_of_its_runs() -> None:
+    assert paths.root() == HERE
+    notebooks = [page.removeprefix("book/_executed/") for page in pedigree.listed("book/_executed")]
+    assert set(notebooks) <= {"/".join(names) for names in run_pages.experiments()}
