@@ -8,11 +8,11 @@ BIN      := .venv/bin
 STAMP    := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test lint format bench run lab clean
+.PHONY: help setup book batch test test-long lint format bench run lab clean
 .DELETE_ON_ERROR:
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## create .venv and install requirements.lock
 
@@ -26,13 +26,20 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-book: $(STAMP) ## run the notebooks that changed, build the book: _build/html/index.html
+book: $(STAMP) ## run what changed, build the book: _build/html/index.html
 	$(BIN)/sentbook book --profile $(PROFILE) --jobs $(JOBS)
 
-test: book ## all tests; builds the book first where something changed
+batch: $(STAMP) ## the whole grid, where something changed: make batch PROFILE=small JOBS=2 BATCH_ARGS="--resources gpu=1"
+	$(BIN)/sentbook batch --profile $(PROFILE) --jobs $(JOBS) $(BATCH_ARGS)
+
+test: book ## all tests but the long ones; builds the book first where something changed
 	# Every cell of every notebook, as a person runs it from the notebook's own folder.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --nbval-lax --nbval-current-env -n $(JOBS) --dist loadfile -o addopts= notebooks
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not long" $(PYTEST_ARGS)
+	@echo "Tests that take more than a minute were left out; run them with: make test-long"
+
+test-long: book ## the tests that take more than a minute
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long $(PYTEST_ARGS)
 
 lint: $(STAMP) ## ruff and mypy
 	$(BIN)/ruff check .
@@ -54,5 +61,5 @@ lab: $(STAMP) ## JupyterLab on the notebooks
 	$(BIN)/jupyter lab notebooks
 
 clean: ## remove what book and test make; keeps .venv, results and trained encoders
-	rm -rf _build book/_executed book/_generated build/executed build/pages build/book.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf _build book/_executed book/_generated book/_runs build/executed build/pages build/batch build/book.* .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find lib tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

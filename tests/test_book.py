@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
+import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import nbformat
-import psutil
 import pytest
 import yaml
 from nbformat import v4
 
-from sentbook import book
-from sentbook.book import NotebookError
+from sentbook import batch_job, book, execution, running
+from sentbook.contents import notebooks
+from sentbook.execution import NotebookError
+from sentbook.paths import root
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
@@ -40,9 +37,10 @@ def notebook(*sources: str) -> nbformat.NotebookNode:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Notebooks ``toy/one`` and ``toy/two`` with their parameters, in a folder of their own."""
-    monkeypatch.setattr(book, "root", lambda: tmp_path)
+    monkeypatch.setenv("SENTBOOK_ROOT", str(tmp_path))
+    monkeypatch.delenv(batch_job.BATCH, raising=False)
     for name in ("one", "two"):
         write(tmp_path, name, notebook("print('epoch 1')", f"profile + '-{name}'"))
     (tmp_path / "params" / "toy").mkdir(parents=True)
@@ -53,7 +51,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     toc = {"format": "jb-book", "root": "book/index", "parts": [{"caption": "Toys", "chapters": pages}]}
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump(toc))
     (tmp_path / "_config.yml").write_text("execute: {execute_notebooks: 'off'}\n")
-    return tmp_path
+    root.cache_clear()
+    yield tmp_path
+    root.cache_clear()
 
 
 def write(checkout: Path, name: str, content: nbformat.NotebookNode) -> Path:
@@ -64,83 +64,58 @@ def write(checkout: Path, name: str, content: nbformat.NotebookNode) -> Path:
 
 
 @pytest.fixture
-def executions(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Build without papermill and Sphinx: the names of the notebooks that would have run, in order of their running."""
-    ran: list[str] = []
-
-    def execute(source: Path, profile: str, parameters: object, **options: object) -> float:
-        ran.append(source.stem)
-        target = book.executed_path(source, profile)
+def executed(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of both notebooks as if executed; a build then goes without Sphinx."""
+    for source in notebooks():
+        target = execution.executed_path(source, "demo")
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(source.read_bytes())
-        return 0.0
-
-    monkeypatch.setattr(book, "execute", execute)
+        shutil.copy(source, target)
     monkeypatch.setattr(book, "_fragments", lambda: {"status.md": "All is well.\n"})
     monkeypatch.setattr(book, "_build_html", lambda: checkout / "_build" / "html" / "index.html")
-    return ran
+    return checkout / "build" / "executed" / "demo" / "toy"
 
 
 def test_the_notebooks_are_those_of_the_table_of_contents(checkout: Path) -> None:
-    assert [path.stem for path in book.notebooks()] == ["one", "two"]
+    assert [path.stem for path in notebooks()] == ["one", "two"]
     (checkout / "notebooks" / "toy" / "two.ipynb").unlink()
     with pytest.raises(NotebookError, match="lists two"):
-        book.notebooks()
+        notebooks()
 
 
-def test_only_what_changed_is_run_again(checkout: Path, executions: list[str]) -> None:
-    book.build("demo", 1)
-    assert executions == ["one", "two"]
-    book.build("demo", 1)
-    assert executions == ["one", "two"]
-    write(checkout, "two", notebook("1 + 1"))
-    book.build("demo", 1)
-    assert executions == ["one", "two", "two"]
-
-
-@pytest.mark.parametrize(
-    "file",
-    ["params/toy/demo.yaml", "results/small/toy/one.json", "lib/sentbook/report/tables.py", "requirements.lock"],
-)
-def test_all_that_a_notebook_reads_counts_as_a_change(checkout: Path, executions: list[str], file: str) -> None:
-    path = checkout / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("before")
-    book.build("demo", 1)
-    path.write_text("after")
-    book.build("demo", 1)
-    assert sorted(executions) == ["one", "one", "two", "two"]
-
-
-def test_a_touched_file_and_the_runs_own_record_do_not(checkout: Path, executions: list[str]) -> None:
-    book.build("demo", 1)
-    (checkout / "notebooks" / "toy" / "one.ipynb").touch()
-    record = checkout / "results" / "demo" / "toy" / "one.json"
-    record.parent.mkdir(parents=True)
-    record.write_text("{}")
-    book.build("demo", 1)
-    assert executions == ["one", "two"]
-
-
-def test_fragments_are_written_and_pages_without_a_notebook_go(checkout: Path, executions: list[str]) -> None:
+def test_fragments_are_written_and_pages_without_a_notebook_go(checkout: Path, executed: Path) -> None:
     old = checkout / "book" / "_executed" / "toy" / "three.ipynb"
     old.parent.mkdir(parents=True)
     old.write_text("{}")
-    book.build("demo", 1)
+    book.build("demo")
     assert (checkout / "book" / "_generated" / "status.md").read_text() == "All is well.\n"
     assert sorted(path.name for path in old.parent.iterdir()) == ["one.ipynb", "two.ipynb"]
 
 
-def test_a_page_is_the_same_bytes_each_time(checkout: Path, executions: list[str]) -> None:
-    book.build("demo", 1)
+def test_a_page_is_the_same_bytes_each_time(checkout: Path, executed: Path) -> None:
+    book.build("demo")
     page = checkout / "book" / "_executed" / "toy" / "one.ipynb"
     first, when = page.read_bytes(), page.stat().st_mtime_ns
-    executed = nbformat.read(book.executed_path(book.notebooks()[0], "demo"), as_version=4)
-    for number, cell in enumerate(executed.cells):
+    again = nbformat.read(executed / "one.ipynb", as_version=4)
+    for number, cell in enumerate(again.cells):
         cell["id"] = f"another-{number}"
-    nbformat.write(executed, book.executed_path(book.notebooks()[0], "demo"))
-    book.build("demo", 1)
+    nbformat.write(again, executed / "one.ipynb")
+    book.build("demo")
     assert (page.read_bytes(), page.stat().st_mtime_ns) == (first, when)
+
+
+def test_a_notebook_that_was_not_executed_is_named(executed: Path) -> None:
+    (executed / "two.ipynb").unlink()
+    with pytest.raises(NotebookError, match="toy/two was not executed yet; run `sentbook batch"):
+        book.build("demo")
+
+
+def test_the_book_of_another_profile_is_gone(executed: Path) -> None:
+    """There is one a checkout: whoever asks for the other has it built again."""
+    shutil.copytree(executed, executed.parents[1] / "small" / "toy")
+    book.build("small")
+    book.build("demo")
+    kept = {profile: batch_job.Job(profile, "book", "all").stamp.is_file() for profile in ("demo", "small")}
+    assert kept == {"demo": True, "small": False}
 
 
 # -- papermill itself --------------------------------------------------------------------------------------------------
@@ -149,35 +124,31 @@ def test_a_page_is_the_same_bytes_each_time(checkout: Path, executions: list[str
 @pytest.mark.slow
 def test_a_notebook_is_run_with_its_parameters(checkout: Path) -> None:
     source = checkout / "notebooks" / "toy" / "one.ipynb"
-    book.execute(source, "demo", {"profile": "small"})
-    executed = nbformat.read(book.executed_path(source, "demo"), as_version=4)
+    execution.execute(source, "demo", {"profile": "small"})
+    executed = nbformat.read(execution.executed_path(source, "demo"), as_version=4)
     assert executed.cells[-1].outputs[0].data["text/plain"] == "'small-one'"
-    assert [path.name for path in book.executed_path(source, "demo").parent.iterdir()] == ["one.ipynb"]
+    assert [path.name for path in execution.executed_path(source, "demo").parent.iterdir()] == ["one.ipynb"]
 
 
 @pytest.mark.slow
 def test_small_numbers_stay_numbers(checkout: Path) -> None:
     source = write(checkout, "one", notebook("decay = 0.1", "profile['decay'] * 2"))
-    book.execute(source, "demo", {"profile": {"decay": 1e-05}})
-    executed = nbformat.read(book.executed_path(source, "demo"), as_version=4)
+    execution.execute(source, "demo", {"profile": {"decay": 1e-05}})
+    executed = nbformat.read(execution.executed_path(source, "demo"), as_version=4)
     assert executed.cells[-1].outputs[0].data["text/plain"] == "2e-05"
 
 
 @pytest.mark.slow
-def test_a_failure_names_the_notebook_and_the_others_go_on(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(book, "_fragments", dict)
+def test_a_failure_keeps_the_partial_output(checkout: Path) -> None:
     broken = write(checkout, "one", notebook("denominator = 0", "1 / denominator"))
-    with pytest.raises(NotebookError, match=r"1 of 2 notebooks failed"):
-        book.build("demo", 2)
-    said = capsys.readouterr().out
-    assert "Notebook toy/one failed" in said
+    with pytest.raises(NotebookError) as caught:
+        execution.execute(broken, "demo", {"profile": "demo"})
+    said = str(caught.value)
+    assert said.startswith("Notebook toy/one failed")
     assert "----> 1 1 / denominator" in said and "ZeroDivisionError: division by zero" in said
     assert "\x1b" not in said
-    assert book.failed_path(broken, "demo").is_file()
-    assert not book.executed_path(broken, "demo").exists()
-    assert book.executed_path(broken.with_name("two.ipynb"), "demo").is_file()
+    assert execution.failed_path(broken, "demo").is_file()
+    assert not execution.executed_path(broken, "demo").exists()
 
 
 @pytest.mark.slow
@@ -185,7 +156,7 @@ def test_a_mistake_of_the_user_is_one_sentence(checkout: Path) -> None:
     lines = "from sentbook.errors import DataError", "raise DataError('SICK is missing; run `sentbook data fetch`.')"
     source = write(checkout, "one", notebook("\n".join(lines)))
     with pytest.raises(NotebookError) as caught:
-        book.execute(source, "demo", {"profile": "demo"})
+        execution.execute(source, "demo", {"profile": "demo"})
     first = str(caught.value).splitlines()[0]
     assert first == "Notebook toy/one failed: SICK is missing; run `sentbook data fetch`."
 
@@ -193,44 +164,19 @@ def test_a_mistake_of_the_user_is_one_sentence(checkout: Path) -> None:
 @pytest.mark.slow
 def test_a_failed_run_leaves_the_last_good_one(checkout: Path) -> None:
     source = checkout / "notebooks" / "toy" / "one.ipynb"
-    target = book.executed_path(source, "demo")
+    target = execution.executed_path(source, "demo")
     target.parent.mkdir(parents=True)
     target.write_text("good")
     write(checkout, "one", notebook("import os", "os._exit(1)"))
     with pytest.raises(NotebookError, match="toy/one failed"):
-        book.execute(source, "demo", {"profile": "demo"})
+        execution.execute(source, "demo", {"profile": "demo"})
     assert target.read_text() == "good"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_build_that_is_stopped_stops_its_notebooks(checkout: Path, how: signal.Signals) -> None:
-    for name in ("one", "two"):
-        write(checkout, name, notebook("import time; time.sleep(300)"))
-    program = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from sentbook import book; book.build('demo', 1)"
-    )
-    environment = {**os.environ, "SENTBOOK_ROOT": str(checkout)}
-    building = subprocess.Popen([sys.executable, "-c", program], env=environment, stderr=subprocess.PIPE, text=True)
-    started = book.executed_path(checkout / "notebooks" / "toy" / "one.ipynb", "demo").parent
-    until = time.monotonic() + 60
-    while time.monotonic() < until and not list(started.glob(".one.*.ipynb")):
-        time.sleep(0.2)
-    family = psutil.Process(building.pid).children(recursive=True)
-    assert family
-    building.send_signal(how)
-    _, said = building.communicate(timeout=30)
-    assert building.returncode != 0 and "KeyboardInterrupt" in said
-    _, alive = psutil.wait_procs(family, timeout=30)
-    assert alive == []
-    assert not list(started.glob("two*")) and not (started / "one.ipynb").exists()
 
 
 @pytest.mark.slow
 def test_one_notebook_has_a_page_that_needs_no_network(checkout: Path) -> None:
     source = checkout / "notebooks" / "toy" / "one.ipynb"
-    page = book.run_one(source, "demo", {"profile": "demo"})
+    page = book.write_page(source, running.run(source, "demo", {"profile": "demo"}))
     text = page.read_text(encoding="utf-8")
     assert "'demo-one'" in text
     assert text.index("inlineMath: [['$', '$']]") < text.index("tex-svg.js")
@@ -243,9 +189,9 @@ def test_a_run_with_changed_parameters_does_not_become_the_profiles(checkout: Pa
     source = write(checkout, "one", notebook("profile"))
     body = source.read_text().replace('profile = \\"demo\\"', 'profile = \\"demo\\"\\nmargin = 0.4')
     source.write_text(body)
-    page = book.run_one(source, "demo", {"profile": "demo", "margin": 0.6})
-    assert not book.executed_path(source, "demo").exists()
-    assert "custom" in page.relative_to(checkout).parts
+    assert running.run(source, "demo", {"profile": "demo", "margin": 0.6}) == "custom"
+    assert not execution.executed_path(source, "demo").exists()
+    assert execution.executed_path(source, "custom").exists()
 
 
 # -- laying out --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,12 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 # Where conda-forge has another name.
-CONDA = {"pytorch": "torch", "matplotlib-base": "matplotlib", "playwright-python": "playwright"}
+CONDA = {
+    "pytorch": "torch",
+    "matplotlib-base": "matplotlib",
+    "playwright-python": "playwright",
+    "snakemake-minimal": "snakemake",  # without the clouds' tools
+}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The command line: ``sentbook data | run | book | pretrain | encode``.
+"""The command line: ``sentbook data | run | batch | book | verdicts | certify | protocols | export | encode | ...``.
 
 A `SentbookError` is one sentence and its exit code.
 """
@@ -6,13 +6,12 @@ A `SentbookError` is one sentence and its exit code.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import yaml
 
-from sentbook.errors import ConfigError, DataError, SentbookError, StorageError
+from sentbook.errors import ConfigError, SentbookError, StorageError
 
 app = typer.Typer(
     help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -20,9 +19,13 @@ app = typer.Typer(
 
 
 def _mount() -> None:
-    from sentbook import data_cli
+    from sentbook import batch_cli, data_cli, evidence_cli, exchange_cli, protocols_cli
 
     app.add_typer(data_cli.app, name="data")
+    app.add_typer(exchange_cli.app)
+    app.add_typer(evidence_cli.app)
+    app.add_typer(batch_cli.app)
+    app.add_typer(protocols_cli.app)
 
 
 def _parameters(changes: list[str]) -> dict[str, Any]:
@@ -50,9 +53,10 @@ def run(
     notebook: Annotated[str, typer.Argument(help="paper/experiment, e.g. cse/table1")],
     profile: Annotated[str, typer.Option(help="demo, small or paper")] = "demo",
     set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter: section.name=value")] = None,
+    page: Annotated[bool, typer.Option(help="write the page of this run")] = True,
 ) -> None:
     """Run one notebook: check every parameter, execute it, record the result, and write its page."""
-    from sentbook import book, config
+    from sentbook import running
     from sentbook.paths import root
 
     paper, _, name = notebook.removesuffix(".ipynb").removeprefix("notebooks/").partition("/")
@@ -62,48 +66,32 @@ def run(
         known = sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.glob("*/*.ipynb"))
         raise ConfigError(f"There is no notebook '{notebook}'; choose one of {', '.join(known)}.")
     changes = {"profile": profile, **_parameters(set_ or [])}
-    config.load(paper, changes)  # a typo stops here, before a kernel starts
-    page = book.run_one(source, profile, changes)
-    typer.echo(f"page: {page}")
+    if page or set_:  # seconds, which the batch spares: its plan has read the parameters
+        from sentbook import config
+
+        config.load(paper, changes)  # a typo stops here, before a kernel starts
+    kind = running.run(source, profile, changes)
+    if page:
+        from sentbook import book
+
+        typer.echo(f"page: {book.write_page(source, kind)}")
 
 
 @app.command(name="book")
 def build_book(
     profile: Annotated[str, typer.Option(help="demo, small or paper")] = "demo",
-    jobs: Annotated[int, typer.Option(help="notebooks side by side")] = 2,
+    jobs: Annotated[int, typer.Option(min=1, help="notebooks side by side")] = 2,
+    run_: Annotated[bool, typer.Option("--run/--no-run", help="run the notebooks that changed first")] = True,
 ) -> None:
-    """Execute the notebooks that changed and build the book."""
-    from sentbook import book
+    """Build the book, where something changed; the notebooks that changed are run first."""
+    if run_:
+        from sentbook import batch
 
-    book.build(profile, jobs)
+        batch.run(profile, jobs, targets=["book"])
+    else:
+        from sentbook import book
 
-
-@app.command()
-def encode(
-    model: Annotated[Path, typer.Argument(help="an artifact: folder or encoder.safetensors")],
-    output: Annotated[Path, typer.Argument(help="where the (N, F) float32 .npy goes")],
-) -> None:
-    """Encode standard input, one sentence a line."""
-    import numpy as np
-
-    from sentbook import recipes
-    from sentbook.encoders import encode as encode_sentences
-
-    try:
-        lines = [line.rstrip("\n") for line in sys.stdin]
-    except UnicodeDecodeError as error:
-        raise DataError("Standard input is not UTF-8 text; convert it first, for example with iconv.") from error
-    if not lines:
-        raise ConfigError("Standard input is empty; give one sentence a line.")
-    trained = recipes.from_file(model)
-    vectors = encode_sentences(trained.encoder(), trained.vocabulary, lines, trained.recipe.tokenisation)
-    try:
-        with output.open("wb") as file:
-            np.save(file, vectors, allow_pickle=False)
-    except OSError as error:
-        reason = error.strerror or error
-        raise StorageError(f"{output} could not be written ({reason}); choose another place.") from error
-    typer.echo(f"{len(vectors)} vectors of {vectors.shape[1]} numbers in {output}")
+        book.build(profile)
 
 
 @app.command()
@@ -143,6 +131,15 @@ def main() -> None:
     except SentbookError as error:
         typer.echo(f"sentbook: {error}", err=True)
         sys.exit(error.exit_code)
+    except OSError as error:  # where standard output goes to a full disk, say
+        from sentbook.files import FULL
+
+        if error.errno not in FULL:
+            raise
+        place = error.filename or "Standard output"
+        again = "free some space or choose another place, then run the same command again: what was finished is kept"
+        typer.echo(f"sentbook: {place} could not be written ({error.strerror}); {again}.", err=True)
+        sys.exit(StorageError.exit_code)
     except KeyboardInterrupt:
         typer.echo(_INTERRUPTED, err=True)
         sys.exit(130)

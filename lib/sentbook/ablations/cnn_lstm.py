@@ -58,6 +58,11 @@ def recipes(study: Study, settings: CNNLSTMPaper, words: Iterable[str] = ("", FI
     return made
 
 
+def pretrained(study: Study, settings: CNNLSTMPaper) -> dict[str, list[Recipe]]:
+    """The encoders that several notebooks start from."""
+    return recipes(study, settings)
+
+
 def features(made: Mapping[str, Sequence[Recipe]]) -> list[Features]:
     """The rows of tables 3 to 5 in the paper's order: each model, and both of ``COMBINE`` beside each other."""
     rows: list[Features] = []

@@ -15,7 +15,8 @@ from sentbook.data.text import TokenIds
 from sentbook.encoders import CSE, encode_ids
 from sentbook.errors import ConfigError
 from sentbook.evaluation import suites
-from sentbook.recipes import Trained
+from sentbook.recipes import Recipe, Trained
+from sentbook.study import Study
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,15 @@ def cse_variants(settings: CSEPaper) -> dict[str, Variant]:
         "dense": variant(
             "dense Adam over all word vectors in place of lazy updates", None, {"embedding_update": "dense"}
         ),
+    }
+
+
+def pretrained(study: Study, settings: CSEPaper) -> dict[str, list[Recipe]]:
+    """The encoders that several notebooks start from: after phrase pairs, and on top of that after sentence pairs."""
+    stages = settings.phrase, settings.sentence
+    return {
+        "PP": study.recipes("PP", settings.pp, *stages),
+        "CSE": study.recipes("CSE", settings.cse, *stages),
     }
 
 

@@ -66,6 +66,11 @@ def other_encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
     }
 
 
+def pretrained(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
+    """The encoders that several notebooks start from."""
+    return {**encoders(study, settings), **other_encoders(study, settings)}
+
+
 def modern_encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
     """Encoders of today whose package is installed: nothing of them is trained, a sentence is one word."""
     return {

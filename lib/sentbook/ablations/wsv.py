@@ -92,6 +92,11 @@ def variant_recipes(study: Study, variants: Mapping[str, Variant]) -> list[list[
     ]
 
 
+def pretrained(study: Study, settings: WSVPaper) -> dict[str, list[Recipe]]:
+    """The encoders that several notebooks start from: the paper's own configuration, trained on SICK."""
+    return {"WSV-SCNN-SV": study.recipes("WSV-SCNN-SV", settings.wsv, settings.sick)}
+
+
 # -- table 2 -----------------------------------------------------------------------------------------------------------
 
 
