@@ -25,6 +25,7 @@ from sentbook.encoders import wsv
 from sentbook.encoders.cnn import WindowPadding
 from sentbook.encoders.cse import Activation, Pooling, Windows
 from sentbook.errors import ConfigError
+from sentbook.evaluation import label_pairs
 from sentbook.evaluation.suites import TRANSFER, Dataset, Suite
 from sentbook.evaluation.tasks import TASKS, Task
 from sentbook.generation import Kind, Per
@@ -460,15 +461,37 @@ class CrossPaper(Paper):
     datasets: tuple[Dataset, ...] = Field((*TRANSFER, "msrp"), min_length=1)
     classification: tuple[Task, ...] = Field(("MR", "CR", "SUBJ", "MPQA", "TREC"), min_length=1)
     cnn_lstm: str = Field("autoencoder+emb.", description="which of the CNN-LSTM models")
-    label_pairs: int = Field(10_000, ge=100, description="pairs of labelled sentences for direct transfer to a task")
+    label_pairs: int = Field(
+        10_000, ge=100, le=20_000, description="pairs of labelled sentences for direct transfer to a task"
+    )
     timed: int = Field(2_000, ge=10, description="sentences whose encoding is timed")
     rounds: int = Field(3, ge=1, description="of timing")
     encoder: str = Field("BiLSTM-Avg", description="the encoder whose number is taken under every protocol")
-    tokenisations: tuple[Tokenisation, ...] = Field(("ptb", "words", "whitespace", "content", "stems"), min_length=1)
+    protocol_seeds: Seeds | None = Field(None, description="of that encoder; None: those that dnt trains it with")
+    tokenisations: tuple[Tokenisation, ...] = Field(
+        ("ptb", "ptb-cased", "words", "whitespace", "content", "stems"), min_length=1
+    )
     modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
         "all-minilm-l6-v2",
         "universal-sentence-encoder",
     )
+
+    @field_validator("datasets")
+    @classmethod
+    def _scored(cls, datasets: tuple[str, ...]) -> tuple[str, ...]:
+        if named := [name for name in datasets if name in label_pairs.TASK_OF]:
+            raise ValueError(f"holds {named[0]}, whose sentences have classes; name its task under classification")
+        if set(datasets) <= {"msrp", "miniworld-paraphrase"}:
+            raise ValueError("holds no scored pairs; add sick, for example")
+        return datasets
+
+    @field_validator("classification")
+    @classmethod
+    def _of_single_sentences(cls, tasks: tuple[str, ...]) -> tuple[str, ...]:
+        known = ", ".join(label_pairs.TASK_OF.values())
+        if wrong := [name for name in tasks if name not in label_pairs.TASK_OF.values()]:
+            raise ValueError(f"holds {wrong[0]}, which has no pairs of labelled sentences; choose among {known}")
+        return tasks
 
 
 PAPERS: dict[str, type[Paper]] = {

@@ -254,3 +254,15 @@ def test_the_packages_themselves(name: str, few: list[str], capfd: pytest.Captur
     sentences, kept = modern.kept_vectors(name)
     assert sentences == few
     np.testing.assert_allclose(kept, found, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "above", "words"), [("all-minilm-l6-v2", 11e6, 11.7e6), ("universal-sentence-encoder", 3.4e6, 65.5e6)]
+)
+def test_their_parameters_are_counted_apart_from_those_of_word_pieces(name: str, above: float, words: float) -> None:
+    for module in MODERN[name].modules:
+        pytest.importorskip(module)
+    found = modern.parameters(name)
+    assert found == (pytest.approx(above, rel=0.01), pytest.approx(words, rel=0.01))
+    with pytest.raises(ConfigError, match="Unknown sentence encoder"):
+        modern.parameters("bert")

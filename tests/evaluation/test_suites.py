@@ -14,7 +14,7 @@ from sentbook.data.miniworld import World
 from sentbook.data.overlap import key, remove
 from sentbook.data.types import GradedAnswers, LabelledPairs, ParaphrasePairs, ScoredPairs
 from sentbook.errors import ConfigError
-from sentbook.evaluation import suites
+from sentbook.evaluation import label_pairs, suites
 from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.scorebook import ScoreBook
 
@@ -89,7 +89,7 @@ def test_an_unknown_split_is_refused() -> None:
 
 def test_pairs_of_every_data_set(stand_ins: None) -> None:
     assert set(suites.DATASETS) == {
-        *DNT, "msrp", "sag-random", "miniworld", "miniworld-paraphrase", "miniworld-answers"
+        *DNT, "msrp", "sag-random", "miniworld", "miniworld-paraphrase", "miniworld-answers", *label_pairs.TASK_OF
     }  # fmt: skip
     assert suites.pairs("sick", "trial").name == "SICK2014-trial"
     assert suites.pairs("miniworld", "train") is suites.relatedness("miniworld", "train")

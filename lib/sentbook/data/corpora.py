@@ -75,7 +75,7 @@ _BOOKS = {
     "miniworld-stories": "generated stories of the mini-world",
 }
 # What other papers had in place of Simple Wikipedia pairs.
-_ORIGINALS = {"dnt": "ParaNMT-50M and Simple Wikipedia"}
+_ORIGINALS = dict.fromkeys(("dnt", "cross"), "ParaNMT-50M and Simple Wikipedia")
 
 
 def substitute(name: str, paper: str) -> str:

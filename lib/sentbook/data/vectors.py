@@ -59,6 +59,7 @@ _ORIGINAL = {
     "cnn_lstm": "word2vec GoogleNews (931,331 words)",
     "wsv": "GloVe 6B",
     "dnt": "GloVe 840B and PARAGRAM-SL999",
+    "cross": "GloVe 840B, PARAGRAM-SL999 and word2vec GoogleNews",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,6 +15,7 @@ from sentbook.data.overlap import test_keys
 from sentbook.data.readers.tables import one_of
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
 from sentbook.errors import ConfigError
+from sentbook.evaluation import label_pairs
 from sentbook.evaluation.protocols import Measure
 
 Suite = Literal["sts", "dnt", "miniworld"]
@@ -32,6 +33,13 @@ Dataset = Literal[
     "sag",
     "sag-random",
     "miniworld-answers",
+    "mr",
+    "cr",
+    "subj",
+    "mpqa",
+    "trec",
+    "miniworld-sentiment",
+    "miniworld-question",
 ]
 DATASETS: tuple[str, ...] = get_args(Dataset)
 # The eight of Zhang et al. 2018, in the order of table 4.
@@ -54,6 +62,7 @@ TEST_NAMES = {
     "miniworld": "miniworld/relatedness",
     "miniworld-paraphrase": "miniworld/paraphrase",
     "miniworld-answers": "miniworld/answers",
+    **{dataset: f"{task} pairs" for dataset, task in label_pairs.TASK_OF.items()},
 }
 
 
@@ -198,4 +207,5 @@ _MAKERS: dict[str, Callable[[str], ScoredPairs]] = {
     "sag": lambda split: _as_pairs(splits.short_answers(split)),
     "sag-random": lambda split: _as_pairs(splits.short_answers_at_random(split)),
     "miniworld-answers": lambda split: _as_pairs(World().graded_answers(split)),
+    **{dataset: partial(label_pairs.pairs, dataset) for dataset in label_pairs.TASK_OF},
 }

@@ -1,0 +1,488 @@
+"""Every encoder in every setting: the matrix with letters for ties, what encoders cost, and quality against speed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from sentbook.evaluation.columns import COLUMNS, LETTERS
+from sentbook.evaluation.taskbook import INTERVALS
+from sentbook.evaluation.winners import SETTINGS, encoder_of, named, setting_of
+from sentbook.report import numbers
+from sentbook.report.figures import WIDTH, _of_a_run, _sentence, _thousands
+from sentbook.report.marks import row_mark, run_name
+from sentbook.report.markup import Fragment, esc, pipes, simple, table
+from sentbook.report.style import MARKERS, Palette
+from sentbook.report.summary import full_name, group_and_label, ordered
+from sentbook.report.svg import Plot, render
+from sentbook.report.tables import _badge_text, badges, not_run
+from sentbook.results import Run
+
+COMMAND = "make run NOTEBOOK=cross/matrix PROFILE=small"
+SIMILARITY, CLASSIFICATION = "similarity mean", "classification mean"
+SHOWN = tuple(setting for setting in SETTINGS if setting != "NT")
+_TIMES, _POOLED = "\u00d7", "pooled pairs"
+
+
+# -- what a run holds --------------------------------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """A column of the matrix."""
+
+    dataset: str
+    metric: str
+
+    @property
+    def title(self) -> str:
+        if self.dataset in (SIMILARITY, CLASSIFICATION):
+            return "Mean"
+        group, name = group_and_label(self.dataset)
+        group = "Mini-world domains" if group == "domains" else group
+        return group if name == "Average" else full_name(group, name)
+
+
+class Shown(NamedTuple):
+    """A number with its interval over items and its letters."""
+
+    value: float
+    low: float
+    high: float
+    letters: str
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The cells of a run."""
+
+    run: Run
+
+    @cached_property
+    def places(self) -> list[Place]:
+        return [Place(*found) for found in self.run.extra[COLUMNS]]
+
+    @cached_property
+    def cells(self) -> dict[tuple[str, Place], Shown]:
+        """(Method, column) -> the mean over seeds; of a year the mean of its sets."""
+        values: dict[tuple[str, str, str], list[float]] = {}
+        for row in self.run.metrics:
+            if _POOLED not in row.protocol:
+                values.setdefault((row.method, row.dataset, row.metric), []).append(row.value)
+        found = {}
+        for place in self.places:
+            for method, letters in self.run.extra[LETTERS][place.metric][place.dataset].items():
+                low, high = self.run.extra[INTERVALS][place.metric][place.dataset][method]
+                value = float(np.mean(values[method, place.dataset, place.metric]))
+                found[method, place] = Shown(value, low, high, letters)
+        return found
+
+    @cached_property
+    def missing(self) -> dict[str, str]:
+        """Method -> why it has no numbers."""
+        return dict(self.run.extra["missing"])
+
+    @cached_property
+    def encoders(self) -> list[str]:
+        """The encoders with a speed, then those that are missing altogether."""
+        return ordered([*(item["encoder"] for item in self.run.extra["speeds"]), *map(encoder_of, self.missing)])
+
+    @cached_property
+    def speeds(self) -> dict[str, dict[str, Any]]:
+        return {item["encoder"]: item for item in self.run.extra["speeds"]}
+
+    @property
+    def marks(self) -> set[str]:
+        """The encoders that are not trained here."""
+        return {encoder_of(method) for method in self.missing}
+
+    def best(self, place: Place, but: frozenset[str] | set[str] = frozenset()) -> set[str]:
+        """The methods that share a letter with the best one of a column: those that the test cannot tell from it.
+
+        Args:
+            but: encoders to leave out.
+        """
+        column = {m: cell for (m, at), cell in self.cells.items() if at == place and encoder_of(m) not in but}
+        top = max(column.values(), key=lambda cell: cell.value)
+        return {method for method, cell in column.items() if set(cell.letters) & set(top.letters)}
+
+    def part(self, mean: str) -> list[Place]:
+        """The columns up to the mean ``similarity mean``, or those after it up to ``classification mean``."""
+        end = next(at for at, place in enumerate(self.places) if place.dataset == mean)
+        start = next((at + 1 for at, place in enumerate(self.places[:end]) if place.dataset == SIMILARITY), 0)
+        return self.places[start : end + 1]
+
+
+# -- the matrix --------------------------------------------------------------------------------------------------------
+
+
+def matrix(
+    run: Run | None,
+    mean: str = SIMILARITY,
+    *,
+    caption: str = "",
+    just_made: bool = False,
+    command: str = COMMAND,
+) -> Fragment:
+    """A row an encoder and setting, a column a data set, their mean, and what the encoder costs.
+
+    Beside each number the letters that it shares with those that the test cannot tell from it; bold: those that it
+    cannot tell from the best. A row without numbers says why. A cell's title holds its interval.
+
+    Args:
+        run: None: a notice that says how to make it.
+        mean: which part, by its last column: ``similarity mean`` or ``classification mean``.
+    """
+    if run is None:
+        return not_run(command)
+    held = Matrix(run)
+    places = held.part(mean)
+    best = {place: held.best(place) for place in places}
+    bodies, flat, records = [], [], []
+    for encoder in held.encoders:
+        body = ""
+        for setting in SHOWN:
+            method = named(encoder, setting)
+            present = any((method, place) in held.cells for place in places)
+            if not present and method not in held.missing:
+                continue
+            label = f"{encoder} {setting}"
+            body += f'<tr><th scope="row" class="sb-first">{esc(label)}</th>'
+            cost = _cost(held, encoder)
+            if present:
+                cells = [_cell(held.cells.get((method, place)), method, place, best[place]) for place in places]
+                body += "".join(html for html, _ in cells)
+                flat.append([label, *[words for _, words in cells], *cost])
+            else:
+                reason = held.missing[method]
+                body += f'<td class="sb-start sb-left sb-soft" colspan="{len(places)}">not run: {esc(reason)}</td>'
+                flat.append([label, f"not run: {reason}", *[""] * (len(places) - 1), *cost])
+            body += "".join(f'<td class="sb-start">{esc(words)}</td>' for words in cost) + "</tr>"
+            records.append(_record(held, method, places))
+        bodies.append(body)
+    notes = _notes(run)
+    top = (f"<strong>{esc(caption)}</strong>" if caption else "") + f'<span class="sb-how">{esc(notes.how)}</span>'
+    inner = table(_head(places), bodies, top, label=caption or "Encoders and settings")
+    titles = ["Encoder, setting", *[f"{p.title} {numbers.short(p.metric)}" for p in places], "parameters", "speed"]
+    parts = (caption and f"**{caption}**", notes.how, _badge_text(run, just_made), pipes(titles, flat), notes.foot)
+    return Fragment(
+        badges(run, just_made=just_made) + inner + f'<p class="sb-foot">{esc(notes.foot)}</p>',
+        markdown="\n\n".join(part for part in parts if part),
+        frame=pd.DataFrame.from_records(records),
+        run=run_name(run),
+    )
+
+
+def _cell(cell: Shown | None, method: str, place: Place, best: set[str]) -> tuple[str, str]:
+    if cell is None:
+        return '<td class="sb-start"></td>', ""
+    text = numbers.shown(cell.value, place.metric)
+    html, words = esc(text), text
+    if method in best:
+        html, words = f'<strong class="sb-best">{html}</strong>', f"**{text}**"
+    around = numbers.interval(cell.low, cell.high, place.metric)
+    mark = row_mark(method, place.dataset, place.metric)
+    letters = f'<span class="sb-letters">{esc(cell.letters)}</span>'
+    return f'<td class="sb-start"{mark} title="{esc(around)}">{html}{letters}</td>', f"{words} {cell.letters}"
+
+
+def _cost(held: Matrix, encoder: str) -> list[str]:
+    found = held.speeds.get(encoder)
+    if found is None:
+        return ["", ""]
+    return [numbers.count(found["parameters"]), f"{numbers.plain(found['ratio'], 2)}{_TIMES}"]
+
+
+def _record(held: Matrix, method: str, places: Sequence[Place]) -> dict[str, object]:
+    record: dict[str, object] = {"encoder": encoder_of(method), "setting": setting_of(method)}
+    for place in places:
+        cell, name = held.cells.get((method, place)), f"{place.title} {place.metric}"
+        scale = numbers.factor(place.metric)
+        record[name] = math.nan if cell is None else cell.value * scale
+        record[f"{name} low"] = math.nan if cell is None else cell.low * scale
+        record[f"{name} high"] = math.nan if cell is None else cell.high * scale
+        record[f"{name} letters"] = "" if cell is None else cell.letters
+    return record
+
+
+def _head(places: Sequence[Place]) -> str:
+    """Data sets over their measures; neighbours of one data set under one heading."""
+    first = '<tr><th scope="col" rowspan="2" class="sb-first">Encoder</th>'
+    second, at = "", 0
+    while at < len(places):
+        width = sum(1 for place in places[at:] if place.dataset == places[at].dataset)
+        first += f'<th scope="colgroup" colspan="{width}" class="sb-start">{esc(places[at].title)}</th>'
+        at += width
+    second = "".join(f'<th scope="col" class="sb-start">{esc(numbers.short(place.metric))}</th>' for place in places)
+    first += '<th scope="col" class="sb-start">Parameters</th><th scope="col" class="sb-start">Speed</th>'
+    second += '<th scope="col" class="sb-start">no words</th><th scope="col" class="sb-start">of PP\u2019s</th>'
+    return f"{first}</tr><tr>{second}</tr>"
+
+
+class _Notes(NamedTuple):
+    how: str
+    foot: str
+
+
+def _notes(run: Run) -> _Notes:
+    seeds = len(run.provenance.seeds)
+    how = "one training each" if seeds == 1 else f"mean of {seeds} seeds"
+    return _Notes(
+        f"\u00d7 100 \u00b7 {how} \u00b7 intervals over test items in the cells\u2019 titles",
+        "Two rows of a column share a letter where the test cannot tell them apart (paired bootstrap over test items, "
+        "p < .05 adjusted for all pairs of the column); bold: not told from the best. "
+        "The test is of these trainings on new items, not of new trainings.",
+    )
+
+
+def wins(
+    run: Run | None, *, caption: str = "In how many columns a row is not told from the best", command: str = COMMAND
+) -> Fragment:
+    """A row an encoder, a column a setting: among the papers' encoders, small below among all. Means and F1 do not
+    count."""
+    if run is None:
+        return not_run(command)
+    held = Matrix(run)
+    parts = {
+        title: [place for place in held.part(mean)[:-1] if place.metric != "f1"]
+        for title, mean in (("Similarity", SIMILARITY), ("Classification", CLASSIFICATION))
+    }
+    own = {place: held.best(place, held.marks) for places in parts.values() for place in places}
+    every = {place: held.best(place) for places in parts.values() for place in places}
+    heads = ["Encoder", *(f"{title} {setting}" for title in parts for setting in SHOWN)]
+    rows, flat, records = [], [], []
+    for encoder in held.speeds:
+        cells, words = [esc(encoder)], [encoder]
+        record: dict[str, object] = {"encoder": encoder}
+        for title, places in parts.items():
+            for setting in SHOWN:
+                method = named(encoder, setting)
+                ours, all_of_them = (sum(method in found[place] for place in places) for found in (own, every))
+                known = any((method, place) in held.cells for place in places)
+                first = numbers.DASH if encoder in held.marks or not known else str(ours)
+                second = f"{all_of_them}" if known else ""
+                cells.append(f'{first}<span class="sb-ci">{second}</span>')
+                words.append(f"{first} ({second})" if second else first)
+                record |= {f"{title} {setting}": ours, f"{title} {setting} of all": all_of_them}
+        rows.append(cells)
+        flat.append(words)
+        records.append(record)
+    sizes = " and ".join(f"{len(places)} of {title.lower()}" for title, places in parts.items())
+    foot = f"Columns: {sizes}. Small: with the encoders that are not trained here."
+    return Fragment(
+        simple(heads, rows, f"<strong>{esc(caption)}</strong>", label=caption) + f'<p class="sb-foot">{esc(foot)}</p>',
+        markdown="\n\n".join([f"**{caption}**", pipes(heads, flat), foot]),
+        frame=pd.DataFrame.from_records(records),
+        run=run_name(run),
+    )
+
+
+# -- cost --------------------------------------------------------------------------------------------------------------
+
+
+def cost_table(run: Run | None, *, caption: str = "What encoders cost", command: str = COMMAND) -> Fragment:
+    """Size, sentences a second, and seconds of all transfers of one seed, the chosen points of their grids alone."""
+    if run is None:
+        return not_run(command)
+    held = Matrix(run)
+    seconds: dict[str, list[float]] = {}
+    for row in run.cost:
+        seconds.setdefault(row.method, []).append(row.seconds)
+    heads = ["Encoder", "Parameters", "of words", "Sentences/s", "of PP\u2019s", "FT", "DNT"]
+    rows, records = [], []
+    for encoder, found in held.speeds.items():
+        taken = [seconds.get(named(encoder, setting)) for setting in ("FT", "DNT")]
+        told = [numbers.minutes(float(np.mean(one))) if one else numbers.DASH for one in taken]
+        rate = found["sentences per second"]
+        rows.append(
+            [
+                esc(encoder),
+                numbers.count(found["parameters"]),
+                numbers.count(found["word parameters"]),
+                numbers.count(float(f"{rate:.3g}")),
+                f"{numbers.plain(found['ratio'], 2)}{_TIMES}",
+                *told,
+            ]
+        )
+        records.append({"encoder": encoder, **{name: found[name] for name in ("parameters", "word parameters")}})
+        records[-1] |= {"sentences per second": rate, "ratio": found["ratio"]}
+    some = next(iter(held.speeds.values()))
+    foot = (
+        "Sentences a second of processor time on one thread, from text to vector: median of "
+        f"{len(some['rounds'])} rounds over {some['sentences']} sentences, encoders taking turns. FT and DNT: one "
+        "seed\u2019s transfers to all scored pairs, DNT to labelled ones too, the chosen points of their grids alone; "
+        "they were trained at other times, beside other work."
+    )
+    top = f"<strong>{esc(caption)}</strong>"
+    return Fragment(
+        simple(heads, rows, top, label=caption) + f'<p class="sb-foot">{esc(foot)}</p>',
+        markdown="\n\n".join([f"**{caption}**", pipes(heads, rows), foot]),
+        frame=pd.DataFrame.from_records(records),
+        run=run_name(run),
+    )
+
+
+def met_table(
+    run: Run | None, *, caption: str = "Test sentences met in pre-training, %", command: str = COMMAND
+) -> Fragment:
+    """Of each column the share of distinct test sentences that a pre-training holds, by the pre-training."""
+    if run is None:
+        return not_run(command)
+    shares: dict[str, dict[str, float]] = run.extra["met"]
+    names = ordered(place.dataset for place in Matrix(run).places if place.dataset in next(iter(shares.values()), {}))
+    heads = ["Pre-training", *(Place(name, "").title for name in names)]
+    rows = [[esc(stage), *(numbers.plain(100 * by_set[name], 1) for name in names)] for stage, by_set in shares.items()]
+    return Fragment(
+        simple(heads, rows, f"<strong>{esc(caption)}</strong>", label=caption),
+        markdown="\n\n".join([f"**{caption}**", pipes(heads, rows)]),
+        frame=pd.DataFrame.from_dict(shares, orient="index").mul(100),
+        run=run_name(run),
+    )
+
+
+# -- quality against speed ---------------------------------------------------------------------------------------------
+
+
+def efficient(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The names that no other one beats in both numbers, by the first number, falling.
+
+    Args:
+        points: name -> (speed, quality), higher being better in both; one that is as good in one number and better in
+            the other beats too.
+
+    Example:
+        >>> efficient({"fast": (9, 1), "good": (1, 9), "both": (5, 5), "worse": (4, 4)})
+        ['fast', 'both', 'good']
+    """
+    kept = [
+        name
+        for name, (x, y) in points.items()
+        if not any((a >= x and b >= y) and (a, b) != (x, y) for a, b in points.values())
+    ]
+    return sorted(kept, key=lambda name: -points[name][0])
+
+
+@_of_a_run
+def pareto(run: Run, *, caption: str = "") -> Plot:
+    """Mean quality against sentences a second (logarithmic), a panel for similarity and one for classification.
+
+    The settings of an encoder have one speed. Joined: those that no other one beats in both.
+    """
+    held = Matrix(run)
+    panels = {}
+    for title, mean in (("Similarity", SIMILARITY), ("Classification", CLASSIFICATION)):
+        place = next(place for place in held.places if place.dataset == mean)
+        panels[title] = {
+            method: (held.speeds[encoder_of(method)]["sentences per second"], 100 * cell.value)
+            for (method, at), cell in held.cells.items()
+            if at == place
+        }
+    best = {title: efficient(points) for title, points in panels.items()}
+
+    def draw(figure: Figure, palette: Palette) -> None:
+        for axes, (title, points) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
+            _panel(axes, title, points, best[title], palette)
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=len(SHOWN), borderaxespad=0.1, handlelength=1.2)
+
+    said = "; ".join(f"{title.lower()}: {', '.join(map(_plain, names))}" for title, names in best.items())
+    note = "Mean of the columns against speed on one thread. Joined: not beaten in both by any other."
+    return render(
+        draw,
+        size=(WIDTH, 3.9),
+        caption=_sentence(caption, note),
+        alt=f"Quality against speed of every encoder and setting. Efficient, fastest first: {said}.",
+    )
+
+
+def _plain(method: str) -> str:
+    return f"{encoder_of(method)} {setting_of(method)}"
+
+
+def _panel(
+    axes: Axes, title: str, points: Mapping[str, tuple[float, float]], best: Sequence[str], palette: Palette
+) -> None:
+    for index, setting in enumerate(SHOWN):
+        chosen = [point for method, point in points.items() if setting_of(method) == setting]
+        if chosen:
+            x, y = zip(*chosen, strict=True)
+            axes.plot(
+                x, y, linestyle="none", marker=MARKERS[index], markersize=4.6, color=palette.hues[index], label=setting
+            )
+    x, y = zip(*(points[method] for method in best), strict=True)
+    axes.plot(x, y, color=palette.soft, linewidth=1.0, zorder=1)
+    rates = [rate for rate, _ in points.values()]
+    axes.set_xscale("log")
+    axes.set_xlim(min(rates) / 1.5, max(rates) * 1.5)
+    axes.xaxis.set_major_locator(FixedLocator(_ticks(*axes.get_xlim())))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _thousands(value)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_title(title)
+    axes.set_xlabel("Sentences a second")
+    axes.set_ylabel("Mean \u00d7 100")
+    axes.grid(axis="y")
+    axes.margins(y=0.06)
+    _names(axes, points, palette)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """One, two and five of each power of ten between the limits; where those are many, one and three, or one."""
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        found = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+        if len(found) <= 5:
+            return found
+    return found
+
+
+def _names(axes: Axes, points: Mapping[str, tuple[float, float]], palette: Palette) -> None:
+    """The encoders' names above the panel, apart from each other, each with a thin line to its best point."""
+    tops: dict[str, tuple[float, float]] = {}
+    for method, point in points.items():
+        encoder = encoder_of(method)
+        tops[encoder] = max(tops.get(encoder, point), point, key=lambda found: found[1])
+    low, high = axes.get_ylim()
+    ceiling = high + 0.1 * (high - low)
+    axes.set_ylim(low, high + 0.5 * (high - low))
+    left, right = (math.log(end) for end in axes.get_xlim())
+    order = sorted(tops, key=lambda encoder: tops[encoder])
+    at = spread([math.log(tops[encoder][0]) for encoder in order], (right - left) / 16)
+    for encoder, x in zip(order, at, strict=True):
+        speed, top = tops[encoder]
+        axes.plot([speed, math.exp(x)], [top, ceiling], color=palette.faint, linewidth=0.7, zorder=0)
+        axes.annotate(
+            encoder, (math.exp(x), ceiling), xytext=(0, 2), textcoords="offset points", fontsize=8, rotation=90,
+            ha="center", va="bottom", color=palette.ink,
+        )  # fmt: skip
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Rising places moved as little as may be, so that neighbours are at least ``gap`` apart.
+
+    Example:
+        >>> [round(place, 2) for place in spread([0, 1, 1, 5], 1)]
+        [-0.33, 0.67, 1.67, 5]
+        >>> [round(place, 2) for place in spread([1, 1, 1], 1)]
+        [0.0, 1.0, 2.0]
+    """
+    # Less its share of the gaps a place must not fall: the nearest such sequence pools neighbours that do.
+    blocks: list[tuple[float, int]] = []
+    for number, place in enumerate(places):
+        mean, size = place - number * gap, 1
+        while blocks and blocks[-1][0] > mean:
+            other, count = blocks.pop()
+            mean, size = (mean * size + other * count) / (size + count), size + count
+        blocks.append((mean, size))
+    flat = [mean for mean, size in blocks for _ in range(size)]
+    return [mean + number * gap for number, mean in enumerate(flat)]
+
+
+__all__ = ["cost_table", "efficient", "matrix", "met_table", "pareto", "spread", "wins"]
