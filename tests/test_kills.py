@@ -337,7 +337,7 @@ def forget(folder: Path) -> None:
 def numbers(folder: Path) -> dict[str, dict[str, Any]]:
     """What was recorded, without what a clock or this machine decides."""
     found = {}
-    for file in sorted((folder / "results").rglob("*.json")):
+    for file in sorted(set((folder / "results").rglob("*.json")) - set((folder / "results").glob("*/verdicts.json"))):
         run = json.loads(file.read_text())
         found[file.stem] = {name: run[name] for name in ("metrics", "tests", "claims", "curves")}
     return found
