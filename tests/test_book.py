@@ -14,7 +14,8 @@ import pytest
 import yaml
 from nbformat import v4
 
-from sentbook import batch_job, book, execution, running
+from sentbook import book, execution, running
+from sentbook.batch import stamps
 from sentbook.contents import notebooks
 from sentbook.execution import NotebookError
 from sentbook.paths import root
@@ -40,7 +41,7 @@ def notebook(*sources: str) -> nbformat.NotebookNode:
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Notebooks ``toy/one`` and ``toy/two`` with their parameters, in a folder of their own."""
     monkeypatch.setenv("SENTBOOK_ROOT", str(tmp_path))
-    monkeypatch.delenv(batch_job.BATCH, raising=False)
+    monkeypatch.delenv(stamps.BATCH, raising=False)
     for name in ("one", "two"):
         write(tmp_path, name, notebook("print('epoch 1')", f"profile + '-{name}'"))
     (tmp_path / "params" / "toy").mkdir(parents=True)
@@ -114,7 +115,7 @@ def test_the_book_of_another_profile_is_gone(executed: Path) -> None:
     shutil.copytree(executed, executed.parents[1] / "small" / "toy")
     book.build("small")
     book.build("demo")
-    kept = {profile: batch_job.Job(profile, "book", "all").stamp.is_file() for profile in ("demo", "small")}
+    kept = {profile: stamps.Job(profile, "book", "all").stamp.is_file() for profile in ("demo", "small")}
     assert kept == {"demo": True, "small": False}
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import nbformat
 
-from sentbook import batch_job, batch_plan
+from sentbook.batch import planning, stamps
 from sentbook.contents import notebooks
 from sentbook.execution import NotebookError, executed_path, say, tail, without_colours
 from sentbook.paths import root
@@ -132,8 +132,8 @@ def build(profile: str) -> Path:
     Raises:
         NotebookError: a notebook was not executed, or the strict build failed.
     """
-    job = batch_job.Job(profile, "book", batch_plan.WHOLE)
-    with batch_job.recorded(job, batch_plan.sources(job)):
+    job = stamps.Job(profile, "book", planning.WHOLE)
+    with stamps.recorded(job, planning.sources(job)):
         for other in (root() / "build" / "batch").glob(f"*/book/{job.stamp.name}"):
             other.unlink()
         sources = notebooks()

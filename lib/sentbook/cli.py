@@ -85,9 +85,9 @@ def build_book(
 ) -> None:
     """Build the book, where something changed; the notebooks that changed are run first."""
     if run_:
-        from sentbook import batch
+        from sentbook.batch import grid
 
-        batch.run(profile, jobs, targets=["book"])
+        grid.run(profile, jobs, targets=["book"])
     else:
         from sentbook import book
 

@@ -16,10 +16,11 @@ NOT_CERTIFIED = 1
 @app.command()
 def verdicts(profile: Annotated[str, typer.Option(help="demo, small or paper")] = "small") -> None:
     """Write every claim with its verdict as results/<profile>/verdicts.json, from the recorded runs."""
-    from sentbook import batch_job, batch_plan, verdict_ledger
+    from sentbook import verdict_ledger
+    from sentbook.batch import planning, stamps
 
-    job = batch_job.Job(profile, "verdicts", batch_plan.WHOLE)
-    with batch_job.recorded(job, batch_plan.sources(job)):
+    job = stamps.Job(profile, "verdicts", planning.WHOLE)
+    with stamps.recorded(job, planning.sources(job)):
         ledger = verdict_ledger.gather(profile)
         path = verdict_ledger.write(ledger)
     for paper, counts in ledger.counts.items():

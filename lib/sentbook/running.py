@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sentbook import batch_job, batch_plan
+from sentbook.batch import planning, stamps
 from sentbook.execution import execute, say, stoppable
 
 CUSTOM = "custom"
@@ -30,9 +30,9 @@ def run(source: Path, profile: str, parameters: Mapping[str, Any]) -> str:
         with stoppable():
             seconds = execute(source, kind, parameters, show=True)
     else:
-        job = batch_job.Job(profile, "notebooks", name)
-        with batch_job.recorded(job, batch_plan.sources_at_start(job)) as facts:
+        job = stamps.Job(profile, "notebooks", name)
+        with stamps.recorded(job, planning.sources_at_start(job)) as facts:
             seconds = execute(source, kind, parameters, show=True)
-            facts["data"] = batch_plan.opened(job)
+            facts["data"] = planning.opened(job)
     say(f"done in {seconds:.0f} s")
     return kind

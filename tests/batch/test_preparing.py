@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from sentbook import batch_job, batch_plan, config, preparing, recipes
+from sentbook import config, recipes
 from sentbook.ablations import wsv
-from sentbook.batch_job import Job
+from sentbook.batch import planning, preparing, stamps
+from sentbook.batch.stamps import Job
 from sentbook.errors import ConfigError
 from sentbook.study import Study
 
 
 @pytest.fixture(autouse=True)
-def stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_job, "folder", lambda profile: tmp_path / profile)
-    monkeypatch.delenv(batch_job.BATCH, raising=False)
+def own_stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stamps, "folder", lambda profile: tmp_path / profile)
+    monkeypatch.delenv(stamps.BATCH, raising=False)
 
 
 def test_encoders_are_those_that_notebooks_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,9 +28,9 @@ def test_encoders_are_those_that_notebooks_find(tmp_path: Path, monkeypatch: pyt
     wanted = study.recipes("WSV-SCNN-SV", settings.wsv, settings.sick)
     assert [key for key, _, _ in made] == [recipe.key() for recipe in wanted]
     assert all(recipes.load(recipe).metadata["pairs"] > 0 for recipe in wanted)
-    stamp = batch_job.read(Job("demo", "encoders", "wsv/wsv-scnn-sv").stamp)
+    stamp = stamps.read(Job("demo", "encoders", "wsv/wsv-scnn-sv").stamp)
     assert stamp["keys"] == sorted(key for key, _, _ in made)
-    assert set(wsv.pretrained(study, settings)) == set(batch_plan.ENCODERS["wsv"])
+    assert set(wsv.pretrained(study, settings)) == set(planning.ENCODERS["wsv"])
 
 
 def test_what_is_not_there_is_a_sentence() -> None:
@@ -44,5 +45,5 @@ def test_what_is_not_there_is_a_sentence() -> None:
 @pytest.mark.real_data
 def test_data_are_those_of_the_recorded_runs(mirror: Path) -> None:
     assert preparing.data("wsv", "small").startswith("9 files are here and as registered")
-    stamp = batch_job.read(Job("small", "data", "wsv").stamp)
-    assert set(stamp["data"]) == set(batch_plan.files_of("wsv", "small"))
+    stamp = stamps.read(Job("small", "data", "wsv").stamp)
+    assert set(stamp["data"]) == set(planning.files_of("wsv", "small"))

@@ -17,10 +17,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from sentbook import batch_job
-from sentbook.batch_job import Job
-from sentbook.batch_plan import Step
-from sentbook.batch_summary import Row
+from sentbook.batch import stamps
+from sentbook.batch.planning import Step
+from sentbook.batch.stamps import Job
+from sentbook.batch.summaries import Row
 from sentbook.files import folder as make_folder
 
 # Seconds between two lines of a log that say what is running.
@@ -84,7 +84,7 @@ class Screen:
             job = step.job
             if self._states.get(job) in ("done", "failed", "stopped"):
                 continue
-            found = batch_job.read(job.state) or {}
+            found = stamps.read(job.state) or {}
             if found.get("batch") != batch or found["state"] == self._states.get(job):
                 continue
             self._states[job], self._about[job] = found["state"], found

@@ -18,12 +18,12 @@ import yaml
 from nbformat import v4
 from rich.console import Console
 
-from sentbook import batch, batch_job, batch_screen, batch_summary
-from sentbook.batch_job import BatchError, Job, recorded
-from sentbook.batch_plan import Step
+from sentbook.batch import grid, screens, stamps, summaries
+from sentbook.batch.planning import Step
+from sentbook.batch.stamps import BatchError, Job, recorded
 from sentbook.paths import root
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump(toc))
     shutil.copy(ROOT / "Snakefile", tmp_path)
     monkeypatch.setenv("SENTBOOK_ROOT", str(tmp_path))
-    monkeypatch.delenv(batch_job.BATCH, raising=False)
+    monkeypatch.delenv(stamps.BATCH, raising=False)
     root.cache_clear()
     yield tmp_path
     root.cache_clear()
@@ -58,7 +58,7 @@ def executed(checkout: Path, name: str) -> Path:
     return checkout / "build" / "executed" / "demo" / "toy" / f"{name}.ipynb"
 
 
-def states(rows: list[batch_summary.Row]) -> dict[str, str]:
+def states(rows: list[summaries.Row]) -> dict[str, str]:
     return {row.job.name: row.state for row in rows}
 
 
@@ -76,14 +76,14 @@ def command(*arguments: str) -> list[str]:
 
 @pytest.mark.slow
 def test_only_what_changed_is_run_again(checkout: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert states(batch.run("demo", 2, targets=["notebooks"])) == {"toy/one": "done", "toy/two": "done"}
+    assert states(grid.run("demo", 2, targets=["notebooks"])) == {"toy/one": "done", "toy/two": "done"}
     said = capfd.readouterr().out
     assert "2 of 2 jobs are to be done" in said and "toy/one  done" in said
     assert (checkout / "build" / "batch" / "demo.log").read_text().count("toy/two") == 2  # its end, and the table
     kept = executed(checkout, "one").stat().st_mtime_ns
-    assert states(batch.run("demo", 2, targets=["notebooks"])) == {"toy/one": "not needed", "toy/two": "not needed"}
+    assert states(grid.run("demo", 2, targets=["notebooks"])) == {"toy/one": "not needed", "toy/two": "not needed"}
     write(checkout, "two", "1 + 1")
-    assert states(batch.run("demo", 2, targets=["notebooks"])) == {"toy/one": "not needed", "toy/two": "done"}
+    assert states(grid.run("demo", 2, targets=["notebooks"])) == {"toy/one": "not needed", "toy/two": "done"}
     assert executed(checkout, "one").stat().st_mtime_ns == kept
     assert summary(checkout) == {"notebooks/toy/one": "not needed", "notebooks/toy/two": "done"}
     assert nbformat.read(executed(checkout, "two"), 4).cells[-1].outputs[0].data["text/plain"] == "2"
@@ -93,7 +93,7 @@ def test_only_what_changed_is_run_again(checkout: Path, capfd: pytest.CaptureFix
 def test_a_failure_is_told_kept_and_the_others_go_on(checkout: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write(checkout, "one", "print('so far')", "1 / 0")
     with pytest.raises(BatchError, match=r"1 of \d jobs failed, .* that need them .* not begun"):
-        batch.run("demo", 1)
+        grid.run("demo", 1)
     said = capfd.readouterr().out
     assert "ZeroDivisionError: division by zero" in said and "----> 1 1 / 0" in said
     found = {job: state for job, state in summary(checkout).items() if not job.startswith("verdicts/")}
@@ -103,26 +103,26 @@ def test_a_failure_is_told_kept_and_the_others_go_on(checkout: Path, capfd: pyte
     assert not executed(checkout, "one").exists()
     assert "toy/one (demo)" in Job("demo", "notebooks", "toy/one").log.read_text()
     write(checkout, "one", "1 + 1")
-    assert states(batch.run("demo", 1, targets=["notebooks"])) == {"toy/one": "done", "toy/two": "not needed"}
+    assert states(grid.run("demo", 1, targets=["notebooks"])) == {"toy/one": "done", "toy/two": "not needed"}
 
 
 @pytest.mark.slow
 def test_a_notebook_run_by_hand_is_not_run_again(checkout: Path) -> None:
     by_hand = [sys.executable, "-m", "sentbook.cli", "run", "toy/one", "--no-page"]
     subprocess.run(by_hand, check=True, stdout=subprocess.DEVNULL)
-    assert states(batch.run("demo", 1, targets=["notebooks"])) == {"toy/one": "not needed", "toy/two": "done"}
+    assert states(grid.run("demo", 1, targets=["notebooks"])) == {"toy/one": "not needed", "toy/two": "done"}
 
 
 @pytest.mark.slow
 def test_what_snakemake_says_is_told_when_no_job_failed(checkout: Path) -> None:
     (checkout / "Snakefile").write_text("1 / 0\n")
     with pytest.raises(BatchError, match=r"(?s)Snakemake stopped before any job failed.*ZeroDivisionError"):
-        batch.run("demo", 1)
+        grid.run("demo", 1)
 
 
 def test_one_batch_at_a_time(checkout: Path) -> None:
-    with batch._alone(), pytest.raises(BatchError, match="Another batch is at work"):
-        batch.run("demo", 1)
+    with grid._alone(), pytest.raises(BatchError, match="Another batch is at work"):
+        grid.run("demo", 1)
 
 
 # -- one that is killed ------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def begun_by(name: str) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get(batch_job.BATCH) == name:
+            if process.environ().get(stamps.BATCH) == name:
                 found.append(process)
         except psutil.Error:
             continue
@@ -164,13 +164,13 @@ def test_after_a_kill_nothing_is_left_running_and_the_same_command_goes_on(
     scratch = executed(checkout, "one").parent
     log = checkout / "build" / "batch" / "demo" / "snakemake.log"
     until(lambda: bool(list(scratch.glob(".one.*.ipynb"))) and "Finished jobid" in log.read_text())
-    name = batch_job.read(job.state)["batch"]
+    name = stamps.read(job.state)["batch"]
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     assert begun_by(name)
     if again:
         waiting.touch()
-        assert states(batch.run("demo", 2, targets=["notebooks"])) == {"toy/one": "done", "toy/two": "not needed"}
+        assert states(grid.run("demo", 2, targets=["notebooks"])) == {"toy/one": "done", "toy/two": "not needed"}
         assert begun_by(name) == []
     else:
         until(lambda: not begun_by(name))
@@ -186,7 +186,7 @@ def test_a_batch_that_is_stopped_stops_its_notebooks(checkout: Path, waiting: Pa
     arguments = [sys.executable, "-c", program, *command()[3:], "--jobs", "1"]
     stopped = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     until(lambda: bool(list(executed(checkout, "one").parent.glob(".one.*.ipynb"))))
-    name = batch_job.read(Job("demo", "notebooks", "toy/one").state)["batch"]
+    name = stamps.read(Job("demo", "notebooks", "toy/one").state)["batch"]
     stopped.send_signal(how)
     _, said = stopped.communicate(timeout=60)
     assert stopped.returncode == 130 and "run the same command to go on" in said
@@ -203,18 +203,18 @@ def test_time_left_is_from_the_last_time(checkout: Path) -> None:
         step.job.stamp.parent.mkdir(parents=True, exist_ok=True)
         step.job.stamp.write_text(json.dumps({"seconds": seconds, "peak_memory_bytes": 3_000_000_000}))
     # The longest, since both run at once.
-    assert batch_screen.Screen(steps, steps, 2, checkout / "log").left() == 60
-    assert batch_screen.Screen(steps, steps, 1, checkout / "log").left() == 80
+    assert screens.Screen(steps, steps, 2, checkout / "log").left() == 60
+    assert screens.Screen(steps, steps, 1, checkout / "log").left() == 80
     assert steps[0].resources() == {"mem_mb": 6_000, "runtime": 10}
 
 
 def test_a_terminal_shows_what_is_running(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = batch_job.here()
-    monkeypatch.setenv(batch_job.BATCH, name)
+    name = stamps.here()
+    monkeypatch.setenv(stamps.BATCH, name)
     steps = [Step(Job("demo", "notebooks", "toy/one"))]
     with (checkout / "said").open("w+", encoding="utf-8") as file:
         console = Console(file=file, force_terminal=True, width=100)
-        with batch_screen.Screen(steps, steps, 1, checkout / "log", console) as screen:
+        with screens.Screen(steps, steps, 1, checkout / "log", console) as screen:
             with recorded(steps[0].job, {}):
                 screen.look(name)
                 console.print(screen._picture())

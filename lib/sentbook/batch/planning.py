@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from sentbook import lineage, results
-from sentbook.batch_job import BATCH, LEVELS, Job, folder, last, read
+from sentbook.batch.stamps import BATCH, LEVELS, Job, folder, last, read
 from sentbook.contents import notebooks
 from sentbook.data import modern
 from sentbook.data import sources as files

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sentbook import batch_job, batch_plan, batch_summary
-from sentbook.batch_job import BatchError
-from sentbook.batch_plan import Step
-from sentbook.batch_screen import Screen
-from sentbook.batch_summary import Row
+from sentbook.batch import planning, stamps, summaries
+from sentbook.batch.planning import Step
+from sentbook.batch.screens import Screen
+from sentbook.batch.stamps import BatchError
+from sentbook.batch.summaries import Row
 from sentbook.execution import stoppable, tail
 from sentbook.files import folder as make_folder
 from sentbook.paths import artifacts, root
@@ -40,30 +40,30 @@ def run(
 
     Args:
         jobs: processor cores to use; with a cluster, jobs handed over at once.
-        targets: see `batch_plan.plan`.
+        targets: see `planning.plan`.
         resources: Snakemake's, e.g. ``gpu=1``.
         cluster: a folder of ``workflow/profiles``, e.g. ``slurm``.
         dry_run: list the jobs and why, and do nothing.
 
     Raises:
         BatchError: another batch is at work, jobs failed, or Snakemake did.
-        ConfigError, NotebookError: see `batch_plan.plan`.
+        ConfigError, NotebookError: see `planning.plan`.
     """
     if dry_run:
         return _listed(profile, jobs, targets, resources, cluster)
     with _alone() as name, stoppable():
-        steps = batch_plan.plan(profile, targets)
-        due = batch_plan.due(steps)
-        place = batch_job.folder(profile)
+        steps = planning.plan(profile, targets)
+        due = planning.due(steps)
+        place = stamps.folder(profile)
         screen = Screen(steps, due, jobs, place.with_name(f"{profile}.log"))
         failure = ""
         with screen:
             if due:
-                batch_plan.write(steps, place / batch_plan.PLAN)
-                command = _command(profile, jobs, place / batch_plan.PLAN, due, resources, cluster)
+                planning.write(steps, place / planning.PLAN)
+                command = _command(profile, jobs, place / planning.PLAN, due, resources, cluster)
                 failure = _watched(command, _environment(name, jobs, cluster), screen, place / "snakemake.log")
-        rows = [batch_summary.row(step.job, {one.job for one in due}, name) for step in steps]
-        batch_summary.write(rows, place.with_name(f"{profile}-summary.json"))
+        rows = [summaries.row(step.job, {one.job for one in due}, name) for step in steps]
+        summaries.write(rows, place.with_name(f"{profile}-summary.json"))
         screen.table(rows)
         bad = [row for row in rows if row.state in ("failed", "not begun")]
         if bad:
@@ -80,18 +80,18 @@ def run(
 def _listed(
     profile: str, jobs: int, targets: Sequence[str], resources: Sequence[str], cluster: str | None
 ) -> list[Row]:
-    steps = batch_plan.plan(profile, targets)
-    due = batch_plan.due(steps)
+    steps = planning.plan(profile, targets)
+    due = planning.due(steps)
     for step in due:
         why = list(step.reasons) or ["what it shows is made again"]
         more = f" and {len(why) - 3} more" if len(why) > 3 else ""
         print(f"{step.job}: {', '.join(why[:3])}{more}")
     print(f"{len(due)} of {len(steps)} jobs are to be done.", flush=True)
     if due:
-        plan = batch_job.folder(profile) / "plan.dry.json"
-        batch_plan.write(steps, plan)
+        plan = stamps.folder(profile) / "plan.dry.json"
+        planning.write(steps, plan)
         command = [*_command(profile, jobs, plan, due, resources, cluster), "--dry-run", "--printshellcmds"]
-        done = subprocess.run(command, check=False, cwd=root(), env=_environment(batch_job.here(), jobs, cluster))
+        done = subprocess.run(command, check=False, cwd=root(), env=_environment(stamps.here(), jobs, cluster))
         if done.returncode:
             raise BatchError("Snakemake cannot plan the jobs; its message stands above.")
     return [Row(step.job, "not begun" if step in due else "not needed", step.expected(), None) for step in steps]
@@ -117,16 +117,16 @@ def _alone() -> Iterator[str]:
             ) from None
         file.seek(0)
         before = file.read().strip()
-        if before and not batch_job.alive(before):
-            batch_job.sweep(before)
-        name = batch_job.here()
+        if before and not stamps.alive(before):
+            stamps.sweep(before)
+        name = stamps.here()
         file.truncate(0)
         file.write(name + "\n")
         file.flush()
         try:
             yield name
         finally:
-            batch_job.sweep(name)
+            stamps.sweep(name)
 
 
 # -- Snakemake ---------------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _stamp(step: Step) -> str:
 def _environment(name: str, jobs: int, cluster: str | None) -> dict[str, str]:
     """That of the jobs: this environment's commands first, one thread for each of several notebooks side by side."""
     own = Path(sys.executable).parent
-    made = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ.get('PATH', '')}", batch_job.BATCH: name}
+    made = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ.get('PATH', '')}", stamps.BATCH: name}
     # A pod is told all of them, and has to be told something.
     for variable, value in (("SENTBOOK_ROOT", root()), ("SENTBOOK_ARTIFACTS", artifacts()), ("SENTBOOK_DATA", "")):
         made.setdefault(variable, str(value))
@@ -171,7 +171,7 @@ def _environment(name: str, jobs: int, cluster: str | None) -> dict[str, str]:
 
 def _watched(command: Sequence[str], environment: dict[str, str], screen: Screen, log: Path) -> str:
     """Run Snakemake to its end, and tell of the jobs meanwhile; the end of what it said."""
-    name = environment[batch_job.BATCH]
+    name = environment[stamps.BATCH]
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(
             command, cwd=root(), env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
@@ -186,7 +186,7 @@ def _watched(command: Sequence[str], environment: dict[str, str], screen: Screen
             raise
         finally:
             # Where it was stopped, or killed, jobs may be at work still.
-            batch_job.sweep(name)
+            stamps.sweep(name)
             process.wait()
     screen.look(name)
     return tail(log.read_text(encoding="utf-8", errors="replace"), 15)

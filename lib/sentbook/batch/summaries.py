@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sentbook import batch_job
-from sentbook.batch_job import Job
+from sentbook.batch import stamps
+from sentbook.batch.stamps import Job
 from sentbook.results import write_atomically
 
 State = Literal["done", "not needed", "failed", "not begun"]
@@ -33,9 +33,9 @@ def row(job: Job, due: Collection[Job], batch: str) -> Row:
         due: the jobs that the batch had to do.
     """
     if job not in due:
-        before = batch_job.last(job)
+        before = stamps.last(job)
         return Row(job, "not needed", before.get("seconds"), before.get("peak_memory_bytes"))
-    state = batch_job.read(job.state) or {}
+    state = stamps.read(job.state) or {}
     if state.get("batch") != batch:
         return Row(job, "not begun")
     done = state["state"] == "done" and job.stamp.is_file()

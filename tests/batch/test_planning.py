@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from sentbook import batch_job, batch_plan, config
+from sentbook import config
 from sentbook.ablations import cnn_lstm, cse, dnt, wsv
-from sentbook.batch_job import Job
+from sentbook.batch import planning, stamps
+from sentbook.batch.stamps import Job
 from sentbook.errors import ConfigError
 from sentbook.execution import executed_path
 from sentbook.lineage import notebook_path
 from sentbook.paths import root
 from sentbook.study import Study
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PROFILE = "small"
 
 
@@ -44,25 +45,25 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("SENTBOOK_ROOT", str(place))
         patch.setenv("SENTBOOK_DATA", str(place / "mirror"))
         patch.setenv("SENTBOOK_CACHE", str(place / "cache"))
-        patch.delenv(batch_job.BATCH, raising=False)
+        patch.delenv(stamps.BATCH, raising=False)
         root.cache_clear()
-        for step in batch_plan.plan(PROFILE):
+        for step in planning.plan(PROFILE):
             pretend(step)
         yield place
     root.cache_clear()
 
 
-def pretend(step: batch_plan.Step) -> None:
+def pretend(step: planning.Step) -> None:
     """Leave what the job would."""
     job = step.job
-    with batch_job.recorded(job, batch_plan.sources(job)) as facts:
+    with stamps.recorded(job, planning.sources(job)) as facts:
         if job.level == "notebooks":
             target = executed_path(notebook_path(*job.name.split("/")), job.profile)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text("{}")
-            facts["data"] = batch_plan.opened(job)
+            facts["data"] = planning.opened(job)
         if job.level == "data":
-            facts["data"] = batch_plan.data(step.options["names"])
+            facts["data"] = planning.data(step.options["names"])
         if job.level == "book":
             (root() / "_build" / "html").mkdir(parents=True)
             (root() / "_build" / "html" / "index.html").write_text("")
@@ -79,7 +80,7 @@ def edited(path: Path, change: Callable[[str], str]) -> Iterator[None]:
 
 
 def due() -> set[str]:
-    return {f"{step.job.level}/{step.job.name}" for step in batch_plan.due(batch_plan.plan(PROFILE))}
+    return {f"{step.job.level}/{step.job.name}" for step in planning.due(planning.plan(PROFILE))}
 
 
 def of_paper(paper: str) -> set[str]:
@@ -141,9 +142,7 @@ def test_the_module_that_trains(checkout: Path) -> None:
     with edited(checkout / "lib" / "sentbook" / "recipes.py", lambda text: text + "\nEXTRA = 1\n"):
         again = due()
     assert {name for name in again if name.startswith("encoders/")} == {
-        f"encoders/{paper}/{batch_plan.slug(method)}"
-        for paper, names in batch_plan.ENCODERS.items()
-        for method in names
+        f"encoders/{paper}/{planning.slug(method)}" for paper, names in planning.ENCODERS.items() for method in names
     }
     assert {"notebooks/cse/table1", "notebooks/dnt/table4", *LAST} <= again
     assert not any(name.startswith("data/") for name in again)
@@ -201,7 +200,7 @@ def taken(path: Path) -> Iterator[None]:
 
 def test_reasons_are_told(checkout: Path) -> None:
     with edited(checkout / "lib" / "sentbook" / "claims" / "wsv.py", lambda text: text + "\nEXTRA = 1\n"):
-        (step,) = [step for step in batch_plan.plan(PROFILE) if step.job.name == "wsv/table2"]
+        (step,) = [step for step in planning.plan(PROFILE) if step.job.name == "wsv/table2"]
     assert step.reasons == ("lib/sentbook/claims/wsv.py",)
 
 
@@ -209,7 +208,7 @@ def test_reasons_are_told(checkout: Path) -> None:
 
 
 def test_every_job_comes_after_those_it_needs(checkout: Path) -> None:
-    steps = batch_plan.plan(PROFILE)
+    steps = planning.plan(PROFILE)
     place = {step.job: number for number, step in enumerate(steps)}
     assert all(place[other] < place[step.job] for step in steps for other in step.after)
     (table4,) = [step for step in steps if step.job.name == "dnt/table4"]
@@ -217,32 +216,34 @@ def test_every_job_comes_after_those_it_needs(checkout: Path) -> None:
 
 
 def test_targets_bring_what_they_need(checkout: Path) -> None:
-    chosen = {str(step.job) for step in batch_plan.plan(PROFILE, ["wsv/table2"])}
+    chosen = {str(step.job) for step in planning.plan(PROFILE, ["wsv/table2"])}
     assert chosen == {"data wsv", "encoders wsv/wsv-scnn-sv", "wsv/table2"}
-    assert {str(step.job) for step in batch_plan.plan(PROFILE, ["wsv"])} >= {"wsv/table1", "wsv/figure7"}
+    assert {str(step.job) for step in planning.plan(PROFILE, ["wsv"])} >= {"wsv/table1", "wsv/figure7"}
     with pytest.raises(ConfigError, match="'wsv/tabel2' is no job"):
-        batch_plan.plan(PROFILE, ["wsv/tabel2"])
+        planning.plan(PROFILE, ["wsv/tabel2"])
 
 
 def test_the_demo_has_one_job_of_encoders_a_paper(checkout: Path) -> None:
-    encoders = [step.job.name for step in batch_plan.plan("demo") if step.job.level == "encoders"]
-    assert sorted(encoders) == sorted(batch_plan.ENCODERS)
+    encoders = [step.job.name for step in planning.plan("demo") if step.job.level == "encoders"]
+    assert sorted(encoders) == sorted(planning.ENCODERS)
 
 
 def test_an_unknown_profile_is_a_sentence(checkout: Path) -> None:
     with pytest.raises(ConfigError, match="no profile 'large'"):
-        batch_plan.plan("large")
+        planning.plan("large")
 
 
 def test_the_names_of_encoders_are_those_that_papers_give() -> None:
     """The plan has them in writing, so that it need not import torch."""
     for paper, module in (("cse", cse), ("cnn_lstm", cnn_lstm), ("wsv", wsv), ("dnt", dnt)):
         settings = config.load(paper, {"profile": "demo"})
-        assert tuple(module.pretrained(Study(paper, "encoders", settings), settings)) == batch_plan.ENCODERS[paper]
+        assert tuple(module.pretrained(Study(paper, "encoders", settings), settings)) == planning.ENCODERS[paper]
 
 
 def test_a_plan_is_made_without_torch() -> None:
-    program = "import sys; from sentbook import batch; batch.batch_plan.plan('demo'); assert 'torch' not in sys.modules"
+    program = (
+        "import sys; from sentbook.batch import planning; planning.plan('demo'); assert 'torch' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "SENTBOOK_ROOT": str(ROOT)})
 
 
@@ -255,7 +256,7 @@ def test_a_dry_run_for_a_cluster_lists_the_jobs(checkout: Path, executor: str) -
     """Of profile paper, none of whose jobs was done: each its command, a GPU for those that train."""
     command = [Path(sys.executable).with_name("sentbook"), "batch", "--profile", "paper", "-n", "--executor", executor]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    for step in batch_plan.plan("paper"):
+    for step in planning.plan("paper"):
         assert f"{step.job}: it was not run here before" in said
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     listed = done.stdout + done.stderr

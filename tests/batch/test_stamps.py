@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sentbook import batch_job
-from sentbook.batch_job import BatchError, Job, recorded
+from sentbook.batch import stamps
+from sentbook.batch.stamps import BatchError, Job, recorded
 from sentbook.errors import DataError
 from sentbook.paths import root
 
@@ -26,7 +26,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "params").mkdir()
     (tmp_path / "_toc.yml").write_text("root: book/index\n")
     monkeypatch.setenv("SENTBOOK_ROOT", str(tmp_path))
-    monkeypatch.delenv(batch_job.BATCH, raising=False)
+    monkeypatch.delenv(stamps.BATCH, raising=False)
     root.cache_clear()
     yield tmp_path
     root.cache_clear()
@@ -35,48 +35,48 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def dead() -> str:
     """The name of a batch that has ended."""
-    process = subprocess.Popen([sys.executable, "-c", "from sentbook import batch_job; print(batch_job.here())"],
+    process = subprocess.Popen([sys.executable, "-c", "from sentbook.batch import stamps; print(stamps.here())"],
                                stdout=subprocess.PIPE, text=True)  # fmt: skip
     return process.communicate()[0].strip()
 
 
 def test_a_job_that_ends_well_leaves_what_it_was_made_from() -> None:
     with recorded(JOB, {"params/toy/demo.yaml": "1"}) as facts:
-        assert batch_job.read(JOB.state)["state"] == "running"
+        assert stamps.read(JOB.state)["state"] == "running"
         facts["data"] = {"eval/x": "2"}
-    stamp = batch_job.read(JOB.stamp)
+    stamp = stamps.read(JOB.stamp)
     assert stamp["sources"] == {"params/toy/demo.yaml": "1"} and stamp["data"] == {"eval/x": "2"}
     assert stamp["peak_memory_bytes"] > 1e6
-    assert batch_job.read(JOB.state)["state"] == "done"
-    assert batch_job.last(JOB) == {"seconds": stamp["seconds"], "peak_memory_bytes": stamp["peak_memory_bytes"]}
+    assert stamps.read(JOB.state)["state"] == "done"
+    assert stamps.last(JOB) == {"seconds": stamp["seconds"], "peak_memory_bytes": stamp["peak_memory_bytes"]}
 
 
 def test_a_job_that_fails_leaves_its_sentence_and_no_stamp() -> None:
     with recorded(JOB, {}):
         pass
-    before = batch_job.last(JOB)
+    before = stamps.last(JOB)
     with pytest.raises(DataError), recorded(JOB, {}):
         raise DataError("SICK is missing; fetch it.")
-    assert batch_job.read(JOB.stamp) is None
-    assert batch_job.read(JOB.state)["state"] == "failed"
-    assert batch_job.read(JOB.state)["error"] == "SICK is missing; fetch it."
-    assert batch_job.last(JOB) == before  # what the next time is expected to take
+    assert stamps.read(JOB.stamp) is None
+    assert stamps.read(JOB.state)["state"] == "failed"
+    assert stamps.read(JOB.state)["error"] == "SICK is missing; fetch it."
+    assert stamps.last(JOB) == before  # what the next time is expected to take
 
 
 def test_a_bug_leaves_its_name() -> None:
     with pytest.raises(ZeroDivisionError), recorded(JOB, {}):
         1 / 0  # noqa: B018
-    assert batch_job.read(JOB.state)["error"] == "ZeroDivisionError: division by zero"
+    assert stamps.read(JOB.state)["error"] == "ZeroDivisionError: division by zero"
 
 
 def test_half_a_stamp_is_none() -> None:
     JOB.stamp.parent.mkdir(parents=True)
     JOB.stamp.write_text('{"sources": {')
-    assert batch_job.read(JOB.stamp) is None
+    assert stamps.read(JOB.stamp) is None
 
 
 def test_snakemake_gets_its_copy(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(batch_job.STAMP, str(checkout / "elsewhere" / "one.json"))
+    monkeypatch.setenv(stamps.STAMP, str(checkout / "elsewhere" / "one.json"))
     with recorded(JOB, {}):
         pass
     assert (checkout / "elsewhere" / "one.json").read_text() == JOB.stamp.read_text()
@@ -86,50 +86,50 @@ def test_snakemake_gets_its_copy(checkout: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_process_is_known_by_its_beginning(dead: str) -> None:
-    assert batch_job.alive(batch_job.here())
-    assert not batch_job.alive(dead)
+    assert stamps.alive(stamps.here())
+    assert not stamps.alive(dead)
     machine, _, began = dead.rsplit(":", 2)
-    assert not batch_job.alive(f"{machine}:{os.getpid()}:{began}")  # the number was given out again
-    assert batch_job.alive("another-machine:1:0.00")
-    assert batch_job.alive(None)
+    assert not stamps.alive(f"{machine}:{os.getpid()}:{began}")  # the number was given out again
+    assert stamps.alive("another-machine:1:0.00")
+    assert stamps.alive(None)
 
 
 def test_a_job_of_a_dead_batch_does_not_begin(dead: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(batch_job.BATCH, dead)
+    monkeypatch.setenv(stamps.BATCH, dead)
     with pytest.raises(BatchError, match="has ended"), recorded(JOB, {}):
         raise AssertionError("it began")
-    assert batch_job.read(JOB.state) is None
+    assert stamps.read(JOB.state) is None
 
 
 OWNER = """
 import os, subprocess, sys, time
-from sentbook import batch_job
-job = "import time\\nfrom sentbook.batch_job import Job, recorded\\n" \\
+from sentbook.batch import stamps
+job = "import time\\nfrom sentbook.batch.stamps import Job, recorded\\n" \\
       "with recorded(Job('demo', 'notebooks', 'toy/one'), {}): time.sleep(300)"
-subprocess.Popen([sys.executable, "-c", job], env={**os.environ, batch_job.BATCH: batch_job.here()})
+subprocess.Popen([sys.executable, "-c", job], env={**os.environ, stamps.BATCH: stamps.here()})
 time.sleep(300)
 """
 
 
 def test_a_job_stops_when_its_batch_is_killed() -> None:
     owner = subprocess.Popen([sys.executable, "-c", OWNER], stderr=subprocess.DEVNULL)
-    until(lambda: (batch_job.read(JOB.state) or {}).get("state") == "running")
-    worker = psutil.Process(batch_job.read(JOB.state)["process"])
+    until(lambda: (stamps.read(JOB.state) or {}).get("state") == "running")
+    worker = psutil.Process(stamps.read(JOB.state)["process"])
     owner.send_signal(signal.SIGKILL)
     owner.wait()
     assert psutil.wait_procs([worker], timeout=30)[1] == []
-    assert batch_job.read(JOB.state)["state"] == "stopped"
+    assert stamps.read(JOB.state)["state"] == "stopped"
     assert not JOB.stamp.exists()
 
 
 def test_all_that_a_batch_began_is_ended() -> None:
-    environment = {**os.environ, batch_job.BATCH: "this-test"}
+    environment = {**os.environ, stamps.BATCH: "this-test"}
     sleep = [sys.executable, "-c", "import time; time.sleep(300)"]
     mine = [subprocess.Popen(sleep, env=environment, start_new_session=True) for _ in range(2)]
-    other = subprocess.Popen(sleep, env={**os.environ, batch_job.BATCH: "another"})
+    other = subprocess.Popen(sleep, env={**os.environ, stamps.BATCH: "another"})
     try:
         until(lambda: all(psutil.Process(process.pid).environ() for process in mine))
-        assert batch_job.sweep("this-test") == 2
+        assert stamps.sweep("this-test") == 2
         assert not any(psutil.pid_exists(process.pid) for process in mine)
         for process in mine:
             process.wait()

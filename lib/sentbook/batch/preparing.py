@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from sentbook import batch_plan
-from sentbook.batch_job import Job, recorded
+from sentbook.batch import planning
+from sentbook.batch.stamps import Job, recorded
 from sentbook.data import sources
 from sentbook.errors import ConfigError
 
@@ -22,18 +22,18 @@ def data(paper: str, profile: str) -> str:
         ConfigError: no recorded run tells of a file.
         DataError: a file is damaged, or cannot be fetched.
     """
-    names = batch_plan.files_of(paper, profile)
+    names = planning.files_of(paper, profile)
     if not names:
         raise ConfigError(f"No recorded run of {paper} tells which files it read; name a paper with results/{profile}.")
     job = Job(profile, "data", paper)
-    with recorded(job, batch_plan.sources_at_start(job)) as facts:
+    with recorded(job, planning.sources_at_start(job)) as facts:
         missing = []
         for name in names:
             if sources.find(name) is None and sources.registry()[name]["url"] is None:
                 missing.append(name)
             else:
                 sources.path(name)
-        facts["data"] = batch_plan.data(names)
+        facts["data"] = planning.data(names)
     absent = f" {len(missing)} can be had only from a mirror: {' '.join(missing)}" if missing else ""
     return f"{len(names) - len(missing)} files are here and as registered.{absent}"
 
@@ -48,9 +48,9 @@ def vectors(name: str, profile: str) -> str:
     from sentbook.data import modern
 
     job = Job(profile, "vectors", name)
-    with recorded(job, batch_plan.sources_at_start(job)) as facts:
+    with recorded(job, planning.sources_at_start(job)) as facts:
         sentences, matrix = modern.kept_vectors(name)
-        facts["data"] = batch_plan.data(sources.used())
+        facts["data"] = planning.data(sources.used())
     return f"{len(sentences)} sentences, {matrix.shape[1]} numbers each."
 
 
@@ -58,20 +58,20 @@ def encoders(name: str, profile: str) -> list[tuple[str, str, int]]:
     """Train or find the encoders of ``paper``, or one of them; the key, the method and the seed of each.
 
     Args:
-        name: ``dnt``; or ``dnt/gran``, see `batch_plan.slug`.
+        name: ``dnt``; or ``dnt/gran``, see `planning.slug`.
 
     Raises:
         ConfigError: no such paper or encoder.
         SentbookError: as `sentbook.recipes.obtain`.
     """
     paper, _, only = name.partition("/")
-    if paper not in batch_plan.ENCODERS:
-        raise ConfigError(f"'{paper}' has no encoders to share; choose one of {', '.join(batch_plan.ENCODERS)}.")
-    known = {batch_plan.slug(method): method for method in batch_plan.ENCODERS[paper]}
+    if paper not in planning.ENCODERS:
+        raise ConfigError(f"'{paper}' has no encoders to share; choose one of {', '.join(planning.ENCODERS)}.")
+    known = {planning.slug(method): method for method in planning.ENCODERS[paper]}
     if only and only not in known:
         raise ConfigError(f"There is no encoder '{only}' of {paper}; choose one of {', '.join(known)}.")
     job = Job(profile, "encoders", name)
-    with recorded(job, batch_plan.sources_at_start(job)) as facts:
+    with recorded(job, planning.sources_at_start(job)) as facts:
         from sentbook import config  # from here on torch is imported, which is time and memory of the job
         from sentbook.study import Study
 
@@ -82,5 +82,5 @@ def encoders(name: str, profile: str) -> list[tuple[str, str, int]]:
         found = study.train(*wanted, jobs=1 if paper in _TIMED else None)
         facts["keys"] = sorted({item.recipe.key() for item in found})
         read = {file for item in found for file in item.metadata.get("data", {})}
-        facts["data"] = batch_plan.data(read | set(sources.used()))
+        facts["data"] = planning.data(read | set(sources.used()))
     return [(item.recipe.key(), item.method, item.seed) for item in found]
