@@ -47,13 +47,13 @@ def encode(
 
     sentbook encode MODEL < lines > vectors.npy
     """
-    from sentbook.exchange import portable, stream
+    from sentbook.exchange import loading, stream
 
     if output is not None and option is not None:
         raise ConfigError(f"Both {output} and {option} are named; name one file for the vectors.")
     path = option or output
     place = "standard output" if path is None else str(path)
-    loaded = portable.load(model)
+    loaded = loading.load(model)
     with stream.file_of(sys.stdout.fileno()) if path is None else stream.file_at(path) as file:
         count, width = stream.encode_lines(loaded, sys.stdin.buffer, file, _progress())
     typer.echo(f"{count:,} vectors of {width} numbers in {place}", err=True)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sentbook import config
 from sentbook.encoders import encode
 from sentbook.errors import CheckpointError, DataError
-from sentbook.exchange import portable
+from sentbook.exchange import loading, portable
 from sentbook.exchange.artifact import of_artifact
 from sentbook.exchange.portable import CONFIG, WEIGHTS, WORDS, Portable
 from sentbook.recipes import Trained
@@ -82,7 +82,7 @@ def test_an_artifact_goes_through_a_folder(trained: Trained, tmp_path: Path) -> 
     texts = ["a woman sees the cook", "xyzzy plugh", "Café ☕ <b>&amp;", "the cook runs"]
     of_artifact(trained).write(tmp_path)
     expected = encode(trained.encoder(), trained.vocabulary, texts, trained.recipe.tokenisation)
-    found = portable.load(tmp_path)
+    found = loading.load(tmp_path)
     np.testing.assert_array_equal(found.encode(texts), expected)
     assert found.dimension == expected.shape[1]
     assert found.description.origin["key"] == trained.recipe.key()

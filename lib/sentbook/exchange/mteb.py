@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sentbook.errors import DataError
-from sentbook.exchange import portable
+from sentbook.exchange import loading
 
 Vectors = NDArray[np.float32] | Tensor
 
@@ -38,13 +38,13 @@ class Encoder:
         device: as torch names it; None: the CPU.
 
     Raises:
-        CheckpointError, DataError: as `sentbook.exchange.portable.load`.
+        CheckpointError, DataError: as `sentbook.exchange.loading.load`.
     """
 
     def __init__(
         self, model_name: str | Path, revision: str | None = None, *, device: str | None = None, **kwargs: Any
     ) -> None:
-        self.model = portable.load(Path(model_name))
+        self.model = loading.load(Path(model_name))
         self.model.encoder.to(device or "cpu")
 
     def encode(

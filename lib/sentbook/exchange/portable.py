@@ -132,18 +132,3 @@ def describe(folder: Path) -> Description:
         return parse(Description, values, str(file))
     except ConfigError as error:
         raise CheckpointError(f"{error} It was written by another version of sentbook or changed.") from error
-
-
-def load(model: Path) -> Portable:
-    """An artifact (its folder or ``encoder.safetensors``) or a folder of `read`, whichever ``model`` is.
-
-    Raises:
-        CheckpointError: it is neither, or damaged.
-        DataError: an artifact's word vectors are not here.
-    """
-    if (model / CONFIG).is_file():
-        return read(model)
-    from sentbook import recipes  # a second of imports that an exported folder does not need
-    from sentbook.exchange.artifact import of_artifact
-
-    return of_artifact(recipes.from_file(model))
