@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sentbook.report import summary
+from sentbook import results
+from sentbook.report import pages, summary
 from sentbook.results import Claim, Cost, CurvePoint, Metric, Provenance, Run, Test
 
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)>"
@@ -111,3 +113,13 @@ def well_formed() -> Callable[[str], ET.Element]:
         return root
 
     return check
+
+
+@pytest.fixture
+def ledger(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout of its own with table 1 in two profiles and table 2 in one."""
+    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(pages, "root", lambda: tmp_path)
+    for profile, experiment in (("small", "table1"), ("demo", "table1"), ("demo", "table2")):
+        results.write(run.model_copy(update={"profile": profile, "experiment": experiment}))
+    return tmp_path

@@ -6,22 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from sentbook import results
 from sentbook.errors import DataError
 from sentbook.report import pages
 from sentbook.results import Run
 
 Check = Callable[[str], object]
-
-
-@pytest.fixture
-def ledger(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout of its own with table 1 in two profiles and table 2 in one."""
-    monkeypatch.setattr(results, "root", lambda: tmp_path)
-    monkeypatch.setattr(pages, "root", lambda: tmp_path)
-    for profile, experiment in (("small", "table1"), ("demo", "table1"), ("demo", "table2")):
-        results.write(run.model_copy(update={"profile": profile, "experiment": experiment}))
-    return tmp_path
 
 
 def _fragments(text: str) -> list[str]:

@@ -7,25 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from sentbook import results
 from sentbook.causes import causes
-from sentbook.report import pages, verdict_page
+from sentbook.report import verdict_page
 from sentbook.results import Claim, Finding, Part, Run
 from sentbook.verdicts import BOUND, PRINTED, claims
 
 HOSTILE = "<script>alert(1)</script> & <img src=x onerror=alert(1)>"
 
 Check = Callable[[str], ET.Element]
-
-
-@pytest.fixture
-def ledger(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout of its own with table 1 in two profiles and table 2 in one."""
-    monkeypatch.setattr(results, "root", lambda: tmp_path)
-    monkeypatch.setattr(pages, "root", lambda: tmp_path)
-    for profile, experiment in (("small", "table1"), ("demo", "table1"), ("demo", "table2")):
-        results.write(run.model_copy(update={"profile": profile, "experiment": experiment}))
-    return tmp_path
 
 
 def _fragments(text: str) -> list[str]:
