@@ -17,9 +17,9 @@ import torch
 
 from sentbook.data.novels import Books, Limits
 from sentbook.data.text import TokenIds, Vocabulary, bucketed_batches
-from sentbook.devices import peak_memory_bytes
-from sentbook.encoders import CNN
-from sentbook.generation import EncoderDecoder, GenerationProblem, OrderedSentences
+from sentbook.models import CNN
+from sentbook.training.devices import peak_memory_bytes
+from sentbook.training.problems.generation import EncoderDecoder, GenerationProblem, OrderedSentences
 
 WORDS, BOOKS, LENGTHS = 22_154, 7_000, (8, 20)
 

@@ -25,9 +25,9 @@ from torch.nn import functional
 from sentbook.config import AverageEncoder, CSEEncoder, MarginTraining
 from sentbook.data.text import Vocabulary, tokenise_ptb
 from sentbook.data.types import ScoredPairs
-from sentbook.encoders import build
-from sentbook.paraphrase import ParaphraseProblem
-from sentbook.training import fit, peak_memory_bytes
+from sentbook.models import build
+from sentbook.training.loop import fit, peak_memory_bytes
+from sentbook.training.problems.paraphrase import ParaphraseProblem
 
 WORDS, DIMENSION, BATCH = 40_000, 300, 100
 

@@ -20,9 +20,9 @@ import torch
 
 from sentbook import config
 from sentbook.data.text import Vocabulary
-from sentbook.encoders import build
 from sentbook.exchange.portable import Description, Portable
 from sentbook.exchange.stream import encode_lines
+from sentbook.models import build
 
 ENCODERS: dict[str, config.Encoder] = {
     "PP": config.AverageEncoder(),

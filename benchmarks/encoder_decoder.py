@@ -35,16 +35,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.profiler import ProfilerActivity, profile
 
-from sentbook import optim
 from sentbook.config import GenerationTraining
 from sentbook.data.novels import PARAGRAPH
 from sentbook.data.text import TokenIds, Vocabulary, bucketed_batches, shuffled_batches
-from sentbook.decoders import HierarchicalDecoder, LSTMDecoder
-from sentbook.decoders.lstm import END
-from sentbook.encoders import CNN
-from sentbook.generation import EncoderDecoder, GenerationProblem, Kind, OrderedSentences, word_table
-from sentbook.objectives.reconstruction import IGNORED
-from sentbook.training import device_of, fit
+from sentbook.models import CNN
+from sentbook.models.decoders import HierarchicalDecoder, LSTMDecoder
+from sentbook.models.decoders.lstm import END
+from sentbook.models.losses.reconstruction import IGNORED
+from sentbook.training import optim
+from sentbook.training.loop import device_of, fit
+from sentbook.training.problems.generation import EncoderDecoder, GenerationProblem, Kind, OrderedSentences, word_table
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 GOAL, EPOCH, GPU_MINUTES = 2.0, 70_000_000, 30

@@ -34,13 +34,12 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from sentbook.config import BiLSTMEncoder, DirectTransfer, Encoder, GRANEncoder
-from sentbook.data import sources
+from sentbook.data import sources, suites
 from sentbook.data.text import Vocabulary, bucketed_batches, shuffled_batches, tokenise_ptb
 from sentbook.data.types import ScoredPairs
-from sentbook.encoders import GRAN, BiLSTM, SentenceEncoder, build, encode_ids
-from sentbook.evaluation import suites
-from sentbook.similarity import SimilarityProblem
-from sentbook.training import fit
+from sentbook.models import GRAN, BiLSTM, SentenceEncoder, build, encode_ids
+from sentbook.training.loop import fit
+from sentbook.training.problems.similarity import SimilarityProblem
 
 DATASETS = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
 WORDS, ENCODED_AT_ONCE, GOAL = 15_000, 64, 2.0
@@ -149,7 +148,7 @@ def _ids(vocabulary: Vocabulary, sentences: list[str]) -> list[Tensor]:
 
 
 def batches(lengths: NDArray[np.int64], size: int, bucket: bool) -> list[NDArray[np.int64]]:
-    """The batches of pairs of the first epoch of `sentbook.training.fit` with seed 0."""
+    """The batches of pairs of the first epoch of `sentbook.training.loop.fit` with seed 0."""
     rng = np.random.default_rng([0, 0])
     return bucketed_batches(lengths, size, rng) if bucket else shuffled_batches(len(lengths), size, rng)
 

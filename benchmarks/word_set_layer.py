@@ -16,9 +16,10 @@ from pathlib import Path
 
 import torch
 
-from sentbook import config, layer_cost
-from sentbook.recipes import Recipe, prepare_stage
-from sentbook.training import device_of, fit
+from sentbook import config
+from sentbook.papers.wsv import layer_cost
+from sentbook.training.loop import device_of, fit
+from sentbook.training.recipes import Recipe, prepare_stage
 
 GOALS = {12: 2.5, 20: 4.0, 32: 8.0}
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from sentbook import book, cli, config, running
-from sentbook.errors import ConfigError
+from sentbook import cli, config
+from sentbook.report import book
+from sentbook.runs import running
+from sentbook.system.errors import ConfigError
 
 
 @dataclass

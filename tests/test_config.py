@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sentbook import config
 from sentbook.config import CSEPaper, MarginTraining, digest, from_notebook, is_recorded, load, merge, parse
-from sentbook.errors import ConfigError
-from sentbook.paths import root
+from sentbook.system.errors import ConfigError
+from sentbook.system.paths import root
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ import psutil
 import pytest
 import torch
 
-from sentbook import checkpoint
 from sentbook.config import CSEEncoder, MarginTraining, Vectors
-from sentbook.recipes import Recipe
+from sentbook.training import checkpoint
+from sentbook.training.recipes import Recipe
 
 ROOT = Path(__file__).resolve().parents[1]
 # Attempts that may end before their kill; each begins anew.

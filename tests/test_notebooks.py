@@ -11,7 +11,8 @@ import nbformat
 import pytest
 import yaml
 
-from sentbook import book, config
+from sentbook import config
+from sentbook.report import book
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*/*.ipynb"))

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sentbook import config, results
+from sentbook import config
+from sentbook import records as results
 from sentbook.config import digest
-from sentbook.data import corpora, sources, vectors
-from sentbook.errors import StorageError
-from sentbook.evaluation import suites
+from sentbook.data import corpora, sources, suites, vectors
 from sentbook.evaluation.protocols import COSINE_PEARSON
 from sentbook.study import Study
+from sentbook.system.errors import StorageError
 
 TINY = {"limit": 60, "epochs": 1, "batch_size": 20, "checks_per_epoch": 1}
 CHANGES: dict[str, Any] = {

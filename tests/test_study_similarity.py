@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sentbook import config, results
-from sentbook.evaluation import suites
+from sentbook import config
+from sentbook import records as results
+from sentbook.data import suites
 from sentbook.evaluation.decisions import threshold
 from sentbook.evaluation.protocols import Measure, Score
 from sentbook.study import Study

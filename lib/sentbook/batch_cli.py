@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sentbook.errors import ConfigError
+from sentbook.system.errors import ConfigError
 
 app = typer.Typer()
 
@@ -28,8 +28,8 @@ def batch(
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="list the jobs, and why each is to be done")] = False,
 ) -> None:
     """Run all that changed, data to book, side by side; after a failure or a kill, the same command goes on."""
-    from sentbook.batch import grid
-    from sentbook.paths import root
+    from sentbook.runs.batch import grid
+    from sentbook.system.paths import root
 
     if cluster is not None and not (root() / "workflow" / "profiles" / cluster).is_dir():
         known = sorted(path.name for path in (root() / "workflow" / "profiles").iterdir())
@@ -44,7 +44,7 @@ def prepare(
     profile: Profile = "small",
 ) -> None:
     """Have ready what several jobs of the batch share: fetched and verified data, or vectors that are kept."""
-    from sentbook.batch import preparing
+    from sentbook.runs.batch import preparing
 
     if kind == "data":
         typer.echo(preparing.data(name, profile))
@@ -60,7 +60,7 @@ def train(
     profile: Profile = "demo",
 ) -> None:
     """Train the encoders that several notebooks of a paper start from; what is trained already is found by its key."""
-    from sentbook.batch import preparing
+    from sentbook.runs.batch import preparing
 
     for key, method, seed in preparing.encoders(name, profile):
         typer.echo(f"{key}  {method}, seed {seed}")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from sentbook.errors import ConfigError, SentbookError, StorageError
+from sentbook.system.errors import ConfigError, SentbookError, StorageError
 
 app = typer.Typer(
     help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -56,8 +56,8 @@ def run(
     page: Annotated[bool, typer.Option(help="write the page of this run")] = True,
 ) -> None:
     """Run one notebook: check every parameter, execute it, record the result, and write its page."""
-    from sentbook import running
-    from sentbook.paths import root
+    from sentbook.runs import running
+    from sentbook.system.paths import root
 
     paper, _, name = notebook.removesuffix(".ipynb").removeprefix("notebooks/").partition("/")
     source = root() / "notebooks" / paper / f"{name}.ipynb"
@@ -72,7 +72,7 @@ def run(
         config.load(paper, changes)  # a typo stops here, before a kernel starts
     kind = running.run(source, profile, changes)
     if page:
-        from sentbook import book
+        from sentbook.report import book
 
         typer.echo(f"page: {book.write_page(source, kind)}")
 
@@ -85,11 +85,11 @@ def build_book(
 ) -> None:
     """Build the book, where something changed; the notebooks that changed are run first."""
     if run_:
-        from sentbook.batch import grid
+        from sentbook.runs.batch import grid
 
         grid.run(profile, jobs, targets=["book"])
     else:
-        from sentbook import book
+        from sentbook.report import book
 
         book.build(profile)
 
@@ -104,10 +104,11 @@ def pretrain(
 
     torchrun --standalone --nproc-per-node 8 -m sentbook.cli pretrain "composite model" --profile paper
     """
-    from sentbook import config, distributed, recipes
-    from sentbook.ablations import cnn_lstm
-    from sentbook.paths import artifacts
+    from sentbook import config
+    from sentbook.papers.cnn_lstm import experiments as cnn_lstm
     from sentbook.study import Study
+    from sentbook.system.paths import artifacts
+    from sentbook.training import distributed, recipes
 
     settings = config.load("cnn_lstm", {"profile": profile, **_parameters(set_ or [])})
     made = cnn_lstm.recipes(Study("cnn_lstm", "pretraining", settings), settings)
@@ -132,7 +133,7 @@ def main() -> None:
         typer.echo(f"sentbook: {error}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:  # where standard output goes to a full disk, say
-        from sentbook.files import FULL
+        from sentbook.system.files import FULL
 
         if error.errno not in FULL:
             raise

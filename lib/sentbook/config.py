@@ -17,21 +17,21 @@ from typing import Annotated, Any, Literal, TypeVar, overload
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from sentbook.data import label_pairs
 from sentbook.data.novels import PARAGRAPH, WORDS
+from sentbook.data.suites import TRANSFER, Dataset, Suite
+from sentbook.data.tasks import TASKS, Task
 from sentbook.data.text import Tokenisation
 from sentbook.data.vectors import VectorName
-from sentbook.decoders.lstm import Output, Start
-from sentbook.encoders import wsv
-from sentbook.encoders.cnn import WindowPadding
-from sentbook.encoders.cse import Activation, Pooling, Windows
-from sentbook.errors import ConfigError
-from sentbook.evaluation import label_pairs
-from sentbook.evaluation.suites import TRANSFER, Dataset, Suite
-from sentbook.evaluation.tasks import TASKS, Task
-from sentbook.generation import Kind, Per
-from sentbook.objectives.margin import Candidates, Selection
-from sentbook.objectives.similarity import Falling, PairScore, ScoreLoss
-from sentbook.paths import root
+from sentbook.models import wsv
+from sentbook.models.cnn import WindowPadding
+from sentbook.models.cse import Activation, Pooling, Windows
+from sentbook.models.decoders.lstm import Output, Start
+from sentbook.models.losses.margin import Candidates, Selection
+from sentbook.models.losses.similarity import Falling, PairScore, ScoreLoss
+from sentbook.system.errors import ConfigError
+from sentbook.system.paths import root
+from sentbook.training.problems.generation import Kind, Per
 
 Profile = Literal["demo", "small", "paper"]
 PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")
@@ -61,7 +61,7 @@ class AverageEncoder(Section):
 
 
 class CSEEncoder(Section):
-    """CSE, see `sentbook.encoders.CSE`. The defaults are the clean variant; `faithful` is the released code's."""
+    """CSE, see `sentbook.models.CSE`. The defaults are the clean variant; `faithful` is the released code's."""
 
     kind: Literal["cse"] = "cse"
     widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((1, 2, 3), min_length=1)
@@ -73,7 +73,7 @@ class CSEEncoder(Section):
 
 
 class WSVEncoder(Section):
-    """WSV-SCNN-SV, see `sentbook.encoders.WSV`. The defaults are the paper's for vectors of 300 dimensions."""
+    """WSV-SCNN-SV, see `sentbook.models.WSV`. The defaults are the paper's for vectors of 300 dimensions."""
 
     kind: Literal["wsv"] = "wsv"
     filters: int = Field(600, ge=1, description="F of every layer")
@@ -87,7 +87,7 @@ class WSVEncoder(Section):
 
 
 class BiLSTMEncoder(Section):
-    """InferSent (``max``) and BiLSTM-Avg (``mean``), see `sentbook.encoders.BiLSTM`; 2 x 2048 numbers as published."""
+    """InferSent (``max``) and BiLSTM-Avg (``mean``), see `sentbook.models.BiLSTM`; 2 x 2048 numbers as published."""
 
     kind: Literal["bilstm"] = "bilstm"
     hidden: int = Field(2048, ge=1, description="of each direction")
@@ -96,14 +96,14 @@ class BiLSTMEncoder(Section):
 
 
 class GRANEncoder(Section):
-    """The gated recurrent averaging network, see `sentbook.encoders.GRAN`."""
+    """The gated recurrent averaging network, see `sentbook.models.GRAN`."""
 
     kind: Literal["gran"] = "gran"
     hidden: int | None = Field(None, ge=1, description="of the LSTM; None: as wide as the word vectors")
 
 
 class CNNEncoder(Section):
-    """The encoder of the CNN-LSTM models, see `sentbook.encoders.CNN`; 3 x 800 numbers as published."""
+    """The encoder of the CNN-LSTM models, see `sentbook.models.CNN`; 3 x 800 numbers as published."""
 
     kind: Literal["cnn"] = "cnn"
     widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((3, 4, 5), min_length=1)
@@ -118,7 +118,7 @@ Encoder = Annotated[
 
 
 class Training(Section):
-    """What every training has; see `sentbook.training.fit`."""
+    """What every training has; see `sentbook.training.loop.fit`."""
 
     epochs: int = Field(10, ge=1)
     batch_size: int = Field(100, ge=2)
@@ -240,7 +240,7 @@ class EntailmentTraining(Training):
 
 
 class GenerationTraining(Training):
-    """Training by what decoders write, sections 2 and 4 of Gan et al. 2017; see `sentbook.generation`.
+    """Training by what decoders write, sections 2 and 4 of Gan et al. 2017; see `sentbook.training.problems.generation`.
 
     With ``embedding_update: frozen`` the words keep their pre-trained vectors (+emb); else they are learned from noise.
     """
@@ -276,7 +276,7 @@ class GenerationTraining(Training):
 
 
 class RankingTraining(Training):
-    """Maps of images and sentences into one space, section 4.2 of Gan et al. 2017; see `sentbook.ranking`."""
+    """Maps of images and sentences into one space, section 4.2 of Gan et al. 2017; see `sentbook.training.problems.ranking`."""
 
     epochs: int = Field(30, ge=1)
     batch_size: int = Field(128, ge=2)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sentbook.data import sources
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 LARGE = 100e6
 
@@ -117,7 +117,7 @@ def check(names: Names = None) -> None:
 @app.command(name="overlap")
 def measure_overlap() -> None:
     """Count the sentences that training corpora share with test sets, and record the counts for the book."""
-    from sentbook import leakage
+    from sentbook.runs import leakage
 
     run = leakage.record()
     for row in run.extra["overlap"]:

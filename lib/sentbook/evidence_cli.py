@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sentbook.errors import ConfigError
+from sentbook.system.errors import ConfigError
 
 app = typer.Typer()
 NOT_CERTIFIED = 1
@@ -16,8 +16,8 @@ NOT_CERTIFIED = 1
 @app.command()
 def verdicts(profile: Annotated[str, typer.Option(help="demo, small or paper")] = "small") -> None:
     """Write every claim with its verdict as results/<profile>/verdicts.json, from the recorded runs."""
-    from sentbook import verdict_ledger
-    from sentbook.batch import planning, stamps
+    from sentbook.runs import verdict_ledger
+    from sentbook.runs.batch import planning, stamps
 
     job = stamps.Job(profile, "verdicts", planning.WHOLE)
     with stamps.recorded(job, planning.sources(job)):
@@ -41,8 +41,9 @@ def certify(
 
     The exit status is 0 only when it is certified.
     """
-    from sentbook import certificate, results
-    from sentbook.paths import root
+    from sentbook import records as results
+    from sentbook.runs import certificate
+    from sentbook.system.paths import root
 
     if verify is not None:
         made = certificate.verify(verify)

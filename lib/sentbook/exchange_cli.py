@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sentbook.errors import ConfigError
+from sentbook.system.errors import ConfigError
 
 app = typer.Typer()
 

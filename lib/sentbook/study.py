@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from sentbook import lineage, results
+from sentbook import records as results
 from sentbook.config import (
     CSEPaper,
     Encoder,
@@ -23,16 +23,17 @@ from sentbook.config import (
     digest,
     is_recorded,
 )
-from sentbook.data import corpora, sources, vectors
+from sentbook.data import corpora, sources, suites, vectors
 from sentbook.data.text import Tokenisation
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation import decisions, suites
-from sentbook.evaluation.cosine import cosine_scores, tokenise_sets
+from sentbook.evaluation import decisions
 from sentbook.evaluation.decisions import DecisionBook
 from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.recipes import Recipe, Trained, attempt, obtain
-from sentbook.supervised import FineTuned, SupervisedRecipe, fine_tune
-from sentbook.training import device_of, peak_memory_bytes
+from sentbook.runs import lineage
+from sentbook.training.cosine import cosine_scores, tokenise_sets
+from sentbook.training.loop import device_of, peak_memory_bytes
+from sentbook.training.recipes import Recipe, Trained, attempt, obtain
+from sentbook.training.supervised import FineTuned, SupervisedRecipe, fine_tune
 
 
 class Study:

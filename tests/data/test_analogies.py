@@ -9,7 +9,7 @@ import pytest
 
 from sentbook.data.analogies import FRAME_KINDS, Analogies, paper_analogies, template_analogies
 from sentbook.data.text import Vocabulary, tokenise_ptb
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 
 def bag(sentence: str) -> collections.Counter[str]:

@@ -14,7 +14,7 @@ from scipy.io import savemat
 
 from sentbook.data import images
 from sentbook.data.readers import coco
-from sentbook.errors import ConfigError, DataError
+from sentbook.system.errors import ConfigError, DataError
 
 # The module, whose name in its package is that of the function.
 MODULE = "sentbook.data.readers.coco"

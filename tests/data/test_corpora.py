@@ -10,7 +10,7 @@ import pytest
 
 from sentbook.data import alignment, corpora, overlap, readers, sources
 from sentbook.data.types import ParaphrasePairs
-from sentbook.errors import ConfigError
+from sentbook.system.errors import ConfigError
 
 
 def numbered(name: str, size: int) -> ParaphrasePairs:

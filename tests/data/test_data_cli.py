@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from sentbook import data_cli
 from sentbook.data import sources
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 CONTENT = {"eval/one/a.txt": b"alpha", "eval/one/b.txt": b"beta", "vectors/c.npy": b"gamma"}
 

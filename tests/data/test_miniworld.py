@@ -26,7 +26,7 @@ from sentbook.data.miniworld.scene import (
 )
 from sentbook.data.text import tokenise_ptb
 from sentbook.data.types import LabelledPairs
-from sentbook.errors import ConfigError
+from sentbook.system.errors import ConfigError
 
 SEEDS = st.integers(min_value=0, max_value=2**31)
 SPLITS = ("train", "trial", "test")

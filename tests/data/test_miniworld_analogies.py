@@ -6,12 +6,12 @@ import collections
 
 import pytest
 
-from sentbook.data import miniworld_analogies as module
 from sentbook.data.miniworld import World
+from sentbook.data.miniworld import analogies as module
+from sentbook.data.miniworld.analogies import CELLS, FACTORS, STORY_FACTORS, Factor, miniworld_analogies
 from sentbook.data.miniworld.scene import CORPUS_CELLS, SPLIT_CELLS, Scene, cell
-from sentbook.data.miniworld_analogies import CELLS, FACTORS, STORY_FACTORS, Factor, miniworld_analogies
 from sentbook.data.text import tokenise_ptb
-from sentbook.errors import ConfigError
+from sentbook.system.errors import ConfigError
 
 
 def bag(sentence: str) -> collections.Counter[str]:

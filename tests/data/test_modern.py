@@ -15,10 +15,10 @@ from sentbook.data import modern, vectors
 from sentbook.data.modern import MODERN, sentence_vectors
 from sentbook.data.text import Vocabulary
 from sentbook.data.vectors import WordVectors
-from sentbook.encoders import encode
-from sentbook.encoders.average import Average
-from sentbook.encoders.build import embedding_matrix
-from sentbook.errors import ConfigError, DataError
+from sentbook.models import encode
+from sentbook.models.average import Average
+from sentbook.models.build import embedding_matrix
+from sentbook.system.errors import ConfigError, DataError
 
 SENTENCES = ["A boy kicks the red ball.", "The red ball is kicked by a boy.", "Taxes on tea were lowered twice."]
 WIDTHS = {"all-minilm-l6-v2": 384, "universal-sentence-encoder": 512}
@@ -219,7 +219,7 @@ def test_a_cache_that_cannot_be_written(
 
 @pytest.mark.real_data
 def test_every_sentence_of_the_transfer_sets_has_a_vector(mirror: Path) -> None:
-    from sentbook.evaluation import suites
+    from sentbook.data import suites
 
     found = modern.transfer_sentences()
     assert len(set(found)) == len(found)

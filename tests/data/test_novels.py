@@ -17,7 +17,7 @@ from sentbook.data.miniworld import World
 from sentbook.data.novels import Books, Limits, folder, prepare, stories
 from sentbook.data.text import UNKNOWN, tokenise_ptb
 from sentbook.data.types import Stories
-from sentbook.errors import DataError, StorageError
+from sentbook.system.errors import DataError, StorageError
 
 
 @pytest.fixture(autouse=True)

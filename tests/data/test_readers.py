@@ -18,7 +18,7 @@ from sentbook.data.readers import tables
 from sentbook.data.readers.activities import SIZES
 from sentbook.data.readers.novels import split_sentences
 from sentbook.data.types import ParaphrasePairs
-from sentbook.errors import ConfigError, DataError
+from sentbook.system.errors import ConfigError, DataError
 
 Put = Callable[[str, bytes], str]
 

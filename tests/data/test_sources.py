@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sentbook.data import sources
-from sentbook.errors import DataError, StorageError
+from sentbook.system.errors import DataError, StorageError
 
 NAME = "eval/made up/pairs.txt"
 GOOD = b"one\ttwo\n" * 40

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sentbook.data import readers, splits
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
-from sentbook.errors import ConfigError
+from sentbook.system.errors import ConfigError
 
 
 def scored(name: str, size: int) -> ScoredPairs:

@@ -23,7 +23,7 @@ from sentbook.data.text import (
     tokenise_stems,
     tokenise_words,
 )
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from sentbook.data.vectors import (
     reduce,
     substitute,
 )
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 ROWS = np.array([[1.5, -2.0, 0.25], [0.0, 3.0, 1e-3]], dtype=np.float32)
 

@@ -11,21 +11,13 @@ from numpy.typing import NDArray
 
 from sentbook.data.analogies import Analogies, template_analogies
 from sentbook.data.text import UNKNOWN, Vocabulary, tokenise_ptb
-from sentbook.decoders import Generated, LSTMDecoder
-from sentbook.encoders import Average
-from sentbook.encoders.cnn import CNN
-from sentbook.encoders.encode import encode_ids
-from sentbook.errors import ConfigError, NumericalError
-from sentbook.evaluation.analogies import (
-    MEASURES,
-    SUMS,
-    Outcome,
-    combined,
-    generation,
-    metric_rows,
-    retrieval,
-)
-from sentbook.generation import EncoderDecoder, Kind, text, word_table
+from sentbook.evaluation.analogies import MEASURES, SUMS, Outcome, combined, generation, metric_rows, retrieval
+from sentbook.models import Average
+from sentbook.models.cnn import CNN
+from sentbook.models.decoders import Generated, LSTMDecoder
+from sentbook.models.encode import encode_ids
+from sentbook.system.errors import ConfigError, NumericalError
+from sentbook.training.problems.generation import EncoderDecoder, Kind, text, word_table
 
 GIVEN = template_analogies(80)
 WORDS = sorted({word for column in (GIVEN.a, GIVEN.b, GIVEN.c, GIVEN.d) for s in column for word in tokenise_ptb(s)})

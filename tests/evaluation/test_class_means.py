@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sentbook.errors import NumericalError
 from sentbook.evaluation.class_means import nearest_mean
+from sentbook.system.errors import NumericalError
 
 
 def test_it_agrees_with_cosines_by_hand() -> None:

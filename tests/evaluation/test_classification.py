@@ -11,7 +11,6 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
-from sentbook.errors import NumericalError
 from sentbook.evaluation import classification, folds
 from sentbook.evaluation.classification import (
     SENTEVAL_NESTED,
@@ -27,6 +26,7 @@ from sentbook.evaluation.classification import (
     train_and_test,
 )
 from sentbook.evaluation.protocols import Measure
+from sentbook.system.errors import NumericalError
 
 PUBLISHED = (SKIP_THOUGHTS_NESTED, SKIP_THOUGHTS_TREC, SKIP_THOUGHTS_MSRP, SENTEVAL_NESTED, SENTEVAL_ONE_TEST)
 GRID = (0.01, 1.0, 100.0)

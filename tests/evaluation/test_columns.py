@@ -8,10 +8,10 @@ import pytest
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import columns
 from sentbook.evaluation.columns import Column, Items, column, mean_of
-from sentbook.evaluation.correlation import pearson
 from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.taskbook import INTERVALS
+from sentbook.training.correlation import pearson
 
 RNG = np.random.default_rng(0)
 GOLD = RNG.normal(size=120)

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
-from sentbook import reported
-from sentbook.errors import NumericalError
-from sentbook.evaluation import statistics, suites
+from sentbook.data import suites
+from sentbook.evaluation import statistics
 from sentbook.evaluation.decisions import DecisionBook, decide, threshold
 from sentbook.evaluation.protocols import Measure, Protocol, Score
+from sentbook.runs import printed as reported
+from sentbook.system.errors import NumericalError
 
 Goal = Literal["accuracy", "f1"]
 QUALITY = {"accuracy": accuracy_score, "f1": lambda gold, found: f1_score(gold, found, zero_division=0.0)}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from sentbook.errors import NumericalError
 from sentbook.evaluation.logistic import Fits, Principal, fit
+from sentbook.system.errors import NumericalError
 
 ROWS, FOLDS = 150, 3
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sentbook.data.text import TokenIds
-from sentbook.encoders import Average
-from sentbook.encoders.cnn import CNN
-from sentbook.encoders.encode import encode_ids
-from sentbook.errors import DataError, NumericalError
 from sentbook.evaluation import nearest as module
 from sentbook.evaluation.nearest import distinct, encoded, excluded, nearest, search
+from sentbook.models import Average
+from sentbook.models.cnn import CNN
+from sentbook.models.encode import encode_ids
+from sentbook.system.errors import DataError, NumericalError
 
 Array = NDArray[np.float64]
 

@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import NumericalError
 from sentbook.evaluation import statistics
 from sentbook.evaluation.protocol_matrix import AGGREGATIONS, MEASURES, ProtocolMatrix
 from sentbook.evaluation.protocols import COSINE_PEARSON, Aggregation, Measure, Protocol, Score
+from sentbook.system.errors import NumericalError
 
 SIZES = {"STS2014/a": 9, "STS2014/b": 14, "STS2014/c": 5, "SICK2014": 11}
 YEAR = "STS2014/avg"

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentbook import reported
-from sentbook.errors import DataError, NumericalError
 from sentbook.evaluation.ranking import (
     COCO_1K,
     RankingProtocol,
@@ -21,6 +19,8 @@ from sentbook.evaluation.ranking import (
     recall,
     search_ranks,
 )
+from sentbook.runs import printed as reported
+from sentbook.system.errors import DataError, NumericalError
 
 # Three images with two captions each.
 OWNER = [0, 0, 1, 1, 2, 2]

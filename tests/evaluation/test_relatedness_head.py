@@ -10,9 +10,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from sentbook.errors import NumericalError
 from sentbook.evaluation.classification import pair_features
-from sentbook.evaluation.correlation import mse, pearson, spearman
 from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.relatedness_head import (
     SKIP_THOUGHTS_RELATEDNESS,
@@ -21,6 +19,8 @@ from sentbook.evaluation.relatedness_head import (
     RelatednessProtocol,
     relatedness,
 )
+from sentbook.system.errors import NumericalError
+from sentbook.training.correlation import mse, pearson, spearman
 
 SHORT = RelatednessProtocol(epochs=3, batch_size=32, learning_rate=0.01)
 ONE_BATCH = RelatednessProtocol(epochs=800, batch_size=1000, learning_rate=0.03, blocks=1)

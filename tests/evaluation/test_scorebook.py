@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import NumericalError
 from sentbook.evaluation import statistics, sts
-from sentbook.evaluation.correlation import mse, pearson, spearman
 from sentbook.evaluation.protocols import COSINE_PEARSON, Aggregation, Measure, Protocol, Score
 from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.system.errors import NumericalError
+from sentbook.training.correlation import mse, pearson, spearman
 
 SIZES = {"STS2012/a": 40, "STS2012/b": 60, "STS2013/c": 50, "STS2016/v": 30, "STS2016/w": 35, "SICK2014": 80}
 

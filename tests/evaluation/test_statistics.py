@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score
 
-from sentbook.errors import NumericalError
 from sentbook.evaluation import statistics
-from sentbook.evaluation.correlation import mse, pearson, spearman
+from sentbook.system.errors import NumericalError
+from sentbook.training.correlation import mse, pearson, spearman
 
 METRICS: dict[Any, Any] = {
     "pearson": pearson,

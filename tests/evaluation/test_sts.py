@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sentbook import reported
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import DataError, NumericalError
 from sentbook.evaluation import sts
 from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score
+from sentbook.runs import printed as reported
+from sentbook.system.errors import DataError, NumericalError
 
 
 def pairs(name: str, gold: list[float]) -> ScoredPairs:

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from sentbook import reported
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import ConfigError
 from sentbook.evaluation import winners
 from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import holm
-from sentbook.results import Test
+from sentbook.records import Test
+from sentbook.runs import printed as reported
+from sentbook.system.errors import ConfigError
 
 SETS = ("STSB-dev", "STSB-test", "SIM", "STS12", "STS12/MSRpar")
 # Method -> noise beside gold: the more, the worse.

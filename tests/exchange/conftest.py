@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from sentbook import config, pretraining, recipes
+from sentbook import config
 from sentbook.data.text import Vocabulary
-from sentbook.encoders import build
 from sentbook.exchange.portable import Description, Portable
+from sentbook.models import build
+from sentbook.training import pretraining, recipes
 
 MARGIN = config.MarginTraining(
     corpora=("miniworld-phrases",), validation="miniworld", limit=40, epochs=1, batch_size=20, learning_rate=0.01

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from sentbook import cli
-from sentbook.encoders import encode
-from sentbook.recipes import Trained
+from sentbook.models import encode
+from sentbook.training.recipes import Trained
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 TEXTS = ["A woman sees the cook", "xyzzy plugh", "café ☕ <b>&amp;", " ".join(["the cook runs"] * 3_334)]

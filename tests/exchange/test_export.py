@@ -15,14 +15,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from sentbook import config, recipes
-from sentbook.encoders import encode
-from sentbook.errors import CheckpointError, ConfigError, StorageError
+from sentbook import config
 from sentbook.exchange import portable
 from sentbook.exchange.artifact import of_artifact
 from sentbook.exchange.export import CARD, FILES, MODULE, MODULES, SETTINGS, export
 from sentbook.exchange.sentence_transformer import TYPE
-from sentbook.recipes import Recipe, Trained
+from sentbook.models import encode
+from sentbook.system.errors import CheckpointError, ConfigError, StorageError
+from sentbook.training import recipes
+from sentbook.training.recipes import Recipe, Trained
 
 KINDS = ["average", "cse", "gran", "bilstm", "wsv", "cnn", "cnn fixed"]
 

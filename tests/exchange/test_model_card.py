@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from sentbook import config, results
+from sentbook import config
+from sentbook import records as results
 from sentbook.exchange import model_card, portable
 from sentbook.exchange.export import CARD, export
 from sentbook.exchange.model_card import Measured, card, recorded
-from sentbook.recipes import Recipe, Trained
+from sentbook.training.recipes import Recipe, Trained
 
 KEY = "a" * 16
 DRAWN = Callable[..., portable.Portable]

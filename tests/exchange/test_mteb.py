@@ -13,11 +13,11 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from sentbook.encoders import encode
-from sentbook.errors import CheckpointError, DataError
-from sentbook.evaluation.cosine import cosine
 from sentbook.exchange.mteb import Encoder
-from sentbook.recipes import Trained
+from sentbook.models import encode
+from sentbook.system.errors import CheckpointError, DataError
+from sentbook.training.cosine import cosine
+from sentbook.training.recipes import Trained
 
 TEXTS = ["a woman sees the cook", "xyzzy plugh", "the cook runs", "café ☕ don't", "cook"]
 TASK: dict[str, Any] = {"task_metadata": None, "hf_split": "test", "hf_subset": "default"}

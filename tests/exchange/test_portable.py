@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sentbook import config
-from sentbook.encoders import encode
-from sentbook.errors import CheckpointError, DataError
 from sentbook.exchange import loading, portable
 from sentbook.exchange.artifact import of_artifact
 from sentbook.exchange.portable import CONFIG, WEIGHTS, WORDS, Portable
-from sentbook.recipes import Trained
+from sentbook.models import encode
+from sentbook.system.errors import CheckpointError, DataError
+from sentbook.training.recipes import Trained
 
 WIDTHS = st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple)
 ENCODERS: st.SearchStrategy[config.Encoder] = st.one_of(

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from torch import nn
 
 from sentbook import config, exchange
-from sentbook.encoders import encode
-from sentbook.errors import DataError
 from sentbook.exchange import export, sentence_transformer
 from sentbook.exchange.portable import Portable
-from sentbook.recipes import Trained
+from sentbook.models import encode
+from sentbook.system.errors import DataError
+from sentbook.training.recipes import Trained
 
 KINDS = ["average", "cse", "gran", "bilstm", "wsv", "cnn", "cnn fixed"]
 TEXTS = [

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sentbook import config
-from sentbook.encoders import encode
-from sentbook.errors import ConfigError, DataError, StorageError
 from sentbook.exchange import stream
 from sentbook.exchange.artifact import of_artifact
 from sentbook.exchange.portable import Portable
 from sentbook.exchange.stream import encode_lines, file_at
-from sentbook.recipes import Trained
+from sentbook.models import encode
+from sentbook.system.errors import ConfigError, DataError, StorageError
+from sentbook.training.recipes import Trained
 
 WORDS = ["red", "cat", "sees", "dog", "#a", "é"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sentbook import results
+from sentbook import records as results
+from sentbook.records import Claim, Cost, CurvePoint, Metric, Provenance, Run, Test
 from sentbook.report import pages, summary
-from sentbook.results import Claim, Cost, CurvePoint, Metric, Provenance, Run, Test
 
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)>"
 

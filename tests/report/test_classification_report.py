@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import pytest
 
-from sentbook.errors import ConfigError
 from sentbook.evaluation.taskbook import INTERVALS
+from sentbook.records import Metric, Run
 from sentbook.report import classification, summary
 from sentbook.report.markup import Fragment
-from sentbook.results import Metric, Run
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], ET.Element]
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)>"

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from sentbook.records import Metric, Run, Test
 from sentbook.report import contrasts, settings
 from sentbook.report.markup import Fragment
 from sentbook.report.svg import Plot
-from sentbook.results import Metric, Run, Test
 
 Check = Callable[[str], ET.Element]
 HOSTILE = "<script>alert(1)</script>"

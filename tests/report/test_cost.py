@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from sentbook.errors import ConfigError
+from sentbook.records import Cost, CurvePoint, Run
 from sentbook.report import cost, summary
 from sentbook.report.svg import Plot
-from sentbook.results import Cost, CurvePoint, Run
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], object]
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)>"

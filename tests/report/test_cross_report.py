@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from sentbook.evaluation.columns import Items, column, mean_of, summary
 from sentbook.evaluation.protocols import Measure
+from sentbook.records import Cost, Metric, Provenance, Run
 from sentbook.report import cross
 from sentbook.report.marks import row_key
 from sentbook.report.markup import Fragment
-from sentbook.results import Cost, Metric, Provenance, Run
 
 METHODS = {"PP [UE]": 2.0, "PP [FT]": 1.0, "PP [DNT]": 0.4, "GRAN [UE]": 1.9, "GRAN [DNT]": 0.1, "MiniLM [UE]": 0.05}
 

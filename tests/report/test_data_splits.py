@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import ConfigError
-from sentbook.evaluation import suites
 from sentbook.report import data_splits
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], ET.Element]
 DNT = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sentbook.errors import ConfigError
 from sentbook.evaluation import error_groups
 from sentbook.report import examples
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], object]
 HOSTILE = "<script>alert('x')</script> <b onclick=\"go()\">bold</b> & \x00 \u202e end"

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sentbook.errors import ConfigError
+from sentbook.records import Run
 from sentbook.report import figures, summary
 from sentbook.report.svg import Plot
-from sentbook.results import Run
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], object]
 RANDOM = np.random.default_rng(0)

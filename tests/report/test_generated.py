@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sentbook.data.analogies import Analogies, paper_analogies, template_analogies
-from sentbook.errors import ConfigError
 from sentbook.report import generated
 from sentbook.report.markup import Fragment
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], ET.Element]
 HOSTILE = "<script>alert('x')</script> <img src=x onerror=\"go()\"> | & \x00 \u202e end"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sentbook.errors import DataError
+from sentbook.records import Run
 from sentbook.report import pages
-from sentbook.results import Run
+from sentbook.system.errors import DataError
 
 Check = Callable[[str], object]
 

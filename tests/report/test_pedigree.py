@@ -9,10 +9,11 @@ import nbformat
 import pandas as pd
 import pytest
 
-from sentbook import lineage, results
+from sentbook import records as results
+from sentbook.records import Run
 from sentbook.report import contrasts, figures, ledger, marks, markup, pedigree, summary, tables
 from sentbook.report.markup import Fragment, simple
-from sentbook.results import Run
+from sentbook.runs import lineage
 
 Check = Callable[[str], object]
 PAGE = "book/_executed/cse/table1"

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from sentbook import reported
-from sentbook.errors import ConfigError
+from sentbook.records import Metric, Run, Test
 from sentbook.report import pretraining_gain
 from sentbook.report.markup import Fragment
 from sentbook.report.svg import Plot
-from sentbook.results import Metric, Run, Test
+from sentbook.runs import printed as reported
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], ET.Element]
 HOSTILE = "<script>alert(1)</script>"

@@ -9,16 +9,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sentbook import config, reported
-from sentbook.ablations import protocols as ablations
+from sentbook import config
 from sentbook.data.readers.sts import SETS
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.protocol_matrix import WITH_TRAINING, ProtocolMatrix
 from sentbook.evaluation.protocols import COSINE_PEARSON, Score
+from sentbook.papers.cross import protocols as ablations
+from sentbook.records import Provenance, Run
 from sentbook.report import protocols
 from sentbook.report.markup import Fragment
 from sentbook.report.svg import Plot
-from sentbook.results import Provenance, Run
+from sentbook.runs import printed as reported
 
 SIZES = {"STS2012/MSRpar": 30, "STS2012/OnWN": 20, "STS2014/a": 25, "STS2014/b": 40, "SICK2014": 30}
 SHOWN: list[Callable[[Run | None], Fragment | Plot]] = [

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sentbook import config, lineage, paths, results
+from sentbook import config
+from sentbook import records as results
+from sentbook.records import CurvePoint, Run
 from sentbook.report import ledger, pedigree, run_pages
 from sentbook.report.marks import row_key
-from sentbook.results import CurvePoint, Run
+from sentbook.runs import lineage
+from sentbook.system import paths
 
 Check = Callable[[str], ET.Element]
 HERE = Path(__file__).resolve().parents[2]

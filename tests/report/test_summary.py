@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from sentbook.errors import ConfigError, DataError
+from sentbook.records import Metric, Run
 from sentbook.report import summary
-from sentbook.results import Metric, Run
+from sentbook.system.errors import ConfigError, DataError
 
 
 def test_examples_of_the_docstrings() -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 
-from sentbook.errors import ConfigError
+from sentbook.records import Cost, Metric, Run
 from sentbook.report import summary, systems
 from sentbook.report.markup import Fragment
 from sentbook.report.svg import Plot
-from sentbook.results import Cost, Metric, Run
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], object]
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)>"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sentbook.errors import ConfigError
+from sentbook.records import Metric, Run
 from sentbook.report import summary, tables
-from sentbook.results import Metric, Run
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], object]
 

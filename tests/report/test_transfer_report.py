@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sentbook.errors import ConfigError
 from sentbook.evaluation import winners
+from sentbook.records import Metric, Run, Test
 from sentbook.report import summary, transfer
 from sentbook.report.markup import Fragment
-from sentbook.results import Metric, Run, Test
+from sentbook.system.errors import ConfigError
 
 Check = Callable[[str], ET.Element]
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)>"

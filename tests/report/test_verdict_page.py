@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sentbook.causes import causes
+from sentbook.records import Claim, Finding, Part, Run
 from sentbook.report import verdict_page
-from sentbook.results import Claim, Finding, Part, Run
-from sentbook.verdicts import BOUND, PRINTED, claims
+from sentbook.runs.causes import causes
+from sentbook.runs.verdicts import BOUND, PRINTED, claims
 
 HOSTILE = "<script>alert(1)</script> & <img src=x onerror=alert(1)>"
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 
 @dataclass(frozen=True)

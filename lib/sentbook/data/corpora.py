@@ -15,7 +15,7 @@ import numpy as np
 from sentbook.data import alignment, readers, sources, text
 from sentbook.data.overlap import remove
 from sentbook.data.types import ParaphrasePairs
-from sentbook.errors import ConfigError
+from sentbook.system.errors import ConfigError
 
 MINIWORLD_PAIRS = 8_000
 

@@ -12,7 +12,7 @@ import numpy as np
 from sentbook.data import readers
 from sentbook.data.miniworld import World
 from sentbook.data.types import CaptionedScenes
-from sentbook.errors import ConfigError, DataError
+from sentbook.system.errors import ConfigError, DataError
 
 Corpus = Literal["coco", "miniworld-scenes"]
 Split = Literal["train", "dev", "test"]

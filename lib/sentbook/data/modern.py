@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from sentbook.data import readers, sources, splits
 from sentbook.data.miniworld import World
 from sentbook.data.text import tokenise_sentence
-from sentbook.errors import ConfigError, DataError, StorageError
-from sentbook.files import replacing
+from sentbook.system.errors import ConfigError, DataError, StorageError
+from sentbook.system.files import replacing
 
 BATCH = 64
 
@@ -177,7 +177,7 @@ def transfer_sentences() -> list[str]:
     """Every distinct sentence, stripped, of the ten data sets of transfer, all their parts, in the order met.
 
     These are STS-B, SICK, STS 2012, SIM, REL, MA, PAC, short answers, and the mini-world's relatedness pairs and
-    answers, as `sentbook.evaluation.suites.pairs` gives them.
+    answers, as `sentbook.data.suites.pairs` gives them.
 
     Raises:
         DataError: a file is missing, or has not its official size.

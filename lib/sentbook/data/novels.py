@@ -23,7 +23,7 @@ from sentbook.data.prose import Layout
 from sentbook.data.readers.novels import split_sentences
 from sentbook.data.text import TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import Stories
-from sentbook.errors import DataError, StorageError
+from sentbook.system.errors import DataError, StorageError
 
 # Gan et al. 2017, section 4.
 WORDS, PARAGRAPH = 22_154, 8

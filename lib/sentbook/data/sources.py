@@ -18,8 +18,8 @@ from typing import Any
 
 import requests
 
-from sentbook.errors import DataError
-from sentbook.files import replacing
+from sentbook.system.errors import DataError
+from sentbook.system.files import replacing
 
 with warnings.catch_warnings():
     # pooch brings a progress bar that warns in every notebook without ipywidgets.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 PADDING, UNKNOWN = 0, 1
 

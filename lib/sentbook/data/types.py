@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 
 def _same_length(name: str, **columns: object) -> None:
@@ -24,7 +24,7 @@ class ScoredPairs:
     """Sentence pairs with a gold similarity.
 
     Attributes:
-        name: spelt as in ``reported/*.csv``, e.g. ``STS2012/MSRpar`` or ``SICK2014``.
+        name: spelt as in ``papers/*.csv``, e.g. ``STS2012/MSRpar`` or ``SICK2014``.
         first, second: N sentences each, as published (untokenised, case kept).
         gold: (N,) float64 scores on ``scale``.
         scale: the limits of the published scale, e.g. (0, 5) for STS and (1, 5) for SICK.

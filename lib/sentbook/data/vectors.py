@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 VectorName = Literal[
     "miniworld",

@@ -11,14 +11,14 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from sentbook import results
+from sentbook import records as results
 from sentbook.data.analogies import Analogies
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
-from sentbook.decoders import LSTMDecoder
-from sentbook.encoders.encode import encode_ids
-from sentbook.errors import ConfigError, NumericalError
 from sentbook.evaluation.statistics import Estimate, resample_counts
-from sentbook.generation import EncoderDecoder, text
+from sentbook.models.decoders import LSTMDecoder
+from sentbook.models.encode import encode_ids
+from sentbook.system.errors import ConfigError, NumericalError
+from sentbook.training.problems.generation import EncoderDecoder, text
 
 Array = NDArray[np.float64]
 Encode = Callable[[Sequence[str]], ArrayLike]

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from sentbook import results
+from sentbook import records as results
 from sentbook.evaluation import folds, logistic
 from sentbook.evaluation.folds import Order
 from sentbook.evaluation.protocols import Measure

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook import results
+from sentbook import records as results
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics, ties
 from sentbook.evaluation.protocols import Measure

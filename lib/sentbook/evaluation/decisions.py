@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook import results
-from sentbook.errors import NumericalError
+from sentbook import records as results
 from sentbook.evaluation import statistics
 from sentbook.evaluation.protocols import Measure, Protocol
+from sentbook.system.errors import NumericalError
 
 Array = NDArray[np.float64]
 

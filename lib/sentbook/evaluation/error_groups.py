@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from sentbook.errors import ConfigError
+from sentbook.system.errors import ConfigError
 
 Array = NDArray[np.float64]
 MapName = Literal["paper", "affine", "isotonic", "identity"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import from_bootstrap, resample_counts
-from sentbook.results import Metric, Test
+from sentbook.records import Metric, Test
 
 Array = NDArray[np.float64]
 FAR = 1.5

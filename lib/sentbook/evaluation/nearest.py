@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook.data.text import TokenIds, batches_by_tokens
-from sentbook.encoders.base import SentenceEncoder
-from sentbook.errors import DataError, NumericalError
+from sentbook.models.base import SentenceEncoder
+from sentbook.system.errors import DataError, NumericalError
 
 Rows = NDArray[np.int64]
 Vectors = NDArray[Any] | Tensor

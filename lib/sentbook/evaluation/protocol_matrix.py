@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook import results
+from sentbook import records as results
 from sentbook.data.splits import take
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import NumericalError
 from sentbook.evaluation import statistics, sts
 from sentbook.evaluation.protocols import COSINE_PEARSON, Aggregation, Measure, Protocol
 from sentbook.evaluation.sts import by_year
+from sentbook.system.errors import NumericalError
 
 Array = NDArray[np.float64]
 Kept = Mapping[str, NDArray[np.bool_]]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook import results
-from sentbook.errors import DataError, NumericalError
+from sentbook import records as results
+from sentbook.system.errors import DataError, NumericalError
 
 Ranks = NDArray[np.int64]
 RECALLS = (1, 5, 10)
@@ -118,7 +118,7 @@ def rank(
     Source: Gan et al. 2017, section 4.2: "5 random sets of 1000 images", each image with all its sentences.
 
     Args:
-        images: (I, d) vectors in the common space, of `sentbook.objectives.ranking.RankingMaps`.
+        images: (I, d) vectors in the common space, of `sentbook.models.losses.ranking.RankingMaps`.
         sentences: (S, d).
         image_of: (S,) the image of each sentence.
 

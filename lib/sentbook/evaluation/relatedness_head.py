@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from sentbook import results
-from sentbook.errors import NumericalError
+from sentbook import records as results
 from sentbook.evaluation.classification import pair_features
-from sentbook.evaluation.correlation import mse, pearson, spearman
 from sentbook.evaluation.protocols import Measure
-from sentbook.objectives.relatedness import sparse_target
+from sentbook.models.losses.relatedness import sparse_target
+from sentbook.system.errors import NumericalError
+from sentbook.training.correlation import mse, pearson, spearman
 
 Array = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ def relatedness(
     r"""$\hat y = r^\top \hat p$, $\hat p = \mathrm{softmax}(W [\,|u - v|, \; u \odot v\,] + b)$, $r = (1, \ldots, K)$.
 
     W and b are trained by the cross-entropy of $\hat p$ with the sparsest distribution of expectation y
-    (`sentbook.objectives.relatedness.sparse_target`), without a penalty: the number of blocks is what is chosen on the
+    (`sentbook.models.losses.relatedness.sparse_target`), without a penalty: the number of blocks is what is chosen on the
     trial pairs. Float32; on one device and thread count a seed gives the same bits again.
 
     Source: Gan et al. 2017, section 4.2, "Semantic relatedness": features as for MSRP, "the method in Tai et al.

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook import results
+from sentbook import records as results
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import NumericalError
 from sentbook.evaluation import statistics, sts
-from sentbook.evaluation.correlation import pearson
 from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score
 from sentbook.evaluation.sts import MEASURES, TOTAL, by_year
+from sentbook.system.errors import NumericalError
+from sentbook.training.correlation import pearson
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from sentbook.errors import NumericalError
+from sentbook.system.errors import NumericalError
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.float32] | NDArray[np.uint8] | Array

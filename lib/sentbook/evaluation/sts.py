@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import DataError
-from sentbook.evaluation.correlation import mse, pearson, spearman
 from sentbook.evaluation.protocols import Aggregation, Measure, Protocol
+from sentbook.system.errors import DataError
+from sentbook.training.correlation import mse, pearson, spearman
 
 MEASURES = {Measure.PEARSON: pearson, Measure.SPEARMAN: spearman, Measure.MSE: mse}
 TOTAL = "total_avg"

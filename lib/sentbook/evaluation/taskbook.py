@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook import results
+from sentbook import records as results
 from sentbook.evaluation import statistics
 from sentbook.evaluation.classification import Classified
 from sentbook.evaluation.protocols import Measure

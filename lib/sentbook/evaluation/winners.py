@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.errors import ConfigError
-from sentbook.evaluation import statistics, suites
+from sentbook.data import suites
+from sentbook.evaluation import statistics
 from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.results import Test
+from sentbook.records import Test
+from sentbook.system.errors import ConfigError
 
 SETTINGS = ("UE", "FT", "NT", "DNT")
 # A difference smaller than this counts as a tie: Zhang et al. 2018, section 5.2.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sentbook.exchange.portable import Description, Portable
-from sentbook.recipes import Trained
+from sentbook.training.recipes import Trained
 
 
 def of_artifact(trained: Trained) -> Portable:

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sentbook import recipes
 from sentbook.data.text import Vocabulary
-from sentbook.encoders.base import WordEmbedding
-from sentbook.errors import CheckpointError, ConfigError, StorageError
 from sentbook.exchange import model_card, portable
 from sentbook.exchange.artifact import of_artifact
 from sentbook.exchange.portable import Portable
-from sentbook.files import beside
+from sentbook.models.base import WordEmbedding
+from sentbook.system.errors import CheckpointError, ConfigError, StorageError
+from sentbook.system.files import beside
+from sentbook.training import recipes
 
 # Of sentbook.exchange.sentence_transformer, whose package is not needed to write a folder for it.
 MODULE = "sentbook.exchange.sentence_transformer.SentbookEncoder"

@@ -17,7 +17,7 @@ def load(model: Path) -> Portable:
     """
     if (model / portable.CONFIG).is_file():
         return portable.read(model)
-    from sentbook import recipes  # a second of imports that an exported folder does not need
     from sentbook.exchange.artifact import of_artifact
+    from sentbook.training import recipes  # a second of imports that an exported folder does not need
 
     return of_artifact(recipes.from_file(model))

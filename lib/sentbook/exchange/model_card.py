@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from sentbook import results
+from sentbook import records as results
 from sentbook.config import (
     PROFILES,
     EntailmentTraining,
@@ -19,10 +19,10 @@ from sentbook.config import (
     Stage,
 )
 from sentbook.data import corpora, sources, vectors
-from sentbook.errors import ConfigError
 from sentbook.exchange.portable import Portable
-from sentbook.paths import root
-from sentbook.recipes import Recipe
+from sentbook.system.errors import ConfigError
+from sentbook.system.paths import root
+from sentbook.training.recipes import Recipe
 
 _PP = "Wieting et al. 2016, *Towards Universal Paraphrastic Sentence Embeddings*, ICLR"
 _RECURRENT = (

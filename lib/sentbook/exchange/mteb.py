@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from sentbook.errors import DataError
 from sentbook.exchange import loading
+from sentbook.system.errors import DataError
 
 Vectors = NDArray[np.float32] | Tensor
 
@@ -26,14 +26,14 @@ Vectors = NDArray[np.float32] | Tensor
 class Encoder:
     """What ``mteb.evaluate`` takes: `encode`, two similarities, and a description of the model.
 
-    Vectors are those of `sentbook.encoders.encode`; no prompt is put before a sentence. Neither mteb nor
+    Vectors are those of `sentbook.models.encode`; no prompt is put before a sentence. Neither mteb nor
     sentence-transformers is needed to make one, but mteb for `mteb_model_meta`.
 
     Source: Muennighoff et al. 2023, and mteb 2's ``EncoderProtocol``; a list of strings as mteb 1 gave is taken too.
 
     Args:
         model_name: an exported folder or an artifact. An artifact whose vectors depend on their batch keeps the
-            batches of `sentbook.encoders.encode_ids`.
+            batches of `sentbook.models.encode_ids`.
         revision: not used; the key of the encoder is its revision.
         device: as torch names it; None: the CPU.
 

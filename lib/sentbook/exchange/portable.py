@@ -24,8 +24,8 @@ from torch import nn
 
 from sentbook.config import Encoder, Section, parse
 from sentbook.data.text import Tokenisation, Vocabulary
-from sentbook.encoders import SentenceEncoder, build, encode
-from sentbook.errors import CheckpointError, ConfigError, DataError
+from sentbook.models import SentenceEncoder, build, encode
+from sentbook.system.errors import CheckpointError, ConfigError, DataError
 
 CONFIG, WEIGHTS, WORDS = "config.json", "model.safetensors", "vocabulary.txt"
 
@@ -66,7 +66,7 @@ class Portable:
         return self.encoder.dimension
 
     def encode(self, sentences: Sequence[str]) -> NDArray[np.float32]:
-        """(N, F) vectors of N sentences, as `sentbook.encoders.encode`; raises as it."""
+        """(N, F) vectors of N sentences, as `sentbook.models.encode`; raises as it."""
         return encode(self.encoder, self.vocabulary, sentences, self.description.tokenisation)
 
     def write(self, folder: Path) -> None:

@@ -20,9 +20,9 @@ import torch
 from torch import Tensor, nn
 
 from sentbook.data.text import TOKENISERS
-from sentbook.errors import DataError
 from sentbook.exchange import portable
 from sentbook.exchange.portable import Portable
+from sentbook.system.errors import DataError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data.text import TOKENISERS
-from sentbook.errors import ConfigError, DataError, StorageError
 from sentbook.exchange.portable import Portable
-from sentbook.files import replacing
+from sentbook.system.errors import ConfigError, DataError, StorageError
+from sentbook.system.files import replacing
 
 # What is in memory at once: so many lines, or fewer long ones.
 LINES, CHARACTERS = 10_000, 4_000_000
-# Batches of an encoder that depends on them are whole in every chunk, see `sentbook.encoders.encode_ids`.
+# Batches of an encoder that depends on them are whole in every chunk, see `sentbook.models.encode_ids`.
 _TOGETHER = 100
 
 _REMEDY = "choose another place."
@@ -34,7 +34,7 @@ def encode_lines(
 ) -> tuple[int, int]:
     """Write the vectors of ``lines`` to ``target`` as one .npy array (N, F), float32; N and F.
 
-    Up to `LINES` lines the file is byte for byte what `numpy.save` makes of `sentbook.encoders.encode`. More are
+    Up to `LINES` lines the file is byte for byte what `numpy.save` makes of `sentbook.models.encode`. More are
     encoded by so many at a time, which changes a vector by rounding only.
 
     Args:

@@ -9,24 +9,16 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from sentbook.data.tasks import NAMES
 from sentbook.evaluation.statistics import Estimate
 from sentbook.evaluation.taskbook import INTERVALS, PAIRS
-from sentbook.evaluation.tasks import NAMES
+from sentbook.records import Run, Verdict
 from sentbook.report import numbers
 from sentbook.report.marks import row_mark, run_name
 from sentbook.report.markup import Fragment, esc, from_paper, pipes, table
-from sentbook.report.summary import (
-    Summary,
-    full_name,
-    group_and_label,
-    ordered,
-    over_seeds,
-    printed,
-    where_printed,
-)
+from sentbook.report.summary import Summary, full_name, group_and_label, ordered, over_seeds, printed, where_printed
 from sentbook.report.tables import _badge_text, _best, badges, not_run
-from sentbook.results import Run, Verdict
-from sentbook.verdicts import scores
+from sentbook.runs.verdicts import scores
 
 FIXED = "+emb."
 # In the order of the tables; what is not named here is a mark, or printed alone.

@@ -11,8 +11,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from sentbook.data.suites import STSB_DEV
 from sentbook.evaluation.statistics import Estimate, seed_interval
-from sentbook.evaluation.suites import STSB_DEV
+from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH
 from sentbook.report.marks import row_mark, run_name
@@ -21,7 +22,6 @@ from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import full_name, group_and_label, is_average, ordered, significant
 from sentbook.report.svg import Plot, render
 from sentbook.report.tables import not_run
-from sentbook.results import Run
 
 _SHARE = re.compile(r"(?P<row>.+) (?P<percent>\d+) %$")
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from sentbook.errors import ConfigError
+from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH, _of_a_run, _sentence
 from sentbook.report.marks import run_name
@@ -23,7 +23,7 @@ from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import Summary, centre_and_interval, interval_words, ordered, printed
 from sentbook.report.svg import Plot, render
 from sentbook.report.tables import _badge_text, badges, not_run
-from sentbook.results import Run
+from sentbook.system.errors import ConfigError
 
 BASE, EXACT = "conv2d on the map", "exact layer"
 MILLISECONDS, MEBIBYTES = "milliseconds", "peak_mebibytes"

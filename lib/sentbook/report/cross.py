@@ -17,6 +17,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from sentbook.evaluation.columns import COLUMNS, LETTERS
 from sentbook.evaluation.taskbook import INTERVALS
 from sentbook.evaluation.winners import SETTINGS, encoder_of, named, setting_of
+from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH, _of_a_run, _sentence, _thousands
 from sentbook.report.marks import row_mark, run_name
@@ -25,7 +26,6 @@ from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import full_name, group_and_label, ordered
 from sentbook.report.svg import Plot, render
 from sentbook.report.tables import _badge_text, badges, not_run
-from sentbook.results import Run
 
 COMMAND = "make run NOTEBOOK=cross/matrix PROFILE=small"
 SIMILARITY, CLASSIFICATION = "similarity mean", "classification mean"

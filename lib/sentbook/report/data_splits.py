@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from sentbook.errors import ConfigError
-from sentbook.evaluation import suites
+from sentbook.data import suites
 from sentbook.report import numbers
 from sentbook.report.markup import Fragment, esc, pipes, simple
 from sentbook.report.summary import full_name, group_and_label
+from sentbook.system.errors import ConfigError
 
 PARTS = {"train": "train", "dev": "trial", "test": "test"}
 NAMES = {
@@ -44,7 +44,7 @@ def splits_table(datasets: Iterable[str], *, caption: str = "Data sets") -> Frag
     """Sizes of train, dev and test, scale and measure; where the paper states another size, that size and why.
 
     Args:
-        datasets: names of `sentbook.evaluation.suites.DATASETS`; their files are read.
+        datasets: names of `sentbook.data.suites.DATASETS`; their files are read.
 
     Raises:
         ConfigError: no data set, or an unknown one.

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook.errors import ConfigError
+from sentbook.records import Run, Test
 from sentbook.report import numbers
 from sentbook.report.diagram import architecture_cse
 from sentbook.report.marks import Recorded, run_name
@@ -36,7 +36,7 @@ from sentbook.report.summary import (
     test_of,
 )
 from sentbook.report.svg import Plot, render
-from sentbook.results import Run, Test
+from sentbook.system.errors import ConfigError
 
 WIDTH = 6.8
 _ROW = 0.235

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sentbook import results, verdict_ledger
+from sentbook import records as results
 from sentbook.data import corpora, sources
 from sentbook.report import (
     encoder_decoder,
@@ -19,6 +19,7 @@ from sentbook.report import (
     verdict_page,
 )
 from sentbook.report.markup import esc, pipes
+from sentbook.runs import verdict_ledger
 
 PAPERS = ("cse", "cnn_lstm", "wsv", "dnt")
 # The demo on the mini-world gives no verdict on a paper.

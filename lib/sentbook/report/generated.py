@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from sentbook.data.analogies import Analogies
 from sentbook.data.text import tokenise_ptb
-from sentbook.errors import ConfigError
 from sentbook.evaluation.error_groups import words
 from sentbook.report import numbers
 from sentbook.report.examples import marked
 from sentbook.report.marks import Recorded, run_name
 from sentbook.report.markup import Fragment, esc, pipes, simple, table
+from sentbook.system.errors import ConfigError
 
 _KIND = "sentbook-table sentbook-wide sentbook-generated"
 _LONGEST = 12  # sentences of a paragraph, or neighbours of a query, that are shown

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sentbook.evaluation.taskbook import INTERVALS
+from sentbook.records import CurvePoint, Metric, Run
 from sentbook.report import numbers
 from sentbook.report.marks import row_key
 from sentbook.report.markup import esc, table
 from sentbook.report.pedigree import row_id
 from sentbook.report.summary import centre_and_interval, full_name, group_and_label, ordered
-from sentbook.results import CurvePoint, Metric, Run
 
 # With more rows than this, a method's rows are folded.
 _FOLDED = 40

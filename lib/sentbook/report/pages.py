@@ -10,15 +10,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sentbook import results
-from sentbook.errors import DataError
-from sentbook.paths import root
+from sentbook import records as results
+from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.marks import run_name
 from sentbook.report.markup import Fragment, esc, of_run, pipes, simple
 from sentbook.report.summary import ordered
 from sentbook.report.tables import time_of
-from sentbook.results import Run
+from sentbook.system.errors import DataError
+from sentbook.system.paths import root
 
 # The most faithful first: a page shows the best run that was recorded.
 PROFILES = ("paper", "small", "demo")

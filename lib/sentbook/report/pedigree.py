@@ -16,9 +16,10 @@ from typing import Any
 
 import yaml
 
-from sentbook import lineage, results
-from sentbook.paths import root
+from sentbook import records as results
 from sentbook.report.markup import badge
+from sentbook.runs import lineage
+from sentbook.system.paths import root
 
 RUNS = "book/_runs"
 ALL_RUNS = "book/runs"
@@ -66,7 +67,7 @@ def split(name: str) -> tuple[str, str, str]:
 
 
 def stale_words(changed: list[str]) -> str:
-    """What a badge says of `sentbook.lineage.changed`; empty where the run is fresh.
+    """What a badge says of `sentbook.runs.lineage.changed`; empty where the run is fresh.
 
     Example:
         >>> stale_words(["lib/sentbook/optim.py"]), stale_words(["unknown"]), stale_words([])

@@ -1,6 +1,6 @@
 """What pre-training gains when a classifier is fine-tuned: by task, and by the share of labels. Figure 3 of Gan et al.
 
-All functions read the rows of `sentbook.classifier.metrics` and the tests of `sentbook.classifier.gains`.
+All functions read the rows of `sentbook.training.problems.classifier.metrics` and the tests of `sentbook.training.problems.classifier.gains`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from sentbook.errors import ConfigError
+from sentbook.records import Run
 from sentbook.report import numbers, tables
 from sentbook.report.figures import WIDTH, _legend, _of_a_run, _sentence
 from sentbook.report.markup import Fragment
@@ -30,7 +30,7 @@ from sentbook.report.summary import (
     printed,
 )
 from sentbook.report.svg import Plot, render
-from sentbook.results import Run
+from sentbook.system.errors import ConfigError
 
 PRETRAINED, RANDOM = "pretrained-composite", "random-init"
 STARTS = (RANDOM, PRETRAINED)

@@ -14,10 +14,10 @@ import pandas as pd
 import yaml
 from matplotlib.figure import Figure
 
-from sentbook import reported as printed_numbers
 from sentbook.data.readers.sts import SETS
 from sentbook.evaluation.protocol_matrix import BENCHMARK_HEAD, DROPPED, HOUSE, INNER, STEP, UNSEEN, WITH_TRAINING
 from sentbook.evaluation.protocols import Aggregation, Measure
+from sentbook.records import Run, Test
 from sentbook.report import numbers
 from sentbook.report.cost import Cell, Row, grouped
 from sentbook.report.figures import WIDTH, _ramp
@@ -27,7 +27,7 @@ from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import group_and_label, is_average, ordered, significant, where_printed
 from sentbook.report.svg import Plot, render
 from sentbook.report.tables import badges, not_run
-from sentbook.results import Run, Test
+from sentbook.runs import printed as printed_numbers
 
 COMMAND = "make run NOTEBOOK=cross/protocols PROFILE=small"
 YEAR = "STS2014/avg"
@@ -425,8 +425,8 @@ def every(run: Run | None, *, caption: str = "Every combination", command: str =
 
 @cache
 def registry() -> dict[str, list[dict[str, Any]]]:
-    """``reported/protocols.yaml``: how printed numbers were computed, and what tools print."""
-    text = (files("sentbook.reported") / "protocols.yaml").read_text(encoding="utf-8")
+    """``papers/protocols.yaml``: how printed numbers were computed, and what tools print."""
+    text = (files("sentbook.papers") / "protocols.yaml").read_text(encoding="utf-8")
     return dict(yaml.safe_load(text))
 
 

@@ -10,14 +10,16 @@ from typing import Any
 
 import yaml
 
-from sentbook import config, lineage, results
-from sentbook.paths import root
+from sentbook import config
+from sentbook import records as results
+from sentbook.records import Run, write_atomically
 from sentbook.report import cost, figures, ledger, numbers, pedigree, tables
 from sentbook.report.marks import run_name
 from sentbook.report.markup import Fragment, badge, esc, of_run, simple, table, verdict
 from sentbook.report.pages import PROFILES, title
 from sentbook.report.summary import ordered
-from sentbook.results import Run, write_atomically
+from sentbook.runs import lineage
+from sentbook.system.paths import root
 
 NAMES = {
     "cse": "CSE",
@@ -88,7 +90,7 @@ def page(paper: str, experiment: str, runs: list[Run], changed: Mapping[str, lis
 
     Args:
         runs: its recorded runs, one a profile.
-        changed: profile -> what differs now from what the run was made from, see `sentbook.lineage.changed`.
+        changed: profile -> what differs now from what the run was made from, see `sentbook.runs.lineage.changed`.
     """
     name = f"{NAMES.get(paper, paper)}, {title(experiment).lower()}"
     shown = f"book/_executed/{paper}/{experiment}"

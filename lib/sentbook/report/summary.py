@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from sentbook import reported as printed_numbers
-from sentbook.errors import ConfigError, DataError
-from sentbook.results import Run, Test
+from sentbook.records import Run, Test
+from sentbook.runs import printed as printed_numbers
+from sentbook.system.errors import ConfigError, DataError
 
 Centre = Literal["mean", "median"]
 COLUMNS = ("paper", "table", "method", "dataset", "metric", "value")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sentbook.errors import ConfigError
+from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.cost import Cell, Row, dimension_of, grouped, seconds_of
 from sentbook.report.figures import WIDTH, _of_a_run, _sentence
@@ -30,7 +30,7 @@ from sentbook.report.summary import (
 )
 from sentbook.report.svg import Plot, render
 from sentbook.report.tables import not_run
-from sentbook.results import Run
+from sentbook.system.errors import ConfigError
 
 SICK = "SICK2014-test"
 # Table 2 is printed with four decimals, most systems of the ranking with three.

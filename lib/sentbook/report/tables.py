@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pandas as pd
 
-from sentbook.errors import ConfigError
+from sentbook.records import Run, Test
 from sentbook.report import numbers
 from sentbook.report.marks import Recorded, row_key, row_mark, run_name
 from sentbook.report.markup import Fragment, badge, esc, from_paper, pipes, simple, table, verdict
@@ -29,7 +29,7 @@ from sentbook.report.summary import (
     test_of,
     where_printed,
 )
-from sentbook.results import Run, Test
+from sentbook.system.errors import ConfigError
 
 Key = TypeVar("Key", bound=Hashable)
 _FOLDERS = {"CSE": "cse", "CNN-LSTM": "cnn_lstm", "WSV": "wsv", "DNT": "dnt"}

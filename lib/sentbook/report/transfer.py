@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from sentbook.evaluation import suites
+from sentbook.data import suites
 from sentbook.evaluation.winners import (
     CHOSEN,
     KIND,
@@ -26,6 +26,7 @@ from sentbook.evaluation.winners import (
     tie_group,
     within,
 )
+from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.cost import Cell, Row, grouped
 from sentbook.report.marks import row_key, row_mark, run_name
@@ -42,7 +43,6 @@ from sentbook.report.summary import (
     where_printed,
 )
 from sentbook.report.tables import _badge_text, _best, badges, not_run
-from sentbook.results import Run
 
 _COMMAND = "make run NOTEBOOK=dnt/table4 PROFILE=small"
 _STSB = suites.TEST_NAMES["stsb"]

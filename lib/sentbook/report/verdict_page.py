@@ -1,6 +1,6 @@
 """The page of verdicts: counts by paper, then a card for each claim; and the short list that each chapter includes.
 
-Both show what `sentbook.verdict_ledger` gathered, and judge nothing.
+Both show what `sentbook.runs.verdict_ledger` gathered, and judge nothing.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from functools import cache
 from importlib import resources
 from itertools import groupby
 
-from sentbook.causes import Cause
+from sentbook.records import Claim, Finding, Part, Run
 from sentbook.report import numbers
 from sentbook.report.marks import row_mark, run_name
 from sentbook.report.markup import Fragment, esc, from_paper, simple, verdict
 from sentbook.report.pages import PAPERS, PROFILES, in_order, recorded, title
-from sentbook.results import Claim, Finding, Part, Run
-from sentbook.verdict_ledger import VERDICTS, Entry, counted, entries
-from sentbook.verdicts import PRINTED
+from sentbook.runs.causes import Cause
+from sentbook.runs.verdict_ledger import VERDICTS, Entry, counted, entries
+from sentbook.runs.verdicts import PRINTED
 
 # Heads of the columns of the table of counts.
 SHORT = {"cse": "CSE", "cnn_lstm": "CNN-LSTM", "wsv": "WSV", "dnt": "DNT"}
@@ -132,7 +132,7 @@ def all_verdicts(
         runs: (paper, experiment) -> run; None: the best recorded ones.
         pages: ``<paper>/<experiment>`` -> address of the experiment's page, from this one.
         run_pages: the same of the page of its run.
-        download: the file of `sentbook.verdict_ledger`, from this page; empty: no link.
+        download: the file of `sentbook.runs.verdict_ledger`, from this page; empty: no link.
 
     Returns:
         Markdown.

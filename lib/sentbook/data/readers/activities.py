@@ -6,7 +6,7 @@ import numpy as np
 
 from sentbook.data.readers.tables import expect, one_of, rows
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import DataError
+from sentbook.system.errors import DataError
 
 SIZES = {"train": 1000, "dev": 375, "test": 1000}
 # Of each dimension its column, and the limits of its published scale.

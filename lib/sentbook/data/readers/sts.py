@@ -8,7 +8,7 @@ import numpy as np
 
 from sentbook.data.readers.tables import expect, lines, one_of, rows
 from sentbook.data.types import ScoredPairs
-from sentbook.errors import ConfigError, DataError
+from sentbook.system.errors import ConfigError, DataError
 
 # Per year: (name in the papers' tables, name in the release, scored pairs), in the order of the papers' tables.
 SETS: dict[int, tuple[tuple[str, str, int], ...]] = {

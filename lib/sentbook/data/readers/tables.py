@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from sentbook.data import sources
-from sentbook.errors import ConfigError, DataError
+from sentbook.system.errors import ConfigError, DataError
 
 T = TypeVar("T")
 

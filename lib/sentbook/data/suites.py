@@ -1,0 +1,210 @@
+"""The test sets of a profile, real STS and SICK or the mini-world's; and the pairs to train on, by data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Literal, get_args
+
+import numpy as np
+
+from sentbook.data import label_pairs, readers, splits
+from sentbook.data.miniworld import World
+from sentbook.data.overlap import test_keys
+from sentbook.data.readers.tables import one_of
+from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
+from sentbook.evaluation.protocols import Measure
+from sentbook.system.errors import ConfigError
+
+Suite = Literal["sts", "dnt", "miniworld"]
+Dataset = Literal[
+    "sick",
+    "msrp",
+    "miniworld",
+    "miniworld-paraphrase",
+    "stsb",
+    "sts12",
+    "sim",
+    "rel",
+    "ma",
+    "pac",
+    "sag",
+    "sag-random",
+    "miniworld-answers",
+    "mr",
+    "cr",
+    "subj",
+    "mpqa",
+    "trec",
+    "miniworld-sentiment",
+    "miniworld-question",
+]
+DATASETS: tuple[str, ...] = get_args(Dataset)
+# The eight of Zhang et al. 2018, in the order of table 4.
+TRANSFER: tuple[Dataset, ...] = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
+# The four dimensions in which pairs of human activities are scored.
+ACTIVITIES = ("sim", "rel", "ma", "pac")
+STSB_DEV = "STSB-dev"
+# The test sets' names in the papers' tables, ``papers/dnt_table4.csv`` first.
+TEST_NAMES = {
+    "stsb": "STSB-test",
+    "sick": "SICK",
+    "sts12": "STS12",
+    "sim": "SIM",
+    "rel": "REL",
+    "ma": "MA",
+    "pac": "PAC",
+    "sag": "SAG",
+    "sag-random": "SAG at random",
+    "msrp": "MSRP",
+    "miniworld": "miniworld/relatedness",
+    "miniworld-paraphrase": "miniworld/paraphrase",
+    "miniworld-answers": "miniworld/answers",
+    **{dataset: f"{task} pairs" for dataset, task in label_pairs.TASK_OF.items()},
+}
+
+
+@cache
+def test_sets(suite: Suite) -> list[ScoredPairs]:
+    """Every test set in the paper's order: 25 STS sets and SICK, those of transfer, or the mini-world's domains."""
+    if suite == "sts":
+        return [*readers.sts_all(), readers.sick("test")]
+    if suite == "dnt":
+        return transfer_sets(TRANSFER)
+    world = World()
+    return [world.similarity(domain) for domain in world.DOMAINS]
+
+
+@cache
+def validation_sets(name: str) -> list[ScoredPairs]:
+    """``sts2016``: its five sets, as Jiao et al. validate; ``stsb-dev``; ``miniworld``: the trial split of its
+    relatedness pairs."""
+    if name == "sts2016":
+        return readers.sts(2016)
+    return [pairs("stsb" if name == "stsb-dev" else "miniworld", "trial")]
+
+
+@cache
+def excluded(suite: Suite) -> frozenset[str]:
+    """Keys of all test sentences, which no training pair may hold."""
+    if suite == "dnt":
+        return excluded_for(TRANSFER)
+    return test_keys(test_sets(suite)) if suite == "sts" else frozenset()
+
+
+@cache
+def relatedness(dataset: str, split: str) -> ScoredPairs:
+    """``train``, ``trial`` or ``test`` of SICK or of the mini-world's relatedness pairs, scored 1 to 5."""
+    return readers.sick(split) if dataset == "sick" else World().relatedness(split)
+
+
+@cache
+def pairs(dataset: str, split: str) -> ScoredPairs:
+    """``train``, ``trial`` or ``test`` pairs for training by similarity, on the published scale.
+
+    Labels are scores of 0 and 1; of a graded answer the pair is the reference answer and the student's. Parts that no
+    release defines are those of `sentbook.data.splits`.
+
+    Raises:
+        ConfigError: an unknown data set or split.
+        DataError: a file is missing, or has not its official size.
+    """
+    if _known(dataset) in ("sick", "miniworld"):
+        return relatedness(dataset, split)
+    return _MAKERS[dataset](split)
+
+
+def parts(dataset: str) -> tuple[ScoredPairs, ...]:
+    """The test sets that ``pairs(dataset, "test")`` pools, in its order; of most data sets this is that set alone.
+
+    STS 2012 has three, so that the mean over them can be reported beside the pooled number.
+    """
+    return tuple(splits.sts2012_tests()) if _known(dataset) == "sts12" else (pairs(dataset, "test"),)
+
+
+def transfer_sets(datasets: Sequence[str]) -> list[ScoredPairs]:
+    """The test pairs of each data set under its name in tables; STS-B's development pairs before its test pairs, and
+    after STS12's pooled pairs the sets that it pools, whose mean ``STS12/avg`` is reported beside the pooled number.
+    """
+    sets: list[ScoredPairs] = []
+    for dataset in datasets:
+        if dataset == "stsb":
+            sets.append(replace(pairs(dataset, "trial"), name=STSB_DEV))
+        sets.append(replace(pairs(dataset, "test"), name=test_name(dataset)))
+        if dataset == "sts12":
+            sets += parts(dataset)
+    return sets
+
+
+def excluded_for(datasets: Iterable[str]) -> frozenset[str]:
+    """Keys of all trial and test sentences of ``datasets``, which no pair of a pre-training may hold.
+
+    See `sentbook.data.overlap.key`. Their training pairs may be met: the encoder is trained on them afterwards.
+    """
+    return test_keys([pairs(dataset, split) for dataset in datasets for split in ("trial", "test")])
+
+
+def measure_of(dataset: str) -> Measure:
+    """What a data set's authors ask for: Spearman's rho for the human activities, else Pearson's r.
+
+    Source: Zhang et al. 2018, section 4.1.
+
+    Example:
+        >>> measure_of("pac"), measure_of("sag")
+        (<Measure.SPEARMAN: 'spearman'>, <Measure.PEARSON: 'pearson'>)
+    """
+    return Measure.SPEARMAN if _known(dataset) in ACTIVITIES else Measure.PEARSON
+
+
+def test_name(dataset: str) -> str:
+    """The test set's name as tables spell it, for the ``dataset`` of a metric.
+
+    Example:
+        >>> test_name("stsb"), test_name("sick")
+        ('STSB-test', 'SICK')
+    """
+    return TEST_NAMES[_known(dataset)]
+
+
+test_name.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
+
+
+def _known(dataset: str) -> str:
+    if dataset not in DATASETS:
+        raise ConfigError(f"Unknown data set '{dataset}'; choose among {', '.join(DATASETS)}.")
+    return dataset
+
+
+def _benchmark(split: str) -> ScoredPairs:
+    name = one_of("STS-B split", split, {"train": "train", "trial": "dev", "test": "test"})
+    return replace(readers.stsbenchmark(name), name="STSB")
+
+
+def _activity(dimension: str) -> Callable[[str], ScoredPairs]:
+    def make(split: str) -> ScoredPairs:
+        name = one_of("activities split", split, {"train": "train", "trial": "dev", "test": "test"})
+        return readers.activities(name)[dimension]
+
+    return make
+
+
+def _as_scores(pairs: LabelledPairs) -> ScoredPairs:
+    return ScoredPairs(pairs.name, pairs.first, pairs.second, pairs.labels.astype(np.float64), (0, 1))
+
+
+def _as_pairs(answers: GradedAnswers) -> ScoredPairs:
+    return ScoredPairs(answers.name, answers.reference, answers.answer, answers.gold, answers.scale, "answers")
+
+
+_MAKERS: dict[str, Callable[[str], ScoredPairs]] = {
+    "msrp": lambda split: _as_scores(splits.msrp(split)),
+    "miniworld-paraphrase": lambda split: _as_scores(World().paraphrase(split)),
+    "stsb": _benchmark,
+    "sts12": splits.sts2012,
+    **{name: _activity(name.upper()) for name in ACTIVITIES},
+    "sag": lambda split: _as_pairs(splits.short_answers(split)),
+    "sag-random": lambda split: _as_pairs(splits.short_answers_at_random(split)),
+    "miniworld-answers": lambda split: _as_pairs(World().graded_answers(split)),
+    **{dataset: partial(label_pairs.pairs, dataset) for dataset in label_pairs.TASK_OF},
+}

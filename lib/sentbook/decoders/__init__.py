@@ -1,6 +1,0 @@
-"""Decoders: sentence vectors in, words out. One file a decoder; they stand between encoders and objectives."""
-
-from sentbook.decoders.hierarchical import HierarchicalDecoder
-from sentbook.decoders.lstm import END, DecoderState, Forced, Generated, LSTMDecoder
-
-__all__ = ["END", "DecoderState", "Forced", "Generated", "HierarchicalDecoder", "LSTMDecoder"]

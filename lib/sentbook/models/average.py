@@ -1,0 +1,35 @@
+"""PP, Paragram-Phrase: the average of the word vectors."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sentbook.models.base import SentenceEncoder
+
+
+class Average(SentenceEncoder):
+    r"""PP: $g(x_{1:n}) = \frac{1}{n} \sum_{i=1}^{n} x_i$.
+
+    Source: Wieting et al. 2016, section 3 (the `Paragram-Phrase` model), the baseline of Jiao et al. 2018, table 1.
+    Deviations: none known.
+
+    Args:
+        weight: (V, D) word vectors, row 0 padding, row 1 unknown.
+        dropout: on elements of the word vectors, while training.
+
+    Example:
+        >>> pp = Average(torch.tensor([[0.0], [0.0], [1.0], [3.0]]))
+        >>> pp(torch.tensor([[2, 3, 0]]), torch.tensor([2])).tolist()
+        [[2.0]]
+    """
+
+    @property
+    def dimension(self) -> int:
+        return self.embedding.dimension
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T) ids, (B,) lengths to (B, D)."""
+        inside = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
+        share = inside / lengths.clamp(min=1).unsqueeze(1)
+        return torch.bmm(share.unsqueeze(1).to(self.embedding.weight.dtype), self.words(ids)).squeeze(1)

@@ -1,0 +1,94 @@
+"""What every encoder shares: the table of word vectors, dropout on it, and the contract of `forward`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sentbook.data.text import PADDING
+
+
+class WordEmbedding(nn.Module):
+    """The trained table W_w of word vectors, (V, D); row 0 is padding and stays zero, row 1 stands for unknown words.
+
+    A dense gradient of W_w costs O(V D) a step although a batch touches a few hundred rows. With ``lazy`` set, a
+    training step gathers only the batch's distinct rows into a leaf tensor; the optimiser then finds them in
+    `take_touched` and updates them alone (`sentbook.training.optim.LazyAdam`).
+
+    Args:
+        weight: (V, D) float32 initial vectors, rows 0 and 1 included.
+    """
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight.clone())
+        # The anchor of the pull-back term; a copy is kept only while training asks for it.
+        self.lazy = False
+        self._touched: list[tuple[Tensor, Tensor]] = []
+
+    @property
+    def dimension(self) -> int:
+        return int(self.weight.shape[1])
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(B, T) ids to (B, T, D) vectors."""
+        if not (self.lazy and torch.is_grad_enabled()):
+            return functional.embedding(ids, self.weight)
+        words, places = torch.unique(ids, return_inverse=True)
+        rows = self.weight.detach()[words].requires_grad_()
+        self._touched.append((words, rows))
+        return functional.embedding(places, rows)
+
+    def take_touched(self) -> list[tuple[Tensor, Tensor]]:
+        """The (ids, rows with gradient) gathered since the last call; rows of padding are left out by the optimiser."""
+        touched, self._touched = self._touched, []
+        return touched
+
+
+class SentenceEncoder(nn.Module, ABC):
+    """Padded ids (B, T) and lengths (B,) to sentence vectors (B, F).
+
+    Padding never reaches a pool: a sentence's vector is the same alone, in a batch and in any order (to 1e-5),
+    except where a `faithful` switch says otherwise.
+
+    Attributes:
+        embedding: the word vectors; all other parameters are the composition's, W_c.
+        dropout: probability of zeroing an element of a word vector while training (inverted scaling).
+        minimum_length: the padded width T that `forward` needs at least.
+        tokens_per_batch: how many padded cells `encode_ids` gives at once, by what `forward` keeps of each.
+    """
+
+    minimum_length = 1
+    # About 60 MB of 300-d float32 word vectors a batch, whatever the lengths.
+    tokens_per_batch = 50_000
+    batch_dependent = False
+
+    def __init__(self, weight: Tensor, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.embedding = WordEmbedding(weight)
+        self.dropout = dropout
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """F, the width of a sentence vector."""
+
+    @abstractmethod
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T) ids and (B,) lengths to (B, F) vectors."""
+
+    def words(self, ids: Tensor) -> Tensor:
+        """(B, T, D) word vectors, after dropout while training; padded cells are zero."""
+        vectors = functional.dropout(self.embedding(ids), self.dropout, self.training)
+        return vectors * (ids != PADDING).unsqueeze(-1)
+
+    def composition(self) -> list[nn.Parameter]:
+        """The parameters W_c: all but the word vectors."""
+        return [parameter for parameter in self.parameters() if parameter is not self.embedding.weight]
+
+    def parameter_count(self) -> int:
+        """Trainable numbers outside the word vectors."""
+        return sum(parameter.numel() for parameter in self.composition())

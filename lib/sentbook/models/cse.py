@@ -1,0 +1,141 @@
+"""CSE, the convolutional sentence encoder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sentbook.models.base import SentenceEncoder
+
+Activation = Literal["linear", "tanh"]
+Pooling = Literal["sum", "mean"]
+Windows = Literal["masked", "batch"]
+
+
+class CSE(SentenceEncoder):
+    r"""Convolutions of a few widths over the word vectors, summed over positions and concatenated.
+
+    For each width $h$ and filter $w \in R^{hD}$, bias $b$ and activation $f$,
+
+    $$c_i = f(w \cdot x_{i:i+h-1} + b), \quad \hat c = \sum_{i=1}^{m} c_i, \quad
+      g(x_{1:n}) = [\hat c_1, \ldots, \hat c_k].$$
+
+    The number of windows $m$ is $\max(n, h) - h + 1$ (``windows="masked"``: a sentence shorter than a filter is padded
+    with zeros to one window), or, as the released code has it, that of the longest sentence of the batch's side
+    (``windows="batch"``), where each padded window adds $f(b)$ and a vector therefore depends on its batch.
+
+    With $f$ linear, convolution and sum pooling commute, so that with $W_{h,j}$ the rows of the filters for offset $j$
+
+    $$\sum_{i=1}^{m} \Big(\sum_{j=0}^{h-1} W_{h,j}^\top x_{i+j} + b\Big)
+      = \sum_{j=0}^{h-1} W_{h,j}^\top \Big(\sum_{i=1}^{m} x_{i+j}\Big) + m\,b,$$
+
+    that is, $h$ sums of word vectors in place of $n$ windows. The sums differ only in the first and last $h-1$ words:
+    linear CSE is a bag of words plus edge terms. `forward` uses this identity whenever $f$ is linear; `convolve`
+    computes the equation as printed, and a test holds them equal.
+
+    Source: Jiao et al. 2018, section 3.1, equations 1-4; filters and initialisation as in their released code.
+    Deviations: cross-correlation in place of flipped convolution (equal up to a renaming of the filters' rows).
+
+    Args:
+        weight: (V, D) word vectors, row 0 padding, row 1 unknown.
+        widths: the filters' widths h, in words.
+        filters: how many filters of each width; F = filters x len(widths).
+        activation: f; ``linear`` is the paper's reported choice.
+        bias: whether filters have one.
+        pooling: ``sum`` as the paper; ``mean`` divides by m.
+        windows: ``masked`` (clean) or ``batch`` (faithful to the released code).
+        dropout: on elements of the word vectors, while training.
+
+    Shapes: ids (B, T), lengths (B,) to (B, F).
+
+    Example:
+        >>> cse = CSE(torch.randn(10, 4), widths=(1, 2, 3), filters=5)
+        >>> cse.dimension, cse.parameter_count()
+        (15, 135)
+    """
+
+    def __init__(
+        self,
+        weight: Tensor,
+        widths: Sequence[int] = (1, 2, 3),
+        filters: int = 100,
+        activation: Activation = "linear",
+        bias: bool = True,
+        pooling: Pooling = "sum",
+        windows: Windows = "masked",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(weight, dropout)
+        self.widths, self.filters = tuple(widths), filters
+        self.activation, self.pooling, self.windows = activation, pooling, windows
+        depth = self.embedding.dimension
+        self.weights = nn.ParameterList([nn.Parameter(torch.empty(width * depth, filters)) for width in self.widths])
+        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(filters)) for _ in self.widths]) if bias else None
+        for width, parameter in zip(self.widths, self.weights, strict=True):
+            # Glorot's bound for a convolution with one input map and filters of (h, D): fan = maps x h x D.
+            bound = math.sqrt(6 / ((1 + filters) * width * depth))
+            nn.init.uniform_(parameter, -bound, bound)
+
+    @property
+    def dimension(self) -> int:
+        return self.filters * len(self.widths)
+
+    @property
+    def minimum_length(self) -> int:  # type: ignore[override]
+        return max(self.widths)
+
+    @property
+    def batch_dependent(self) -> bool:  # type: ignore[override]
+        # Without a bias too: a window over the last words and padding exists where a longer sentence stands by.
+        return self.windows == "batch"
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T) ids with T >= max(widths), (B,) lengths to (B, F)."""
+        return self.collapse(ids, lengths) if self.activation == "linear" else self.convolve(ids, lengths)
+
+    def _counts(self, width: int, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B,) number of windows m of each sentence."""
+        effective = torch.full_like(lengths, ids.shape[1]) if self.windows == "batch" else lengths.clamp(min=width)
+        return effective - width + 1
+
+    def collapse(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """The linear encoder by sums of word vectors: O(T D) additions and one small product a width."""
+        vectors = self.words(ids)
+        at = torch.arange(ids.shape[1], device=ids.device)
+        spans, counts = [], []
+        for width in self.widths:
+            count = self._counts(width, ids, lengths)
+            counts.append(count)
+            spans += [(at >= j) & (at < j + count.unsqueeze(1)) for j in range(width)]
+        # (B, sum of widths, D): for each width h and offset j, the sum of the words at j+1 .. j+m.
+        sums = torch.bmm(torch.stack(spans, dim=1).to(vectors.dtype), vectors)
+        pooled, start = [], 0
+        for index, width in enumerate(self.widths):
+            count = counts[index].unsqueeze(1).to(vectors.dtype)
+            feature = sums[:, start : start + width].flatten(1) @ self.weights[index]
+            if self.biases is not None:
+                feature = feature + count * self.biases[index]
+            pooled.append(feature / count if self.pooling == "mean" else feature)
+            start += width
+        return torch.cat(pooled, dim=1)
+
+    def convolve(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Equations 2-4 as printed: every window, then the activation, then the pool."""
+        vectors = self.words(ids)
+        pooled = []
+        for index, width in enumerate(self.widths):
+            kernel = self.weights[index].view(width, -1, self.filters).permute(2, 1, 0)
+            bias = self.biases[index] if self.biases is not None else None
+            feature = functional.conv1d(vectors.transpose(1, 2), kernel, bias)
+            if self.activation == "tanh":
+                feature = torch.tanh(feature)
+            count = self._counts(width, ids, lengths).unsqueeze(1)
+            inside = torch.arange(feature.shape[2], device=ids.device) < count
+            total = (feature * inside.unsqueeze(1)).sum(dim=2)
+            pooled.append(total / count if self.pooling == "mean" else total)
+        return torch.cat(pooled, dim=1)

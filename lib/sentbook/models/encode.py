@@ -1,0 +1,52 @@
+"""Sentences to vectors with a trained encoder, in batches bounded by memory rather than by count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
+from sentbook.models.base import SentenceEncoder
+from sentbook.system.errors import NumericalError
+
+
+@torch.inference_mode()
+def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int | None = None) -> NDArray[np.float32]:
+    """(N, F) vectors of N sentences, in their order.
+
+    Where the encoder depends on its batch (the faithful CSE), batches are 100 sentences in file order, as the
+    released evaluation has it.
+
+    Raises:
+        NumericalError: a vector is not finite.
+    """
+    device = encoder.embedding.weight.device
+    training, _ = encoder.training, encoder.eval()
+    if encoder.batch_dependent:
+        batches = [np.arange(at, min(at + 100, len(tokens))) for at in range(0, len(tokens), 100)]
+    else:
+        batches = list(batches_by_tokens(tokens.lengths, max_tokens or encoder.tokens_per_batch))
+    vectors = np.empty((len(tokens), encoder.dimension), dtype=np.float32)
+    for rows in batches:
+        ids, lengths = tokens.padded(rows, encoder.minimum_length)
+        output = encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+        vectors[rows] = output.float().cpu().numpy()
+    encoder.train(training)
+    if not np.isfinite(vectors).all():
+        raise NumericalError("The encoder gives NaN or infinite vectors; train it again with a lower learning rate.")
+    return vectors
+
+
+def encode(
+    encoder: SentenceEncoder, vocabulary: Vocabulary, sentences: Sequence[str], tokenisation: Tokenisation = "ptb"
+) -> NDArray[np.float32]:
+    """(N, F) vectors of N sentences.
+
+    Raises:
+        DataError: a sentence is empty; its number is named.
+        NumericalError: a vector is not finite.
+    """
+    return encode_ids(encoder, vocabulary.encode(sentences, tokenisation))

@@ -1,0 +1,170 @@
+"""WSV-SCNN-SV, a shallow convolutional network over the map of word sets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sentbook.data.text import PADDING
+from sentbook.models import additive
+from sentbook.models.base import SentenceEncoder
+
+MapPadding = Literal["masked", "zeros in training"]
+Selection = Literal["largest", "smallest"]
+
+
+class WSV(SentenceEncoder):
+    r"""A map of all pairs of words, one to three 3x3 convolutions, the mean of the k largest cells of each filter.
+
+    Cell $(i, j)$ of the map is the "binary-gram word set vector"
+
+    $$\bar w_{ij} = \lambda_1 w_i + \lambda_2 w_j, \qquad
+      \lambda_m = \frac{e^{\alpha_m}}{e^{\alpha_1} + e^{\alpha_2}}, \qquad 1 \le i, j \le n.$$
+
+    Each layer is $X^l = \mathrm{ReLU}(X^{l-1} * K^l)$, 'same'; between layers a 2x2 max pool; after the last, with
+    $u_1, \ldots, u_k$ the k largest values of each filter over all cells, $v = \frac{1}{k} \sum_i u_i$.
+
+    The first layer is computed without the map, in time linear in n: see `sentbook.models.additive`.
+
+    Source: Yao et al. 2018, section 3: equations 3-7 and 9, algorithms 1-3; $\alpha$ starts at (.4, .6), so that
+    $\lambda$ starts at (.4502, .5498).
+    Deviations: algorithm 2 sorts in ascending order and takes the first k, the k smallest, against the text
+    (``selection="smallest"``). Equation 6 has a bias, which table 2's counts exclude (``bias``). Equation 8 scales the
+    max pool by trained numbers that the counts exclude as well; here it is plain. The text pads a batch's sentences
+    with zero vectors, so that in training the cells of a word and a padded one compete for the k places
+    (``padding="zeros in training"``); here they are masked. A sentence of fewer than k cells averages those it has;
+    the pool takes a last odd row or column by itself, so that no sentence is too short.
+
+    Args:
+        weight: (V, D) word vectors, row 0 padding, row 1 unknown.
+        filters: F of each layer; the paper's 600, 400, 300 and 200 for D = 300, 200, 100 and 50.
+        layers: L, 1 to 3.
+        k: of the k-max pool.
+        alpha: initial values.
+        map_weights: ``trained``, or ``fixed`` at the initial values.
+        bias: whether filters have one.
+        padding: ``masked``, or as the text has it.
+        selection: ``largest``, or as algorithm 2 is printed.
+        dropout: on elements of the word vectors, while training; a word of a batch loses the same elements wherever it
+            occurs.
+
+    Shapes: ids (B, T), lengths (B,) to (B, F). Parameters: 9 D F + 9 F^2 (L - 1) + 2.
+
+    Example:
+        >>> wsv = WSV(torch.zeros(10, 300), filters=600)
+        >>> wsv.dimension, wsv.parameter_count()
+        (600, 1620002)
+    """
+
+    def __init__(
+        self,
+        weight: Tensor,
+        filters: int = 600,
+        layers: int = 1,
+        k: int = 3,
+        alpha: Sequence[float] = (0.4, 0.6),
+        map_weights: Literal["trained", "fixed"] = "trained",
+        bias: bool = False,
+        padding: MapPadding = "masked",
+        selection: Selection = "largest",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(weight, dropout)
+        self.filters, self.k, self.padding, self.selection = filters, k, padding, selection
+        start = torch.tensor([float(value) for value in alpha])
+        if map_weights == "trained":
+            self.alpha: Tensor = nn.Parameter(start)
+        else:
+            self.register_buffer("alpha", start)
+        # (3, 3, in, F): row tap, column tap, channels, as the products of `additive` read them.
+        depths = [self.embedding.dimension, *[filters] * (layers - 1)]
+        self.kernels = nn.ParameterList([nn.Parameter(_glorot(depth, filters)) for depth in depths])
+        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(filters)) for _ in depths]) if bias else None
+        # Six sequences of F numbers a word, and with more layers a map of F numbers a cell.
+        self.tokens_per_batch = max(200, (4_800_000 if layers == 1 else 600_000) // filters)
+
+    @property
+    def dimension(self) -> int:
+        return self.filters
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T) ids and (B,) lengths to (B, F) vectors."""
+        if self.training and self.padding == "zeros in training":
+            lengths = torch.full_like(lengths, ids.shape[1])
+        words, places = self._distinct(ids)
+        weights = torch.softmax(self.alpha, dim=0)
+        projected = additive.projections(words, self.kernels[0])
+        if self.selection == "smallest":  # the k smallest are the k largest of the negative
+            projected = -projected
+        terms = additive.row_and_column_terms(projected, weights.to(projected.dtype), places)
+        if len(self.kernels) > 1:
+            return self._deeper(terms, projected, places, lengths)
+        # The lengths of one word have no borders and no map to speak of: their cell is K[0, 0] w.
+        largest = additive.k_max(terms, lengths.clamp(min=2), self.k) if terms.shape[1] > 1 else None
+        alone = projected[4, places[:, 0]]
+        values = alone.unsqueeze(0) if largest is None else largest
+        if largest is not None and bool((lengths == 1).any()):
+            first = torch.where((lengths == 1).unsqueeze(1), alone, largest[0])
+            values = torch.cat([first.unsqueeze(0), largest[1:]])
+        return self._mean(values, lengths * lengths)
+
+    def _distinct(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """(U, D) vectors of a batch's distinct words, padding first and zero, and the (B, T) rows of `ids` in them."""
+        words, places = torch.unique(torch.cat([ids.new_full((1,), PADDING), ids.reshape(-1)]), return_inverse=True)
+        vectors = functional.dropout(self.embedding(words), self.dropout, self.training)
+        return vectors * (words != PADDING).unsqueeze(1), places[1:].view(ids.shape)
+
+    def _mean(self, values: Tensor, cells: Tensor) -> Tensor:
+        """Bias, ReLU and mean of the (k, B, F) chosen values; a sentence may have fewer cells than k."""
+        sign = -1 if self.selection == "smallest" else 1
+        values = sign * values
+        if self.biases is not None:
+            values = values + self.biases[-1]
+        counts = cells.clamp(max=self.k)
+        held = torch.arange(len(values), device=values.device).unsqueeze(1) < counts
+        activated = torch.where(held.unsqueeze(2), functional.relu(values), 0)
+        return activated.sum(dim=0) / counts.unsqueeze(1)
+
+    def _deeper(self, terms: Tensor, projected: Tensor, places: Tensor, lengths: Tensor) -> Tensor:
+        """Layers 2 to L by ordinary convolution, then the k-max pool. ``terms`` carry the sign of `selection`."""
+        sign = -1 if self.selection == "smallest" else 1
+        sizes = lengths
+        first = additive.cells(terms, lengths.clamp(min=2))
+        if bool((lengths == 1).any()):
+            alone = (lengths == 1).view(-1, 1, 1, 1)
+            first = torch.where(alone, projected[4, places[:, 0]][:, :, None, None], first)
+        layer = self._activated(sign * first, 0, sizes)
+        for index, kernel in enumerate(list(self.kernels)[1:], start=1):
+            # Cells beyond a sentence are 0, which no value after a ReLU is below: they never win a pool.
+            layer = functional.max_pool2d(layer, 2, ceil_mode=True)
+            sizes = (sizes + 1) // 2
+            layer = functional.conv2d(layer, kernel.permute(3, 2, 0, 1), padding=1)
+            last = index == len(self.kernels) - 1
+            layer = layer if last else self._activated(layer, index, sizes)
+        flat = torch.where(_inside(layer, sizes), sign * layer, additive.MISSING).flatten(2)
+        if flat.shape[2] < self.k:
+            flat = functional.pad(flat, (0, self.k - flat.shape[2]), value=additive.MISSING)
+        return self._mean(torch.topk(flat, self.k, dim=2).values.permute(2, 0, 1), sizes * sizes)
+
+    def _activated(self, layer: Tensor, index: int, sizes: Tensor) -> Tensor:
+        """Bias and ReLU of a layer's (B, F, T, T) cells; 0 beyond each sentence."""
+        if self.biases is not None:
+            layer = layer + self.biases[index].view(-1, 1, 1)
+        return functional.relu(layer) * _inside(layer, sizes)
+
+
+def _inside(layer: Tensor, sizes: Tensor) -> Tensor:
+    """(B, 1, T, T): whether a cell belongs to its sentence."""
+    within = torch.arange(layer.shape[2], device=layer.device) < sizes.unsqueeze(1)
+    return (within.unsqueeze(1) & within.unsqueeze(2)).unsqueeze(1)
+
+
+def _glorot(depth: int, filters: int) -> Tensor:
+    """(3, 3, depth, filters), uniform within Glorot's bound; the paper names no initialisation."""
+    bound = math.sqrt(6 / (9 * (depth + filters)))
+    return torch.empty(3, 3, depth, filters).uniform_(-bound, bound)

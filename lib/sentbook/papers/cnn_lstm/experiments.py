@@ -1,0 +1,324 @@
+"""The rows of Gan et al.'s tables: encoders trained by four kinds of decoders, and what they are measured beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sentbook import records as results
+from sentbook.config import AverageEncoder, CNNEncoder, CNNLSTMPaper, digest
+from sentbook.data import modern, suites
+from sentbook.data.images import digest as images_digest
+from sentbook.data.images import divided
+from sentbook.data.tasks import task
+from sentbook.evaluation import classification
+from sentbook.evaluation.features import OUTCOME_VERSION, Arrays, Family, Features, classify, combined, side_by_side
+from sentbook.evaluation.protocols import Measure
+from sentbook.evaluation.relatedness_head import SKIP_THOUGHTS_RELATEDNESS, PairVectors, relatedness
+from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.statistics import Estimate
+from sentbook.evaluation.taskbook import INTERVALS, TaskBook
+from sentbook.models import build
+from sentbook.study import Study
+from sentbook.training.loop import History
+from sentbook.training.problems.classifier import Cell, cells
+from sentbook.training.problems.generation import Kind
+from sentbook.training.problems.ranking import Ranked, captioned, compare, interval, protocol_of, rank_images
+from sentbook.training.recipes import Recipe
+
+# The names of the four models in the paper's tables.
+MODELS: dict[str, Kind] = {
+    "autoencoder": "autoencoder",
+    "future predictor": "future predictor",
+    "hierarchical model": "hierarchical",
+    "composite model": "composite",
+}
+FIXED = "+emb."
+COMBINE = ("hierarchical model", "composite model")
+# Filters of a CNN that is not trained: uniform as Glorot and Bengio 2010 have it for four words of 300 dimensions and
+# 200 filters. Random words are as large as N(0, 1), 25 times the pre-trained ones, and their filters so much smaller.
+RANDOM_BOUND, RANDOM_WORDS = 0.07, 25
+MAJORITY = "the training examples' most frequent class for every example"
+
+
+def recipes(study: Study, settings: CNNLSTMPaper, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
+    """The trained models, one recipe a seed, by their names: learned words (``""``), fixed ones (``+emb.``)."""
+    made = {}
+    for suffix in words:
+        for name, kind in MODELS.items():
+            stage = settings.hierarchical if kind == "hierarchical" else settings.pretraining
+            update = "frozen" if suffix == FIXED else "dense"
+            stage = stage.model_copy(update={"model": kind, "embedding_update": update})
+            made[name + suffix] = study.recipes(name + suffix, settings.encoder, stage)
+    return made
+
+
+def pretrained(study: Study, settings: CNNLSTMPaper) -> dict[str, list[Recipe]]:
+    """The encoders that several notebooks start from."""
+    return recipes(study, settings)
+
+
+def features(made: Mapping[str, Sequence[Recipe]]) -> list[Features]:
+    """The rows of tables 3 to 5 in the paper's order: each model, and both of ``COMBINE`` beside each other."""
+    rows: list[Features] = []
+    for suffix in ("", FIXED):
+        block = {name: of(made[name + suffix]) for name in MODELS if name + suffix in made}
+        rows += [row for group in block.values() for row in group]
+        if all(name in block for name in COMBINE):
+            pairs = zip(*(block[name] for name in COMBINE), strict=True)
+            rows += [combined("combine" + suffix, first, second) for first, second in pairs]
+    return rows
+
+
+def of(group: Iterable[Recipe]) -> list[Features]:
+    """Each recipe's vectors under its method's name."""
+    return [Features(recipe.method, recipe.seed, (recipe,)) for recipe in group]
+
+
+def random_start(settings: CNNLSTMPaper, *, fixed: bool) -> CNNEncoder:
+    """The encoder as it is before training, with filters of a common size in place of the paper's [-.01, .01]."""
+    bound = RANDOM_BOUND if fixed else RANDOM_BOUND / RANDOM_WORDS
+    return settings.encoder.model_copy(update={"bound": bound})
+
+
+def marks(study: Study, settings: CNNLSTMPaper) -> list[Features]:
+    """What any training must beat, and what later encoders reach: nothing of these is trained here."""
+    plain = [
+        *study.recipes("random CNN", random_start(settings, fixed=False), random_words=True),
+        *study.recipes("random CNN+emb.", random_start(settings, fixed=True)),
+        *study.recipes("average of words", AverageEncoder(), seeds=settings.seeds[:1]),
+    ]
+    return of(plain) + [Features(name, 1, (name,)) for name in settings.modern if modern.available(name)]
+
+
+# -- tables 3 to 5 -----------------------------------------------------------------------------------------------------
+
+
+def task_book(settings: CNNLSTMPaper, rows: Sequence[Features], family: Family = "skip-thoughts") -> TaskBook:
+    """Every task's labels from every row's vectors."""
+    book = TaskBook()
+    found = classify(rows, settings.classification, family=family, device=settings.device, jobs=settings.jobs)
+    for one, name, classified in found:
+        book.add(one.method, one.seed, name, classified)
+    return book
+
+
+def majority_rows(settings: CNNLSTMPaper) -> list[results.Metric]:
+    """The accuracy of the most frequent class."""
+    return [
+        results.Metric(
+            method="majority class",
+            dataset=name,
+            metric="accuracy",
+            protocol=MAJORITY,
+            seed=None,
+            value=task(name).majority,
+            n=len(task(name).judged),
+        )
+        for name in settings.classification
+    ]
+
+
+def contrasts(book: TaskBook, settings: CNNLSTMPaper) -> list[results.Test]:
+    """The comparisons that the paper's text makes, each a family over the columns."""
+    pairs = [
+        ("autoencoder", "future predictor"),
+        ("hierarchical model", "future predictor"),
+        ("composite model", "autoencoder"),
+        *((f"combine{suffix}", f"{name}{suffix}") for suffix in ("", FIXED) for name in COMBINE),
+        *((f"{name}{FIXED}", name) for name in (*MODELS, "combine")),
+        *((f"{name}{suffix}", f"random CNN{suffix}") for suffix in ("", FIXED) for name in (*MODELS, "combine")),
+        ("combine+emb.", "average of words"),
+    ]
+    have = set(book.methods)
+    return [test for a, b in pairs if {a, b} <= have for test in book.table_tests(a, b, settings.resamples)]
+
+
+def related(settings: CNNLSTMPaper, rows: Sequence[Features]) -> ScoreBook:
+    """Scores of relatedness from a softmax on every row's vectors."""
+    test = suites.relatedness(settings.relatedness, "test")
+    name = "SICK2014-test" if settings.relatedness == "sick" else test.name
+    book = ScoreBook([replace(test, name=name)])
+    keys = [
+        digest(
+            {
+                "version": OUTCOME_VERSION,
+                "features": row.key(),
+                "dataset": settings.relatedness,
+                "protocol": str(SKIP_THOUGHTS_RELATEDNESS),
+                "seed": row.seed,
+            }
+        )
+        for row in rows
+    ]
+    arguments = [(row, settings.relatedness, settings.device) for row in rows]
+    for row, found in zip(rows, side_by_side(_relate, arguments, keys, settings.jobs), strict=True):
+        book.add(row.method, row.seed, name, found["test"])
+    return book
+
+
+def _relate(row: Features, dataset: str, device: str) -> Arrays:
+    def vectors(split: str) -> PairVectors:
+        pairs = suites.relatedness(dataset, split)
+        first, second = np.split(row.vectors([*pairs.first, *pairs.second], device), 2)
+        return PairVectors(first, second, pairs.gold)
+
+    return {"test": relatedness(vectors("train"), vectors("trial"), vectors("test"), seed=row.seed).test}
+
+
+def relatedness_metrics(book: ScoreBook) -> list[results.Metric]:
+    """r, rho and squared error of each method and seed."""
+    name = book.names[0]
+    return [
+        results.Metric(
+            method=method,
+            dataset=name,
+            metric=str(measure),
+            protocol=str(SKIP_THOUGHTS_RELATEDNESS),
+            seed=seed,
+            value=value,
+            n=len(book.pairs(name)),
+        )
+        for method in book.methods
+        for measure in (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
+        for seed, value in zip(book.seeds(method), book.values(method, name, measure), strict=True)
+    ]
+
+
+def ranked(settings: CNNLSTMPaper, rows: Sequence[Features]) -> dict[str, list[Ranked]]:
+    """What every row's vectors reach in ranking images and sentences for each other; a run a seed."""
+    training = settings.ranking
+    keys = [
+        digest(
+            {
+                "version": OUTCOME_VERSION,
+                "features": row.key(),
+                "images": images_digest(divided(training.corpus, training.path)),
+                "training": training.model_dump(mode="json", exclude={"path"}),
+                "seed": row.seed,
+            }
+        )
+        for row in rows
+    ]
+    arguments = [(row, settings) for row in rows]
+    found: dict[str, list[Ranked]] = {}
+    for row, arrays in zip(rows, side_by_side(_rank, arguments, keys, settings.jobs), strict=True):
+        protocol = protocol_of(training, len(captioned(training, "test")))
+        values = dict(zip(arrays["names"].tolist(), arrays["values"].tolist(), strict=True))
+        dataset = str(arrays["dataset"])
+        made = Ranked(
+            dataset, protocol, values, arrays["annotation"], arrays["search"], History(), int(arrays["parameters"])
+        )
+        found.setdefault(row.method, []).append(made)
+    return found
+
+
+def _rank(row: Features, settings: CNNLSTMPaper) -> Arrays:
+    def vectors(sentences: list[str]) -> NDArray[np.float32]:
+        return row.vectors(sentences, settings.device)
+
+    found = rank_images(vectors, settings.ranking, seed=row.seed, device=settings.device, report=lambda line: None)
+    return {
+        "names": np.array(list(found.values)),
+        "values": np.array(list(found.values.values())),
+        "dataset": np.array(found.dataset),
+        "annotation": found.annotation,
+        "search": found.search,
+        "parameters": np.array(found.parameters),
+    }
+
+
+RECALLS = ("annotation_R@1", "search_R@1")
+
+
+def ranking_tests(found: Mapping[str, list[Ranked]], resamples: int) -> list[results.Test]:
+    """combine+emb. minus every other model with fixed words, fixed minus learned words, and each minus a random CNN."""
+    fixed = [f"{name}{FIXED}" for name in (*MODELS, "combine")]
+    pairs = [("combine+emb.", name) for name in fixed[:-1]]
+    pairs += [(name, name.removesuffix(FIXED)) for name in fixed]
+    pairs += [(name, "random CNN+emb.") for name in fixed]
+    return [
+        compare(found[a], found[b], (a, b), metric, resamples)
+        for a, b in pairs
+        if a in found and b in found
+        for metric in RECALLS
+    ]
+
+
+def ranking_intervals(found: Mapping[str, list[Ranked]], resamples: int) -> dict[tuple[str, str], Estimate]:
+    """(method, measure) -> the value with its interval over images."""
+    measures = (*RECALLS, "annotation_MedR", "search_MedR")
+    return {(name, measure): interval(runs, measure, resamples) for name, runs in found.items() for measure in measures}
+
+
+def ranking_extra(found: Mapping[str, list[Ranked]], intervals: Mapping[tuple[str, str], Estimate]) -> dict[str, Any]:
+    """Intervals over images as tables read them."""
+    dataset = next(iter(found.values()))[0].dataset
+    by_measure: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for (method, measure), value in intervals.items():
+        by_measure.setdefault(measure, {}).setdefault(dataset, {})[method] = [value.low, value.high]
+    return {INTERVALS: by_measure}
+
+
+def ranking_name(run: results.Run | None) -> str:
+    """What a run ranked: COCO-1k, or what stands in for it."""
+    return run.metrics[0].dataset if run is not None else "COCO-1k"
+
+
+def some(rows: Iterable[Features], methods: Sequence[str]) -> list[Features]:
+    """The rows of these methods."""
+    return [row for row in rows if row.method in methods]
+
+
+SKIP_THOUGHTS = tuple(
+    map(
+        str,
+        (
+            classification.SKIP_THOUGHTS_NESTED,
+            classification.SKIP_THOUGHTS_TREC,
+            classification.SKIP_THOUGHTS_MSRP,
+            MAJORITY,
+        ),
+    )
+)
+SENTEVAL = tuple(map(str, (classification.SENTEVAL_NESTED, classification.SENTEVAL_ONE_TEST)))
+
+
+def relatedness_tests(book: ScoreBook, resamples: int) -> list[results.Test]:
+    """The comparisons of table 5, in r and in squared error."""
+    pairs = [
+        ("composite model", "hierarchical model"),
+        ("hierarchical model", "autoencoder"),
+        ("autoencoder", "future predictor"),
+        ("combine", "composite model"),
+        ("combine+emb.", "composite model+emb."),
+        *((f"{name}{FIXED}", name) for name in (*MODELS, "combine")),
+        *((f"{name}{suffix}", f"random CNN{suffix}") for suffix in ("", FIXED) for name in (*MODELS, "combine")),
+        ("combine+emb.", "average of words"),
+    ]
+    return [
+        book.difference(a, b, book.names[0], str(measure), resamples)
+        for a, b in pairs
+        if a in book.methods and b in book.methods
+        for measure in (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
+    ]
+
+
+# -- figure 3 ----------------------------------------------------------------------------------------------------------
+
+
+def cells_of_figure3(settings: CNNLSTMPaper) -> list[Cell]:
+    """Every task of single sentences with all labels, and the questions' with shares of them."""
+    single = [name for name in settings.classification if not task(name).pairs]
+    questions = [name for name in single if task(name).test is not None]
+    return list(dict.fromkeys([*cells(single, settings.runs), *cells(questions, settings.runs, settings.shares)]))
+
+
+def published_parameters() -> int:
+    """Of the encoder in the paper's size, words left out."""
+    return build(CNNEncoder(), torch.zeros(3, 300), seed=0).parameter_count()

@@ -1,0 +1,116 @@
+"""The encoders of the four papers and two of today, their transfers to every data set, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sentbook import config
+from sentbook.config import CNNLSTMPaper, CrossPaper, DNTPaper
+from sentbook.data import label_pairs
+from sentbook.data.suites import Dataset
+from sentbook.evaluation.features import Features
+from sentbook.evaluation.winners import named
+from sentbook.papers.cnn_lstm import experiments as cnn_lstm
+from sentbook.papers.dnt import experiments as dnt
+from sentbook.study import Study
+from sentbook.system.errors import ConfigError
+from sentbook.training.recipes import Recipe
+from sentbook.training.search import Wanted
+
+# The row of a setting, the same for every encoder, so that no row is chosen by a result.
+ROWS: dict[str, dnt.Row] = {"FT": "FT KL", "DNT": "DNT row1"}
+CNN_LSTM = "CNN-LSTM"
+# Data sets of pairs with a label -> their task.
+TASK_OF_PAIRS: dict[str, str] = {"msrp": "MSRP", "miniworld-paraphrase": "miniworld/paraphrase"}
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """One encoder before any transfer.
+
+    Attributes:
+        starts: what a transfer begins with, one a seed.
+        plain: any sentence to its vector, one a seed.
+        trainable: whether its weights are trained here.
+    """
+
+    name: str
+    starts: Sequence[Recipe]
+    plain: Sequence[Features]
+    trainable: bool = True
+
+
+def settings_of(settings: CrossPaper) -> tuple[DNTPaper, CNNLSTMPaper]:
+    """The configurations of ``dnt`` and ``cnn_lstm`` in the same profile, with the seeds and the device of this one."""
+    given = {name: getattr(settings, name) for name in ("profile", "seeds", "ablation_seeds", "device", "jobs")}
+    return config.load("dnt", given), config.load("cnn_lstm", given)
+
+
+def encoders(study: Study, settings: CrossPaper) -> list[Encoder]:
+    """The encoders in the matrix's order; of today's those whose package is installed.
+
+    Raises:
+        ConfigError: no such CNN-LSTM model.
+    """
+    transfer, decoding = settings_of(settings)
+    # A study makes recipes of its own configuration; these need the words and tokens of the papers'.
+    of_dnt, of_cnn = (Study(study.paper, study.experiment, one) for one in (transfer, decoding))
+    made = {**dnt.other_encoders(of_dnt, transfer), **dnt.encoders(of_dnt, transfer)}
+    models = cnn_lstm.recipes(of_cnn, decoding)
+    if settings.cnn_lstm not in models:
+        raise ConfigError(f"There is no CNN-LSTM model '{settings.cnn_lstm}'; choose one of {', '.join(models)}.")
+    made[CNN_LSTM] = models[settings.cnn_lstm]
+    order = ("PP", "CSE", "WSV", "BiLSTM-Avg", "GRAN", "InferSent", CNN_LSTM)
+    found = []
+    for name in order:
+        starts = [recipe.model_copy(update={"method": named(name, "UE")}) for recipe in made[name]]
+        found.append(Encoder(name, starts, [Features(recipe.method, recipe.seed, (recipe,)) for recipe in starts]))
+    fixed = dnt.modern_encoders(of_dnt, transfer.model_copy(update={"modern": settings.modern}))
+    for name in settings.modern:
+        short = dnt.SHORT[name]
+        if short in fixed:
+            plain = [Features(named(short, "UE"), settings.seeds[0], (name,))]
+            found.append(Encoder(short, fixed[short][:1], plain, trainable=False))
+    return found
+
+
+def transfers(settings: CrossPaper, rows: Sequence[Encoder]) -> list[Wanted]:
+    """Feature transfer and direct network transfer to scored pairs, and the latter to labelled ones.
+
+    Pairs of a classification task's sentences are drawn from `sentbook.data.label_pairs` by each seed.
+    """
+    base, _ = settings_of(settings)
+    scored = [name for name in settings.datasets if name not in TASK_OF_PAIRS]
+    pairs = [name for name in settings.datasets if name in TASK_OF_PAIRS]
+    share = settings.label_pairs / label_pairs.SIZES["train"]
+    made = []
+    for one in rows:
+        made += [_wanted(base, one, "FT", name) for name in scored]
+        if one.trainable:
+            made += [_wanted(base, one, "DNT", name) for name in [*scored, *pairs]]
+            made += [_wanted(base, one, "DNT", name, share=share) for name in sources_of(settings)]
+    return made
+
+
+def _wanted(base: DNTPaper, one: Encoder, setting: str, dataset: Dataset, **changes: Any) -> Wanted:
+    stage, grid = dnt.stage_of(base, ROWS[setting], dataset)
+    return Wanted(named(one.name, setting), one.starts, stage.model_copy(update=changes), grid)
+
+
+def sources_of(settings: CrossPaper) -> list[Dataset]:
+    """The data sets of label pairs of the configuration's tasks."""
+    by_task = {task: dataset for dataset, task in label_pairs.TASK_OF.items()}
+    return [by_task[task] for task in settings.classification]  # type: ignore[misc]
+
+
+def missing(settings: CrossPaper, rows: Sequence[Encoder]) -> dict[str, str]:
+    """Method -> why the matrix has no numbers of it; every setting of an encoder whose package is not installed."""
+    found = {named(one.name, "DNT"): "its weights are not trained here" for one in rows if not one.trainable}
+    present = {one.name for one in rows}
+    for name in settings.modern:
+        if dnt.SHORT[name] not in present:
+            for setting in ("UE", "FT"):
+                found[named(dnt.SHORT[name], setting)] = "not installed: pip install 'sentbook[modern]'"
+    return found

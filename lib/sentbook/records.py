@@ -1,0 +1,250 @@
+"""The ledger: what a run records, how it is written and read.
+
+One run is one table or figure of one paper in one profile: ``results/<profile>/<paper>/<experiment>.json``.
+It holds numbers, settings and provenance, never a sentence of a data set. Values are on their own scale
+(correlations in [-1, 1], accuracies in [0, 1]); x100 happens in the renderer alone.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import re
+import subprocess
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sentbook.system.errors import DataError
+from sentbook.system.files import replacing
+from sentbook.system.paths import root
+
+SCHEMA_VERSION = 1
+RECORDED_PACKAGES = ("torch", "numpy", "scipy", "pandas", "scikit-learn", "sentbook")
+Verdict = Literal["reproduced", "not reproduced", "inconclusive", "not run"]
+
+
+class Record(BaseModel):
+    """Base of every row: unknown fields and NaN are refused, so that a typo cannot hide a number."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Metric(Record):
+    """One number of one seed. ``protocol`` says how it was computed (cosine or trained head, aggregation)."""
+
+    method: str
+    dataset: str
+    metric: str
+    protocol: str
+    seed: int | None
+    value: float
+    n: int
+
+
+class Test(Record):
+    """A comparison of two methods: ``estimate`` is A - B with its 95 % interval."""
+
+    __test__ = False  # not a pytest class
+
+    kind: str
+    a: str
+    b: str
+    dataset: str
+    metric: str
+    estimate: float
+    low: float
+    high: float
+    p: float | None = None
+    p_holm: float | None = None
+
+
+class Finding(Record):
+    """A number that a verdict looked at: a value with its 95 % interval, or a count ``of`` so many.
+
+    ``unit`` is a measure (``pearson``, ``accuracy``, ``mse``, ``share``, in [-1, 1] where it is bounded) or what is
+    counted (``sets``, ``parts``, ``seconds``). ``how`` says how the interval was made; of a number that ours is held
+    against, where it is from.
+    """
+
+    what: str
+    unit: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    of: int | None = None
+    how: str = ""
+
+
+class Part(Record):
+    """One of several comparisons that a claim makes at once."""
+
+    verdict: Verdict
+    printed: Finding | None = None
+    ours: Finding | None = None
+
+
+class Claim(Record):
+    """A sentence of the paper with its verdict; ``evidence`` is the sentence of numbers the rule looked at.
+
+    ``printed`` is the paper's number, or the bound of the rule where the paper has none; ``ours`` is what was measured.
+    """
+
+    id: str
+    text: str
+    source: str
+    rule: str
+    verdict: Verdict
+    evidence: str
+    printed: Finding | None = None
+    ours: Finding | None = None
+    parts: list[Part] = Field(default_factory=list)
+
+
+class CurvePoint(Record):
+    """One point of a training curve; ``step`` counts training examples seen."""
+
+    method: str
+    seed: int
+    step: int
+    split: str
+    metric: str
+    value: float
+
+
+class Cost(Record):
+    """What one training cost. ``parameters`` excludes the word vectors."""
+
+    method: str
+    seed: int
+    seconds: float
+    peak_memory_bytes: int
+    parameters: int
+    examples_per_second: float
+
+
+class Provenance(Record):
+    """All that is needed to make the numbers again.
+
+    ``wall_seconds`` is the run's own; ``training_seconds`` sums the trainings whose encoders it used, most of them
+    found by their key and made earlier, side by side. ``sources`` are digests of the notebook, the parameters and the
+    code, see `sentbook.runs.lineage`.
+    """
+
+    git_commit: str
+    config: dict[str, Any]
+    config_hash: str
+    data: dict[str, str] = Field(default_factory=dict)
+    sources: dict[str, str] = Field(default_factory=dict)
+    substitutions: list[str] = Field(default_factory=list)
+    packages: dict[str, str] = Field(default_factory=dict)
+    python: str
+    device: str
+    started: str
+    wall_seconds: float
+    training_seconds: float = 0.0
+    peak_memory_bytes: int
+    seeds: list[int]
+
+
+class Run(Record):
+    """One recorded table or figure. ``extra`` holds what fits no row (e.g. counts of an overlap report)."""
+
+    schema_version: Literal[1] = 1
+    paper: str
+    experiment: str
+    profile: str
+    provenance: Provenance
+    metrics: list[Metric] = Field(default_factory=list)
+    tests: list[Test] = Field(default_factory=list)
+    claims: list[Claim] = Field(default_factory=list)
+    curves: list[CurvePoint] = Field(default_factory=list)
+    cost: list[Cost] = Field(default_factory=list)
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+def packages() -> dict[str, str]:
+    """Versions of the packages that decide a number."""
+    return {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES}
+
+
+def python_version() -> str:
+    return platform.python_version()
+
+
+def git_commit() -> str:
+    """The commit of the working tree, with ``+changes`` when tracked code differs from it; ``unknown`` outside git."""
+    try:
+        commit = subprocess.run(
+            ["git", "-C", str(root()), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        changed = subprocess.run(
+            [
+                "git",
+                "-C",
+                str(root()),
+                "status",
+                "--porcelain",
+                "--untracked-files=no",
+                "--",
+                "lib",
+                "notebooks",
+                "params",
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return f"{commit}+changes" if changed else commit
+
+
+def path_of(paper: str, experiment: str, profile: str) -> Path:
+    """Where a run is recorded; ``profile`` may be ``custom/<hash>``."""
+    return root() / "results" / profile / paper / f"{experiment}.json"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write ``text`` to ``path`` by way of a temporary file in the same folder.
+
+    Raises:
+        StorageError: no space or a read-only folder; what ``path`` held before is intact.
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def dumped(record: Record) -> str:
+    """JSON with keys in a fixed order and one row of numbers a line, so that a change reads well in git."""
+    text = record.model_dump_json(indent=1)
+    text = re.sub(r"\{\n\s+((?:[^{}\[\]]|\n)*?)\n\s+\}", lambda m: "{" + re.sub(r"\n\s+", " ", m.group(1)) + "}", text)
+    return text + "\n"
+
+
+def write(run: Run) -> Path:
+    """Record ``run``."""
+    path = path_of(run.paper, run.experiment, run.profile)
+    write_atomically(path, dumped(run))
+    return path
+
+
+def read(paper: str, experiment: str, profile: str) -> Run | None:
+    """The recorded run, or None where none was recorded.
+
+    Raises:
+        DataError: the file is not a run of this schema.
+    """
+    path = path_of(paper, experiment, profile)
+    if not path.exists():
+        return None
+    try:
+        return Run.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise DataError(
+            f"{path} is not a recorded run of schema {SCHEMA_VERSION} ({place}: {first['msg']}); "
+            f"make it again with `make run NOTEBOOK={paper}/{experiment} PROFILE={profile}`."
+        ) from error

@@ -1,0 +1,200 @@
+"""From executed notebooks to the built book: lay out, write the generated fragments, build.
+
+    build/executed/<profile>/<paper>/<name>.ipynb  --stage----->   book/_executed/<paper>/<name>.ipynb  (see _toc.yml)
+    results/<profile>/...                          --pages----->   book/_generated/*.md
+                                                   --jupyter-book-->  _build/html
+
+What executes notebooks is `sentbook.runs.execution`, and for all that changed `sentbook.runs.batch`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from sentbook.records import write_atomically
+from sentbook.runs.batch import planning, stamps
+from sentbook.runs.contents import notebooks
+from sentbook.runs.execution import NotebookError, executed_path, say, tail, without_colours
+from sentbook.system.paths import root
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(set(files)):
+        if file.is_file():
+            digest.update(str(file.relative_to(root())).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+# -- laying out --------------------------------------------------------------------------------------------------------
+
+# Folded, not removed: a reader may want to see how a number came about.
+_FOLDED = "hide-input"
+
+
+def _without_machine(value: Any) -> Any:
+    """``value`` with this machine's folders out of all its text: the checkout becomes ``.``, the home folder ``~``."""
+    if isinstance(value, str):
+        for folder, name in ((root(), "."), (Path.home(), "~")):
+            if folder != Path(folder.anchor):
+                value = re.sub(rf"(?<![\w.~-]){re.escape(str(folder))}(?![\w.-])", name, value)
+        return value
+    if isinstance(value, Mapping):
+        return {key: _without_machine(part) for key, part in value.items()}
+    return [_without_machine(part) for part in value] if isinstance(value, list) else value
+
+
+def _shows_something(output: nbformat.NotebookNode) -> bool:
+    """Neither a stream (progress and warnings: one line an epoch of every training) nor a figure of a run not made."""
+    if output.output_type == "stream":
+        return False
+    data = output.get("data", {})
+    return bool(data.get("text/html", True)) and any(data.values())
+
+
+def lay_out(executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """An executed notebook as a page: code folded, progress lines, clock times and this machine's folders taken out.
+
+    Raises:
+        NotebookError: a cell holds an error; a strict build would show it without failing.
+    """
+    page = nbformat.from_dict(executed)
+    page.metadata = nbformat.from_dict(
+        {key: page.metadata[key] for key in ("kernelspec", "language_info") if key in page.metadata}
+    )
+    if executed.metadata.get("papermill", {}).get("exception"):
+        raise NotebookError("An executed notebook was stopped by an exception; run it again before building the book.")
+    kept = []
+    for cell in page.cells:
+        tags = list(cell.metadata.get("tags", []))
+        if any(output.get("output_type") == "error" for output in cell.get("outputs", [])):
+            raise NotebookError("A cell of an executed notebook holds an error; run it again before building the book.")
+        if "papermill-error-cell-tag" in tags:
+            continue
+        cell.metadata = nbformat.from_dict({})
+        if cell.cell_type == "code":
+            cell.execution_count = None
+            shown = [_without_machine(output) for output in cell.outputs if _shows_something(output)]
+            cell.outputs = [nbformat.from_dict({**output, "metadata": {}}) for output in shown]
+            for output in cell.outputs:
+                if output.output_type == "execute_result":
+                    output.execution_count = None
+            cell.metadata["tags"] = sorted({*tags, _FOLDED})
+        kept.append(cell)
+    page.cells = kept
+    return page
+
+
+def _stage(source: Path, profile: str) -> None:
+    from sentbook.report import pedigree  # imports pandas
+
+    executed = executed_path(source, profile)
+    if not executed.is_file():
+        name = f"{source.parent.name}/{source.stem}"
+        raise NotebookError(f"{name} was not executed yet; run `sentbook batch --profile {profile} {name}`.")
+    page = lay_out(nbformat.read(executed, as_version=4))
+    for number, cell in enumerate(page.cells):
+        cell["id"] = f"{source.stem}-{number:02d}"
+    pedigree.link_outputs(page, f"book/_executed/{source.parent.name}/{source.stem}")
+    target = root() / "book" / "_executed" / source.parent.name / source.name
+    text = nbformat.writes(page)
+    if not target.is_file() or target.read_text(encoding="utf-8") != text:
+        write_atomically(target, text)
+
+
+def _fragments() -> dict[str, str]:
+    """The generated pieces of Markdown that the book's pages include; the pages of the runs are written on the way."""
+    from sentbook.report import fragments, run_pages  # imports matplotlib, which a failing run need not wait for
+
+    run_pages.write()
+    return fragments.all_fragments()
+
+
+# -- the whole ---------------------------------------------------------------------------------------------------------
+
+
+def build(profile: str) -> Path:
+    """Lay out what was executed, and build; the first page.
+
+    Args:
+        profile: whose executed notebooks become pages. There is one book a checkout: it takes another profile's place.
+
+    Raises:
+        NotebookError: a notebook was not executed, or the strict build failed.
+    """
+    job = stamps.Job(profile, "book", planning.WHOLE)
+    with stamps.recorded(job, planning.sources(job)):
+        for other in (root() / "build" / "batch").glob(f"*/book/{job.stamp.name}"):
+            other.unlink()
+        sources = notebooks()
+        for source in sources:
+            _stage(source, profile)
+        listed = {(source.parent.name, source.name) for source in sources}
+        for page in (root() / "book" / "_executed").glob("*/*.ipynb"):
+            if (page.parent.name, page.name) not in listed:
+                page.unlink()
+        for name, text in _fragments().items():
+            target = root() / "book" / "_generated" / name
+            if not target.is_file() or target.read_text(encoding="utf-8") != text:
+                write_atomically(target, text)
+        return _build_html()
+
+
+def _build_html() -> Path:
+    index, stamp = root() / "_build" / "html" / "index.html", root() / "build" / "book.stamp"
+    pages = [path for path in (root() / "book").rglob("*") if path.is_file()]
+    digest = _digest([*pages, root() / "_config.yml", root() / "_toc.yml"])
+    if not (index.is_file() and stamp.is_file() and stamp.read_text() == digest):
+        say("book: building")
+        # --all: an incremental build keeps stale fragments. -W -n: every warning, a broken reference too, is an error.
+        shutil.rmtree(index.parent, ignore_errors=True)  # nothing else takes away the page of a file that is gone
+        tool = str(Path(sys.executable).with_name("jupyter-book"))
+        command = [tool, "build", str(root()), "--all", "-W", "-n", "--keep-going"]
+        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        said, log = without_colours(done.stdout + done.stderr), root() / "build" / "book.log"
+        write_atomically(log, said)
+        if done.returncode:
+            stamp.unlink(missing_ok=True)
+            faults = [line for line in said.splitlines() if "WARNING" in line or "ERROR" in line]
+            raise NotebookError(
+                f"The book did not build; mend what follows (the whole log is {log}).\n"
+                + ("\n".join(faults[:10]) or tail(said, 10))
+            )
+        write_atomically(stamp, digest)
+    say(f"book: {index}")
+    return index
+
+
+# nbconvert's page configures MathJax 2; the bundled 3 would leave $...$ inside a line as it is.
+_INLINE_MATH = "<script>window.MathJax = {tex: {inlineMath: [['$', '$']]}};</script>"
+
+
+def write_page(source: Path, kind: str) -> Path:
+    """The page of one executed notebook as one HTML file that needs no network.
+
+    Args:
+        kind: the profile, or ``custom``.
+    """
+    from nbconvert import HTMLExporter
+
+    target = root() / "build" / "pages" / kind / source.parent.name / f"{source.stem}.html"
+    mathjax = os.path.relpath(root() / "book" / "_static" / "mathjax" / "tex-svg.js", target.parent)
+    exporter = HTMLExporter(
+        exclude_input=True, exclude_input_prompt=True, exclude_output_prompt=True, require_js_url="", jquery_url="",
+        mathjax_url=Path(mathjax).as_posix(),
+    )  # fmt: skip
+    page = lay_out(nbformat.read(executed_path(source, kind), as_version=4))
+    body, _ = exporter.from_notebook_node(page, resources={"metadata": {"name": source.stem}})
+    write_atomically(target, body.replace("<head>", f"<head>{_INLINE_MATH}", 1))
+    return target

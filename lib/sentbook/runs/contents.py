@@ -1,0 +1,37 @@
+"""The book's table of contents: which notebooks there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sentbook.runs.execution import NotebookError
+from sentbook.system.paths import root
+
+
+def notebooks() -> list[Path]:
+    """Every notebook that the table of contents lists, in its order.
+
+    Raises:
+        NotebookError: the table of contents names one that does not exist.
+    """
+    listed: list[Path] = []
+
+    def walk(node: Any) -> None:
+        if isinstance(node, dict):
+            file = node.get("file", "")
+            if file.startswith("book/_executed/"):
+                listed.append(root() / "notebooks" / f"{file.removeprefix('book/_executed/')}.ipynb")
+            for value in node.values():
+                walk(value)
+        elif isinstance(node, list):
+            for value in node:
+                walk(value)
+
+    walk(yaml.safe_load((root() / "_toc.yml").read_text(encoding="utf-8")))
+    for path in listed:
+        if not path.is_file():
+            raise NotebookError(f"_toc.yml lists {path.stem}, but {path} does not exist; write it or take it out.")
+    return listed

@@ -1,0 +1,49 @@
+"""The overlap of every training corpus with every test set, recorded like any other run."""
+
+from __future__ import annotations
+
+import datetime
+import time
+
+from sentbook import records as results
+from sentbook.config import digest
+from sentbook.data import corpora, overlap, readers, sources
+from sentbook.runs import lineage
+from sentbook.training.loop import peak_memory_bytes
+
+REAL = tuple(name for name in corpora.CORPORA if not name.startswith("miniworld"))
+
+
+def record() -> results.Run:
+    """Measure the overlap on the real data and write ``results/small/data/overlap.json``.
+
+    Raises:
+        DataError: a file is missing; the sentence names it.
+        StorageError: the ledger cannot be written.
+    """
+    started, clock = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), time.monotonic()
+    tests = [*readers.sts_all(), readers.sick("test")]
+    rows = overlap.report([corpora.CORPORA[name](0) for name in REAL], tests)
+    config = {"corpora": list(REAL), "tests": [pairs.name for pairs in tests], "captions_seed": 0}
+    run = results.Run(
+        paper="data",
+        experiment="overlap",
+        profile="small",
+        provenance=results.Provenance(
+            git_commit=results.git_commit(),
+            config=config,
+            config_hash=digest(config),
+            data=dict(sorted(sources.used().items())),
+            sources=lineage.sources("data", "overlap", "small"),
+            packages=results.packages(),
+            python=results.python_version(),
+            device="cpu",
+            started=started,
+            wall_seconds=round(time.monotonic() - clock, 1),
+            peak_memory_bytes=peak_memory_bytes(),
+            seeds=[0],
+        ),
+        extra={"overlap": rows},
+    )
+    results.write(run)
+    return run

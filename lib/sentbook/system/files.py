@@ -1,0 +1,111 @@
+"""Files written whole or not at all, and folders that one process at a time works in."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+from filelock import FileLock, Timeout
+
+from sentbook.system.errors import StorageError
+
+# No space, a quota, a limit on files, a read-only file system.
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+
+
+def beside(path: Path, ending: str = ".tmp") -> Path:
+    """A hidden name beside ``path`` for what this process writes; those that killed processes left there are removed.
+
+    The name tells the machine and the process, so that what another one is writing, there or here, is left alone.
+    """
+    name, machine = f".{path.name}.", f"{platform.node()}-"
+    for leftover in path.parent.glob(f"{glob.escape(name + machine)}*{ending}"):
+        number = leftover.name.removeprefix(name + machine).removesuffix(ending)
+        if number.isdecimal() and not psutil.pid_exists(int(number)):
+            with suppress(OSError):  # removed by another process, or the folder is read-only
+                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+    return path.with_name(f"{name}{machine}{os.getpid()}{ending}")
+
+
+@contextmanager
+def replacing(
+    path: Path, remedy: str = "free some space or choose a writable folder, then run again."
+) -> Iterator[Path]:
+    """A temporary name beside ``path`` to write to; it becomes ``path`` when the block ends without an error.
+
+    Raises:
+        StorageError: no space or a read-only folder; what ``path`` held before is intact.
+    """
+    temporary = beside(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise StorageError(f"{path} could not be written ({error.strerror or error}); {remedy}") from error
+    finally:
+        with suppress(OSError):  # where its folder could not be made, there is nothing to remove
+            temporary.unlink(missing_ok=True)
+
+
+def folder(path: Path) -> Path:
+    """``path``, made if it is not there.
+
+    Raises:
+        StorageError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"The folder {path} could not be made ({error.strerror}); choose a writable place "
+            "(SENTBOOK_ARTIFACTS, SENTBOOK_CACHE)."
+        ) from error
+    return path
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+@contextmanager
+def alone(path: Path, report: Callable[[str], None] = _say) -> Iterator[None]:
+    """Work in the folder ``path``, made if it is not there, while no other process does.
+
+    The lock in it is open again when its holder ends, by a ``kill -9`` too. What killed processes left half written in
+    the folder is removed.
+
+    Args:
+        report: takes a line where another process is waited for.
+
+    Raises:
+        StorageError: the folder or its lock cannot be made.
+    """
+    lock = FileLock(folder(path) / "lock")
+    try:
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            report(f"waiting for another process, which works on the same in {path}")
+            lock.acquire()
+        for leftover in path.glob(".*.tmp"):
+            leftover.unlink(missing_ok=True)
+    except OSError as error:
+        lock.release()
+        raise StorageError(
+            f"{path} cannot be written to ({error.strerror or error}); free some space or choose a writable place "
+            "(SENTBOOK_ARTIFACTS, SENTBOOK_CACHE)."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,53 @@
+"""The device of a training, its memory, and its units for products of matrices."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from sentbook.system.errors import DeviceError
+from sentbook.training import distributed
+
+
+def device_of(name: str) -> torch.device:
+    """``auto`` (CUDA where there is one), ``cpu`` or ``cuda``.
+
+    Under `torchrun` each process has a CUDA device of its own.
+
+    Raises:
+        DeviceError: CUDA was asked for and there is none, or none for this process.
+    """
+    if name == "cuda" and not torch.cuda.is_available():
+        raise DeviceError("No CUDA device is available; set device to 'auto' or 'cpu'.")
+    if name == "cuda" or (name == "auto" and torch.cuda.is_available()):
+        return distributed.cuda_device()
+    return torch.device("cpu")
+
+
+def peak_memory_bytes() -> int:
+    """The largest memory so far: of the CUDA device where one is used, else of this process."""
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        return int(torch.cuda.max_memory_allocated())
+    scale = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+
+
+@contextmanager
+def tensor_cores(device: torch.device) -> Iterator[None]:
+    """Products of float32 matrices by the TF32 units of a CUDA device: several times faster, 10 bits of mantissa.
+
+    cuDNN's convolutions and LSTMs use them by default. Training steps alone do so, for values that are reported keep
+    float32; elsewhere nothing changes.
+    """
+    before = torch.get_float32_matmul_precision()
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        if device.type == "cuda":
+            torch.set_float32_matmul_precision(before)

@@ -1,0 +1,133 @@
+"""Books for the encoder-decoders: their sentences, the words that are learned, and vectors for all other words."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sentbook.config import GenerationTraining
+from sentbook.data import novels
+from sentbook.data.miniworld import World
+from sentbook.data.novels import Books, Collection, Limits
+from sentbook.data.text import Tokenisation, Vocabulary
+from sentbook.data.vectors import WordVectors, linear_map
+from sentbook.models import SentenceEncoder
+from sentbook.system.errors import DataError
+from sentbook.training.problems.generation import EncoderDecoder, GenerationProblem, OrderedSentences, word_table
+
+MINIWORLD_STORIES = 3_000
+
+
+def collection(stage: GenerationTraining) -> Collection:
+    """The books that a stage reads.
+
+    Raises:
+        DataError: a novel is missing or damaged, or a folder holds no book.
+    """
+    if stage.corpus == "novels":
+        return novels.novels(stage.books)
+    if stage.corpus == "folder":
+        return novels.folder(stage.path)
+    return novels.stories(World().stories(stage.books or MINIWORLD_STORIES))
+
+
+def identity(stage: GenerationTraining) -> str:
+    """Of a user's own books a digest of their contents, which may change while their folder's name does not."""
+    return collection(stage).identity if stage.corpus == "folder" else ""
+
+
+@lru_cache(maxsize=2)
+def _prepared(stage: GenerationTraining, tokenisation: Tokenisation, identity: str) -> Books:
+    return novels.prepare(collection(stage), words=stage.vocabulary, tokenisation=tokenisation)
+
+
+def books(stage: GenerationTraining, tokenisation: Tokenisation) -> Books:
+    """The books as token ids, and their vocabulary. What decides no id does not make them again."""
+    names = ("corpus", "path", "books", "vocabulary")
+    only = GenerationTraining(**{name: getattr(stage, name) for name in names})
+    return _prepared(only, tokenisation, identity(stage))
+
+
+def texts(stage: GenerationTraining, found: Books, seed: int) -> tuple[OrderedSentences, OrderedSentences]:
+    """The sentences to train on, and those that are held out: other books, the same ones for every seed."""
+    limits = Limits(longest=stage.longest)
+    # A sample is drawn of all kinds of examples in turn; where there is none, only those of the model are held.
+    kinds = [stage.model if most is None else None for most in (stage.limit, stage.held_out)]
+    train = OrderedSentences.of(found, "train", limits, stage.paragraph, kinds[0])
+    held = OrderedSentences.of(found, "held out", limits, stage.paragraph, kinds[1])
+    return train.at_most(stage.limit, np.random.default_rng([seed, 1])), held.at_most(
+        stage.held_out, np.random.default_rng(0)
+    )
+
+
+def lexicon(stage: GenerationTraining, found: Books, known: WordVectors, seed: int) -> tuple[Vocabulary, Tensor]:
+    """The words of the books, then the other words of ``known``; and their (V, D) vectors before training.
+
+    With fixed vectors (+emb) every word has its own of ``known``, and a word without one the mean of all. Learned
+    vectors start from noise, and those of other words are 0 until `expand` finds them.
+
+    Source: Gan et al. 2017, section 4: the two "methods of considering words not in the training set".
+    """
+    own = found.vocabulary.words
+    index = {word: row for row, word in enumerate(known.words)}
+    have = set(own)
+    others = [word for word in known.words if word not in have]
+    vocabulary = Vocabulary([*own, *others])
+    if stage.embedding_update == "dense":
+        table = word_table(found.vocabulary, known.dimension, stage.bound, seed=seed)
+        return vocabulary, torch.cat([table, torch.zeros(len(others), known.dimension)])
+    mean = known.matrix.mean(axis=0)
+    rows = [known.matrix[index[word]] if word in index else mean for word in vocabulary.words]
+    return vocabulary, torch.from_numpy(np.vstack([np.zeros_like(mean), mean, *rows]).astype(np.float32))
+
+
+def expand(weight: Tensor, found: Books, known: WordVectors) -> None:
+    r"""Give the words beyond those of the books their vectors, in place: $x W$ with the least-squares $W$.
+
+    $$\min_W \sum_{w} \lVert x_w W - y_w \rVert^2$$
+
+    over the words that have a vector x in ``known`` and a learned one y.
+
+    Source: Gan et al. 2017, section 4, after Kiros et al. 2015 and Mikolov et al. 2013.
+    Deviations: none known; Kiros et al. write no intercept, and there is none.
+
+    Args:
+        weight: (V, D) of `lexicon`, those of the books' words learned.
+
+    Raises:
+        DataError: fewer shared words than dimensions.
+    """
+    own = found.vocabulary.words
+    learned = WordVectors(own, weight[2 : 2 + len(own)].numpy())
+    mapping = linear_map(known, learned)
+    have = set(own)
+    others = np.array([row for row, word in enumerate(known.words) if word not in have], dtype=np.int64)
+    if len(others) != len(weight) - 2 - len(own):
+        raise DataError("The word vectors are not those that the encoder was trained with; train it again.")
+    weight[2 + len(own) :] = torch.from_numpy((known.matrix[others] @ mapping).astype(np.float32))
+
+
+def model(encoder: SentenceEncoder, stage: GenerationTraining, seed: int) -> EncoderDecoder:
+    """The encoder with the stage's untrained decoders."""
+    return EncoderDecoder(
+        encoder,
+        stage.model,
+        stage.hidden,
+        seed=seed,
+        start=stage.start,
+        output=stage.output,
+        bound=stage.bound,
+        dropout=stage.dropout,
+    )
+
+
+def problem(
+    encoder: SentenceEncoder, stage: GenerationTraining, found: Books, seed: int
+) -> tuple[GenerationProblem, int]:
+    """The training of ``encoder`` over the books' words, and how many sentences, pairs or paragraphs it has."""
+    train, held = texts(stage, found, seed)
+    made = GenerationProblem(model(encoder, stage, seed), train, held, per=stage.per, floor=stage.floor)
+    return made, len(made.lengths)

@@ -1,0 +1,399 @@
+"""Training an encoder by what decoders can write from its vectors: the four CNN-LSTM models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sentbook.data.novels import PARAGRAPH, Books, Limits, Part, Rows
+from sentbook.data.text import TokenIds, Vocabulary, batches_by_tokens
+from sentbook.models import SentenceEncoder
+from sentbook.models.decoders import Forced, Generated, HierarchicalDecoder, LSTMDecoder
+from sentbook.models.decoders.lstm import Output, Start
+from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
+from sentbook.system.errors import DataError
+
+Kind = Literal["autoencoder", "future predictor", "composite", "hierarchical"]
+Per = Literal["token", "sentence"]
+
+# Cells of a batch of held-out text.
+_CELLS = 8_000
+# Rows looked at together.
+_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class OrderedSentences:
+    """Which sentences of books are used, and which stand together; nothing crosses a book.
+
+    Attributes:
+        tokens: all sentences in their order; ``flat`` may be a memory map of any integer type.
+        sentences: (N,) rows of those that are used.
+        firsts: rows of those whose next one is used too, in the same book.
+        paragraphs: the first row of each paragraph, whose ``size`` sentences follow each other.
+        size: sentences of a paragraph.
+
+    Raises:
+        DataError: a row, or the last one of a pair or a paragraph, is not among the sentences.
+    """
+
+    tokens: TokenIds
+    sentences: Rows
+    firsts: Rows
+    paragraphs: Rows
+    size: int = PARAGRAPH
+
+    def __post_init__(self) -> None:
+        for rows, reach in ((self.sentences, 0), (self.firsts, 1), (self.paragraphs, self.size - 1)):
+            if len(rows) and not 0 <= rows[0] <= rows[-1] + reach < len(self.tokens):
+                raise DataError("A pair or a paragraph goes beyond the last sentence; cut the text again.")
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @classmethod
+    def of(
+        cls, books: Books, part: Part, limits: Limits, size: int = PARAGRAPH, kind: Kind | None = None
+    ) -> OrderedSentences:
+        """Those of a part of ``books`` that are within the limits.
+
+        Args:
+            kind: of the model that they are for, so that no more is held than it needs (70 million numbers are half a
+                gigabyte); None: for all.
+
+        Source: Gan et al. 2017, section 4: "each paragraph is composed of 8 sentences".
+        """
+        none = np.empty(0, dtype=np.int64)
+        sentences = books.rows(part, limits) if kind in (None, "autoencoder") else none
+        firsts = books.pairs(part, limits) if kind in (None, "future predictor", "composite") else none
+        paragraphs = books.paragraphs(part, size, limits) if kind in (None, "hierarchical") else none
+        return cls(books.tokens, sentences, firsts, paragraphs, size)
+
+    def at_most(self, count: int | None, rng: np.random.Generator) -> OrderedSentences:
+        """A sample of so many sentences, pairs, and paragraphs of as many sentences together; None: all of them.
+
+        Every kind of model is then trained on about as much text.
+        """
+        if count is None:
+            return self
+        sentences, firsts, paragraphs = (
+            np.sort(rng.permutation(rows)[:most])
+            for rows, most in (
+                (self.sentences, count),
+                (self.firsts, count),
+                (self.paragraphs, max(1, count // self.size)),
+            )
+        )
+        return OrderedSentences(self.tokens, sentences, firsts, paragraphs, self.size)
+
+
+def examples(ordered: OrderedSentences, kind: Kind) -> Rows:
+    """The first sentence of each example of a kind of model.
+
+    Raises:
+        DataError: there is none.
+    """
+    kinds = {"autoencoder": ordered.sentences, "hierarchical": ordered.paragraphs}
+    rows = kinds.get(kind, ordered.firsts)
+    if not len(rows):
+        raise DataError(f"The text has no example for the {kind} model; give more or longer books, or raise longest.")
+    return rows
+
+
+class Batch(NamedTuple):
+    """What a model reads: ids on its device, lengths and counts on the CPU.
+
+    Attributes:
+        ids, lengths: (S, T) and (S,) sentences; for the hierarchical model those of all paragraphs, one after another.
+        following: ids and lengths of each one's next sentence, where a model predicts it.
+        counts: (P,) sentences of each paragraph, for the hierarchical model.
+    """
+
+    ids: Tensor
+    lengths: Tensor
+    following: tuple[Tensor, Tensor] | None = None
+    counts: Tensor | None = None
+
+
+class EncoderDecoder(nn.Module):
+    r"""An encoder and the decoders that train it.
+
+    | kind             | decoders      | predicts                                                                |
+    |------------------|---------------|-------------------------------------------------------------------------|
+    | autoencoder      | same          | the sentence itself, $p(s \mid z(s))$                                   |
+    | future predictor | next          | the sentence behind it in the book, $p(s_{i+1} \mid z(s_i))$            |
+    | composite        | same and next | both from one vector, by two LSTMs                                      |
+    | hierarchical     | next          | each sentence of a paragraph from those before, $p(s_\ell \mid h_\ell)$ |
+
+    Source: Gan et al. 2017, section 2 and figure 1.
+    Deviations: see the encoder and the decoders; options are `LSTMDecoder`'s.
+
+    Args:
+        encoder: what is trained; the decoders read its word vectors and are thrown away with the training.
+        kind: of model.
+        hidden: units of every LSTM.
+        seed: of the decoders' initial values.
+    """
+
+    def __init__(
+        self,
+        encoder: SentenceEncoder,
+        kind: Kind,
+        hidden: int = 600,
+        *,
+        seed: int,
+        start: Start = "zero",
+        output: Output = "full",
+        bound: float = 0.01,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.kind = encoder, kind
+        vocabulary, words = encoder.embedding.weight.shape
+        names = {"autoencoder": ["same"], "composite": ["same", "next"]}.get(kind, ["next"])
+        made = HierarchicalDecoder if kind == "hierarchical" else LSTMDecoder
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.decoders = nn.ModuleDict()
+            for name in names:
+                self.decoders[name] = made(
+                    vocabulary,
+                    words,
+                    encoder.dimension,
+                    hidden,
+                    start=start,
+                    output=output,
+                    bound=bound,
+                    dropout=dropout,
+                )
+
+    def encode(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(S, T) ids and (S,) lengths to (S, F) vectors."""
+        codes: Tensor = self.encoder(ids, lengths.to(ids.device))
+        return codes
+
+    def forward(self, batch: Batch) -> dict[str, Forced]:
+        """The predictions of each decoder, see `objectives.reconstruction`."""
+        table = self.encoder.embedding
+        if batch.counts is not None:
+            # The last sentence of a paragraph is predicted but tells of no other.
+            known = torch.ones(len(batch.ids), dtype=torch.bool)
+            known[batch.counts.cumsum(0) - 1] = False
+            rows = known.nonzero().squeeze(1)
+            codes = self._codes_of(batch.ids, batch.lengths, rows)
+            return {"next": self.decoders["next"](table, batch.ids, batch.lengths, codes, batch.counts)}
+        codes = self.encode(batch.ids, batch.lengths)
+        found = {}
+        if "same" in self.decoders:
+            found["same"] = self.decoders["same"](table, batch.ids, batch.lengths, codes)
+        if batch.following is not None:
+            found["next"] = self.decoders["next"](table, *batch.following, codes)
+        return found
+
+    def _codes_of(self, ids: Tensor, lengths: Tensor, rows: Tensor) -> Tensor:
+        if not len(rows):  # paragraphs of one sentence alone
+            return self.encoder.embedding.weight.new_zeros(0, self.encoder.dimension)
+        return self.encode(ids[rows.to(ids.device)], lengths[rows])
+
+    @torch.inference_mode()
+    def log_probabilities(self, batch: Batch) -> dict[str, Tensor]:
+        """(S,) log-probability of each sentence, its end included, by each decoder."""
+        found = {}
+        for name, forced in self(batch).items():
+            single = token_losses(forced.features, forced.rows, forced.bias, forced.target)
+            found[name] = single.new_zeros(len(batch.ids)).index_add_(0, forced.sentences, -single)
+        return found
+
+    @torch.inference_mode()
+    def continuation(
+        self,
+        sentences: Sequence[Sequence[int]],
+        count: int,
+        beam: int = 5,
+        limit: int = 40,
+        forbidden: Sequence[int] = (),
+    ) -> list[Generated]:
+        """``count`` further sentences of a paragraph, each read again before the next is written.
+
+        It stops early at an empty sentence.
+
+        Raises:
+            ValueError: the model is not hierarchical, or no sentence is given.
+        """
+        decoder = self.decoders["next"] if self.kind == "hierarchical" else None
+        if not isinstance(decoder, HierarchicalDecoder) or not sentences:
+            raise ValueError("A paragraph is continued by a hierarchical model, from one sentence or more.")
+        training, _ = self.training, self.eval()
+        told, written = [list(words) for words in sentences], list[Generated]()
+        for _ in range(count):
+            tokens = TokenIds(np.concatenate(told), np.cumsum([0, *map(len, told)]))
+            ids, lengths = _padded(tokens, np.arange(len(told)), self.encoder)
+            state = decoder.next_state(self.encode(ids, lengths).unsqueeze(0))
+            written += decoder.sentence.beam(self.encoder.embedding, state, beam, limit, forbidden)
+            if not written[-1].words:
+                break
+            told.append(written[-1].words)
+        self.train(training)
+        return written
+
+
+def text(words: Sequence[int], vocabulary: Vocabulary) -> str:
+    """Ids as words with spaces between, an unknown one as ``<unk>``."""
+    return " ".join(vocabulary.words[word - 2] if word > 1 else "<unk>" for word in words)
+
+
+def word_table(vocabulary: Vocabulary, dimension: int = 300, bound: float = 0.01, *, seed: int) -> Tensor:
+    """(V, D) word vectors to be learned, uniform in [-bound, bound]; padding's is 0.
+
+    Source: Gan et al. 2017, section 4, for all weights; the released code starts word vectors at .05.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.empty(len(vocabulary), dimension).uniform_(-bound, bound, generator=generator)
+    table[0] = 0
+    return table
+
+
+class GenerationProblem:
+    """A `sentbook.training.loop.Problem`: one of the four models over ordered sentences, judged by the held-out likelihood.
+
+    An example is a sentence (autoencoder), a sentence with a next one in its book (future predictor, composite) or a
+    paragraph (hierarchical). The losses of a composite model are added, one to one.
+
+    Source: Gan et al. 2017, sections 2 and 4.
+    Deviations: the text sums log-probabilities over pairs; the loss is their mean per predicted word, ends included, as
+    in the released code (``per="token"``), or per predicted sentence (``per="sentence"``). The weights of the
+    composite's parts are not stated.
+
+    Args:
+        model: its encoder is kept, its decoders are the head.
+        train, held_out: text.
+        per: what a loss is the mean over.
+        floor: added to each probability in training, 1e-6 in the released code.
+
+    Raises:
+        DataError: no example, since no book has two sentences.
+    """
+
+    metric = "log-likelihood per token"
+    patience: int | None = None
+
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        train: OrderedSentences,
+        held_out: OrderedSentences,
+        *,
+        per: Per = "token",
+        floor: float = 0.0,
+    ) -> None:
+        self.model, self.encoder, self.per, self.floor = model, model.encoder, per, floor
+        self._texts = {"train": train, "held out": held_out}
+        self._rows = {name: examples(ordered, model.kind) for name, ordered in self._texts.items()}
+        self.lengths = self._lengths("train")
+        # Nats of each predicted word, by decoder, at the last validation.
+        self.losses: dict[str, float] = {}
+
+    @property
+    def head(self) -> nn.Module:
+        return self.model.decoders
+
+    # -- examples ----------------------------------------------------------------------------------------------------
+
+    def _words(self, name: str, rows: Rows) -> dict[str, NDArray[np.int64]]:
+        """Of each decoder, how many words it predicts in the examples that begin at ``rows``, ends left out."""
+        ordered = self._texts[name]
+        offsets = ordered.tokens.offsets
+        if self.model.kind == "hierarchical":
+            return {"next": offsets[rows + ordered.size] - offsets[rows]}
+        same, following = offsets[rows + 1] - offsets[rows], offsets[np.minimum(rows + 2, len(offsets) - 1)]
+        words = {"same": same, "next": following - offsets[rows + 1]}
+        return {part: words[part] for part in self.model.decoders}
+
+    def _lengths(self, name: str) -> NDArray[np.int64]:
+        """What batches are sorted by: words of a sentence, of the longer one of a pair, or of a paragraph."""
+        rows, offsets = self._rows[name], self._texts[name].tokens.offsets
+        found = np.empty(len(rows), dtype=np.int64)
+        for at in range(0, len(rows), _ROWS):  # 70 million numbers are half a gigabyte, and so is each sum of them
+            part = rows[at : at + _ROWS]
+            if self.model.kind == "future predictor":
+                words = [offsets[part + 1] - offsets[part], offsets[part + 2] - offsets[part + 1]]
+            else:
+                words = list(self._words(name, part).values())
+            found[at : at + _ROWS] = np.maximum.reduce(words)
+        return found
+
+    def batch(self, name: str, examples: NDArray[np.int64]) -> Batch:
+        """Examples of ``train`` or ``held out`` as tensors."""
+        ordered, rows = self._texts[name], self._rows[name][examples]
+        tokens = ordered.tokens
+        if self.model.kind == "hierarchical":
+            sentences = (rows[:, None] + np.arange(ordered.size)).ravel()
+            counts = torch.full((len(rows),), ordered.size)
+            return Batch(*_padded(tokens, sentences, self.encoder), counts=counts)
+        following = None if self.model.kind == "autoencoder" else _padded(tokens, rows + 1, self.encoder)
+        return Batch(*_padded(tokens, rows, self.encoder), following)
+
+    def counts(self, examples: NDArray[np.int64]) -> dict[str, int]:
+        """Of each decoder, over how much the loss of these training examples is a mean: words and ends, or sentences.
+
+        Known from the lengths alone, so that a part of a batch can be given its share of the batch's mean.
+        """
+        each = self._texts["train"].size if self.model.kind == "hierarchical" else 1
+        ends = len(examples) * each
+        if self.per == "sentence":
+            return dict.fromkeys(self.model.decoders, ends)
+        return {
+            part: int(words.sum()) + ends for part, words in self._words("train", self._rows["train"][examples]).items()
+        }
+
+    # -- the problem -------------------------------------------------------------------------------------------------
+
+    def totals(self, name: str, examples: NDArray[np.int64]) -> dict[str, tuple[Tensor, int]]:
+        """Of each decoder: the sum of losses, and how many words, ends included, were predicted."""
+        floor = self.floor if name == "train" else 0.0
+        return {
+            part: (
+                reconstruction_loss(forced.features, forced.rows, forced.bias, forced.target, floor=floor),
+                len(forced.target),
+            )
+            for part, forced in self.model(self.batch(name, examples)).items()
+        }
+
+    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator, whole: NDArray[np.int64] | None = None) -> Tensor:
+        """The mean loss of the examples ``rows``, or their share of the mean over the examples ``whole``."""
+        counts = self.counts(rows if whole is None else whole)
+        return torch.stack([total / counts[part] for part, (total, _) in self.totals("train", rows).items()]).sum()
+
+    @torch.inference_mode()
+    def validate(self) -> float:
+        sums: dict[str, tuple[float, int]] = {}
+        for examples in batches_by_tokens(self._lengths("held out"), _CELLS):
+            for part, (total, words) in self.totals("held out", examples).items():
+                before = sums.get(part, (0.0, 0))
+                sums[part] = before[0] + float(total), before[1] + words
+        self.losses = {part: total / words for part, (total, words) in sums.items()}
+        return -sum(self.losses.values())
+
+    def watch(self) -> list[dict[str, Any]]:
+        """The held-out perplexity of each decoder."""
+        return [
+            {"split": "validation", "metric": f"perplexity of the {part} sentence", "value": math.exp(loss)}
+            for part, loss in self.losses.items()
+        ]
+
+    def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
+        return iter(())
+
+
+def _padded(tokens: TokenIds, rows: NDArray[np.int64], encoder: SentenceEncoder) -> tuple[Tensor, Tensor]:
+    """Ids on the encoder's device, as wide as it needs at least, and lengths on the CPU."""
+    ids, lengths = tokens.padded(rows, encoder.minimum_length)
+    device = encoder.embedding.weight.device
+    return torch.from_numpy(ids.astype(np.int64)).to(device, non_blocking=True), torch.from_numpy(lengths)

@@ -1,0 +1,219 @@
+"""Taking a trained encoder to scored pairs: the settings of transfer, and the head that predicts a score."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sentbook.config import HeadTraining, RelatednessTraining
+from sentbook.data.suites import measure_of
+from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
+from sentbook.data.types import ScoredPairs
+from sentbook.evaluation.sts import MEASURES
+from sentbook.models import FrozenVectors, SentenceEncoder
+from sentbook.models.losses import RelatednessHead, relatedness_loss, sparse_target, squared_error_loss
+from sentbook.training.correlation import pearson
+from sentbook.training.targets import shift_to_classes
+
+State = Literal["frozen", "updated", "absent"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which parameters a transfer moves: the word vectors, the encoder above them, the classifier above both.
+
+    Source: Zhang et al. 2018, sections 2 and 4.3, table 3.
+    """
+
+    name: str
+    words: State
+    encoder: State
+    classifier: State
+
+    def parts(self, state: State) -> tuple[str, ...]:
+        """The parts in ``state``, by the paper's names."""
+        named = {"wem": self.words, "enc": self.encoder, "cla": self.classifier}
+        return tuple(part for part, found in named.items() if found == state)
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("Unsupervised evaluation", "frozen", "frozen", "absent"),
+    Setting("Feature transfer", "frozen", "frozen", "updated"),
+    Setting("Network transfer", "updated", "updated", "updated"),
+    Setting("Network transfer, wem frozen", "frozen", "updated", "updated"),
+    Setting("Direct network transfer", "updated", "updated", "absent"),
+    Setting("Direct network transfer, wem frozen", "frozen", "updated", "absent"),
+)
+
+
+def settings_table() -> pd.DataFrame:
+    """Table 3 of Zhang et al. 2018, from `SETTINGS`.
+
+    Example:
+        >>> settings_table().loc["Feature transfer"].tolist()
+        ['wem, enc', 'cla']
+    """
+    return pd.DataFrame(
+        [[", ".join(setting.parts(state)) or "-" for state in ("frozen", "updated")] for setting in SETTINGS],
+        index=[setting.name for setting in SETTINGS],
+        columns=["frozen", "updated"],
+    )
+
+
+class RelatednessProblem:
+    """A `sentbook.training.loop.Problem`: a head on pairs of sentence vectors, trained with the encoder or without it.
+
+    The head and, where its values are not loaded ones, the composition are pulled towards 0; loaded parameters are
+    pulled back to the values they had when this object was made.
+
+    Source: Jiao et al. 2018, section 4.2; Zhang et al. 2018, section 4.3 (feature transfer, network transfer).
+
+    Args:
+        encoder: trained on another task ("universal") or fresh ("random").
+        loaded: whether the encoder's composition is pulled back to its present values.
+        train, trial: scored pairs on a scale that begins at 1.
+        loss: ``kl``, or ``mse`` between the two distributions.
+        frozen: train the head alone, on these vectors of the encoder.
+        patience: checks without a better value after which training stops.
+    """
+
+    metric = "pearson"
+
+    def __init__(
+        self,
+        encoder: SentenceEncoder,
+        vocabulary: Vocabulary,
+        settings: RelatednessTraining | HeadTraining,
+        train: ScoredPairs,
+        trial: ScoredPairs,
+        *,
+        loaded: bool,
+        seed: int,
+        tokenisation: Tokenisation = "ptb",
+        loss: Literal["kl", "mse"] = "kl",
+        frozen: FrozenVectors | None = None,
+        patience: int | None = None,
+    ) -> None:
+        self.encoder, self.vocabulary, self.settings, self.tokenisation = encoder, vocabulary, settings, tokenisation
+        self._loss, self.frozen, self.patience = loss, frozen, patience
+        classes = round(train.scale[1])
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.head: RelatednessHead = RelatednessHead(
+                encoder.dimension, classes, settings.hidden, settings.normalise is not False
+            )
+        self.sides = self.tokens(train)
+        self.target = sparse_target(torch.from_numpy(train.gold).float(), classes)
+        self.trial, self.trial_sides = trial, self.tokens(trial)
+        self.lengths = np.maximum(self.sides[0].lengths, self.sides[1].lengths)
+        self.anchors = [parameter.detach().clone() if loaded else None for parameter in encoder.composition()]
+        if frozen is not None:
+            for parameter in encoder.composition():
+                parameter.requires_grad_(False)
+        # The ids are kept beside their places, so that no other object takes their own place in memory.
+        self._places: dict[int, tuple[TokenIds, NDArray[np.int64]]] = {}
+
+    def tokens(self, pairs: ScoredPairs) -> tuple[TokenIds, TokenIds]:
+        """Both sides of ``pairs`` as token ids."""
+        return (
+            self.vocabulary.encode(pairs.first, self.tokenisation),
+            self.vocabulary.encode(pairs.second, self.tokenisation),
+        )
+
+    def _vectors(self, tokens: TokenIds, rows: NDArray[np.int64]) -> Tensor:
+        device = self.encoder.embedding.weight.device
+        if self.frozen is not None:
+            if id(tokens) not in self._places:
+                self._places[id(tokens)] = tokens, self.frozen.places(tokens)
+            return self.frozen.table[torch.from_numpy(self._places[id(tokens)][1][rows])].to(device)
+        ids, lengths = tokens.padded(rows, self.encoder.minimum_length)
+        return self.encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+
+    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+        output = self.head(self._vectors(self.sides[0], rows), self._vectors(self.sides[1], rows))
+        target = self.target[rows].to(output.device)
+        if self._loss == "mse":
+            return squared_error_loss(output.float(), target)
+        return relatedness_loss(output.float(), target, self.settings.smoothing)
+
+    @torch.inference_mode()
+    def predict(self, sides: tuple[TokenIds, TokenIds]) -> NDArray[np.float64]:
+        """(N,) expected scores."""
+        predictions = np.empty(len(sides[0]))
+        for rows in batches_by_tokens(np.maximum(sides[0].lengths, sides[1].lengths), 20_000):
+            output = self.head(self._vectors(sides[0], rows), self._vectors(sides[1], rows))
+            predictions[rows] = self.head.expectation(output).double().cpu().numpy()
+        return predictions
+
+    def validate(self) -> float:
+        return pearson(self.predict(self.trial_sides), self.trial.gold)
+
+    def watch(self) -> list[dict[str, Any]]:
+        return []
+
+    def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
+        device = self.encoder.embedding.weight.device
+        for parameter, anchor in zip(self.encoder.composition(), self.anchors, strict=True):
+            yield parameter, self.settings.composition_decay, None if anchor is None else anchor.to(device)
+        for parameter in self.head.parameters():
+            yield parameter, self.settings.head_decay, None
+
+
+class HeadProblem(RelatednessProblem):
+    """Feature transfer and network transfer to any scored pairs: their scale is shifted to the classes 1 to K.
+
+    Args:
+        encoder: pre-trained.
+        splits: ``train``, ``trial`` and ``test`` pairs on one scale.
+        vectors: of the encoder, where other trainings share them; None: feature transfer makes its own.
+    """
+
+    def __init__(
+        self,
+        encoder: SentenceEncoder,
+        vocabulary: Vocabulary,
+        settings: HeadTraining,
+        splits: Mapping[str, ScoredPairs],
+        *,
+        seed: int,
+        tokenisation: Tokenisation = "ptb",
+        vectors: FrozenVectors | None = None,
+    ) -> None:
+        self.splits, self._measure = splits, measure_of(settings.dataset)
+        self.metric = str(self._measure)
+        shifted = {name: _on_classes(pairs) for name, pairs in splits.items()}
+        self.classes = round(shifted["train"].scale[1])
+        super().__init__(
+            encoder,
+            vocabulary,
+            settings,
+            shifted["train"],
+            shifted["trial"],
+            loaded=False,
+            seed=seed,
+            tokenisation=tokenisation,
+            loss=settings.loss,
+            frozen=(vectors or FrozenVectors(encoder)) if settings.frozen else None,
+            patience=settings.patience,
+        )
+        self._held_out = {"trial": self.trial_sides, "test": self.tokens(shifted["test"])}
+
+    def validate(self) -> float:
+        return MEASURES[self._measure](self.predict(self.trial_sides), self.trial.gold)
+
+    def scores(self, split: str) -> NDArray[np.float64]:
+        """(N,) expected scores of the ``trial`` or ``test`` pairs, on [0, 1]."""
+        return (self.predict(self._held_out[split]) - 1) / (self.classes - 1)
+
+
+def _on_classes(pairs: ScoredPairs) -> ScoredPairs:
+    gold, classes = shift_to_classes(pairs.gold, pairs.scale)
+    return dataclasses.replace(pairs, gold=gold, scale=(1, classes))

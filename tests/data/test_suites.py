@@ -1,0 +1,273 @@
+"""Which sets a profile is tested on, with stand-ins for the real ones; and the real ones where there is a mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sentbook.data import label_pairs, readers, suites
+from sentbook.data.miniworld import World
+from sentbook.data.overlap import key, remove
+from sentbook.data.types import GradedAnswers, LabelledPairs, ParaphrasePairs, ScoredPairs
+from sentbook.evaluation.protocols import Measure
+from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.runs import printed as reported
+from sentbook.system.errors import ConfigError
+
+DNT = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
+SPLITS = ("train", "trial", "test")
+CACHED = (suites.test_sets, suites.validation_sets, suites.excluded, suites.relatedness, suites.pairs)
+
+
+@pytest.fixture(autouse=True)
+def forgetful() -> Iterator[None]:
+    """No stand-in stays for the next test."""
+    for function in CACHED:
+        function.cache_clear()
+    yield
+    for function in CACHED:
+        function.cache_clear()
+
+
+def made(name: str, scale: tuple[float, float] = (0, 5)) -> ScoredPairs:
+    return ScoredPairs(name, [f"First of {name}!"], [f"second, of {name}"], np.array([3.0]), scale)
+
+
+@pytest.fixture
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "sts_all", lambda: [made("STS2012/a"), made("STS2016/b")])
+    monkeypatch.setattr(readers, "sts", lambda year: [made(f"STS{year}/b")])
+    monkeypatch.setattr(readers, "sick", lambda split: made(f"SICK2014-{split}", (1, 5)))
+
+
+def test_the_real_suite_is_sts_and_then_the_test_split_of_sick(stand_ins: None) -> None:
+    assert [pairs.name for pairs in suites.test_sets("sts")] == ["STS2012/a", "STS2016/b", "SICK2014-test"]
+    assert [pairs.name for pairs in suites.validation_sets("sts2016")] == ["STS2016/b"]
+    assert suites.relatedness("sick", "trial").name == "SICK2014-trial"
+
+
+def test_no_training_pair_may_hold_a_test_sentence(stand_ins: None) -> None:
+    keys = suites.excluded("sts")
+    assert keys == {key(f"{side} of {name}") for side in ("first", "second")
+                    for name in ("STS2012/a", "STS2016/b", "SICK2014-test")}  # fmt: skip
+    corpus = ParaphrasePairs(
+        "x", ["FIRST of sts2012/a", "new", "new"], ["new", "second of STS2016/b.", "other"], [""] * 3
+    )
+    kept, removed = remove(corpus, keys)
+    assert (kept.first, kept.second, removed) == (["new"], ["other"], 2)
+
+
+def test_the_miniworld_suite() -> None:
+    sets = suites.test_sets("miniworld")
+    assert [pairs.name for pairs in sets] == [f"miniworld/{domain}" for domain in World.DOMAINS]
+    assert all(pairs.scale == (0, 5) and len(pairs) == 250 for pairs in sets)
+    assert suites.excluded("miniworld") == frozenset()  # the grammar keeps its splits apart
+    [trial] = suites.validation_sets("miniworld")
+    assert (trial.name, trial.scale, len(trial)) == ("miniworld/relatedness", (1, 5), 50)
+    assert [len(suites.relatedness("miniworld", split)) for split in ("train", "trial", "test")] == [450, 50, 500]
+
+
+def test_sets_are_made_once_and_the_same_every_time() -> None:
+    before = suites.test_sets("miniworld")
+    assert suites.test_sets("miniworld") is before
+    suites.test_sets.cache_clear()
+    again = suites.test_sets("miniworld")
+    assert again is not before
+    for old, new in zip(before, again, strict=True):
+        assert (old.first, old.second) == (new.first, new.second)
+        np.testing.assert_array_equal(old.gold, new.gold)
+
+
+def test_an_unknown_split_is_refused() -> None:
+    with pytest.raises(ConfigError, match="validation"):
+        suites.relatedness("miniworld", "validation")
+
+
+def test_pairs_of_every_data_set(stand_ins: None) -> None:
+    assert set(suites.DATASETS) == {
+        *DNT, "msrp", "sag-random", "miniworld", "miniworld-paraphrase", "miniworld-answers", *label_pairs.TASK_OF
+    }  # fmt: skip
+    assert suites.pairs("sick", "trial").name == "SICK2014-trial"
+    assert suites.pairs("miniworld", "train") is suites.relatedness("miniworld", "train")
+    for split, size in (("train", 450), ("trial", 50), ("test", 500)):
+        made, world = suites.pairs("miniworld-paraphrase", split), World().paraphrase(split)
+        assert (made.name, made.scale, len(made)) == ("miniworld/paraphrase", (0, 1), size)
+        assert (made.first, made.second) == (world.first, world.second)
+        np.testing.assert_array_equal(made.gold, world.labels)
+
+
+def test_pairs_of_the_data_sets_of_direct_transfer(stand_ins: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "stsbenchmark", lambda split: made(f"STSB-{split}"))
+    monkeypatch.setattr(
+        readers, "activities", lambda split: {name: made(f"{name}-{split}") for name in ("SIM", "REL", "MA", "PAC")}
+    )
+    asked = [suites.pairs("stsb", split) for split in SPLITS]
+    assert [pairs.name for pairs in asked] == ["STSB"] * 3
+    assert [pairs.first for pairs in asked] == [made(f"STSB-{split}").first for split in ("train", "dev", "test")]
+    for name in suites.ACTIVITIES:
+        asked = [suites.pairs(name, split) for split in SPLITS]
+        assert [pairs.name for pairs in asked] == [f"{name.upper()}-{split}" for split in ("train", "dev", "test")]
+    graded = GradedAnswers("SAG", ["1.1", "11.2"], ["taught", "asked"], ["said", "written"], np.array([2.5, 5]), (0, 5))
+    monkeypatch.setattr(readers, "short_answers", lambda: graded)
+    exam = suites.pairs("sag", "test")
+    assert (exam.name, exam.first, exam.second, exam.gold.tolist(), exam.scale) == (
+        "SAG", ["asked"], ["written"], [5.0], (0, 5),
+    )  # fmt: skip
+
+
+def test_answers_of_the_miniworld() -> None:
+    for split, size in (("train", 450), ("trial", 50), ("test", 500)):
+        found, world = suites.pairs("miniworld-answers", split), World().graded_answers(split)
+        assert (found.name, found.scale, len(found)) == ("miniworld/answers", (0, 5), size)
+        assert (found.first, found.second) == (world.reference, world.answer)
+        np.testing.assert_array_equal(found.gold, world.gold)
+
+
+def test_the_sets_of_sts_2012_are_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("MSRpar", "MSRvid", "SMT-eur", "OnWN", "SMT-news")
+    monkeypatch.setattr(readers, "sts", lambda year: [made(f"STS{year}/{name}") for name in names])
+    parts, pooled = suites.parts("sts12"), suites.pairs("sts12", "test")
+    assert [pairs.name for pairs in parts] == ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
+    assert pooled.name == "STS12" and pooled.first == [text for pairs in parts for text in pairs.first]
+    assert ScoreBook(list(parts)).averages == ["STS12/avg", "total_avg"]
+    assert suites.parts("miniworld") == (suites.pairs("miniworld", "test"),)
+
+
+def test_names_and_measures_are_those_of_the_papers_table() -> None:
+    frame = reported.table("dnt", "table4")
+    printed = dict(zip(frame["dataset"], frame["metric"], strict=True))
+    del printed["STSB-dev"]
+    assert {suites.test_name(name): str(suites.measure_of(name)) for name in DNT} == printed
+    assert set(suites.TEST_NAMES) == set(suites.DATASETS)
+    for name in ("miniworld", "miniworld-paraphrase", "miniworld-answers"):
+        assert suites.test_name(name) == suites.pairs(name, "test").name
+        assert suites.measure_of(name) is Measure.PEARSON
+
+
+@pytest.mark.real_data
+def test_the_sets_of_transfer(mirror: Path) -> None:
+    """STS-B's development pairs before its test pairs; after STS12's the sets that it pools."""
+    sets = suites.transfer_sets(suites.TRANSFER)
+    assert suites.TRANSFER == DNT
+    assert suites.test_sets("dnt") == sets
+    parts = ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
+    named = ["STSB-dev", "STSB-test", "SICK", "STS12", *parts, "SIM", "REL", "MA", "PAC", "SAG"]
+    assert [pairs.name for pairs in sets] == named
+    assert len(sets[0]) == 1500
+    assert ScoreBook(sets).members("STS12/avg") == parts
+
+
+@pytest.mark.real_data
+def test_pre_training_of_transfer_meets_no_development_or_test_sentence(mirror: Path) -> None:
+    kept = suites.excluded("dnt")
+    for dataset in DNT:
+        for split in ("trial", "test"):
+            pairs = suites.pairs(dataset, split)
+            assert all(key(text) in kept or not key(text) for text in (*pairs.first, *pairs.second))
+
+
+@pytest.mark.parametrize("function", [suites.parts, suites.measure_of, suites.test_name])
+def test_names_of_unknown_data_sets(function: Callable[[str], object]) -> None:
+    with pytest.raises(ConfigError, match="Unknown data set 'quora'; choose among sick, "):
+        function("quora")
+
+
+def test_trial_and_test_sentences_are_kept_out_of_pre_training(stand_ins: None) -> None:
+    keys = suites.excluded_for(["sick", "miniworld-answers"])
+    for split in SPLITS:
+        pairs = suites.pairs("sick", split)
+        assert all((key(text) in keys) == (split != "train") for text in pairs.first + pairs.second)
+    for split in ("trial", "test"):
+        pairs = suites.pairs("miniworld-answers", split)
+        assert all(key(text) in keys for text in pairs.first + pairs.second)
+    assert suites.excluded_for(dataset for dataset in ("sick", "sick")) == suites.excluded_for(("sick",))
+    assert suites.excluded_for([]) == frozenset()
+
+
+@pytest.mark.parametrize("dataset", suites.DATASETS)
+def test_unknown_pairs_are_refused(dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["one", "two"]
+    monkeypatch.setattr(
+        readers, "msrp", lambda split: LabelledPairs("MSRP", texts, texts, np.array([0, 1]), ("n", "y"))
+    )
+    with pytest.raises(ConfigError, match="split 'validation'"):
+        suites.pairs(dataset, "validation")
+    with pytest.raises(ConfigError, match="Unknown data set 'quora'"):
+        suites.pairs("quora", "train")
+
+
+def test_a_tenth_of_each_label_of_msrp_is_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"train": 300, "test": 40}
+
+    def made(split: str) -> LabelledPairs:
+        first, second = ([f"{side} {split} {row}" for row in range(sizes[split])] for side in ("a", "b"))
+        return LabelledPairs("MSRP", first, second, np.arange(sizes[split]) % 3 % 2, ("different", "paraphrase"))
+
+    monkeypatch.setattr(readers, "msrp", made)
+    train, trial, test = (suites.pairs("msrp", split) for split in ("train", "trial", "test"))
+    assert {pairs.name for pairs in (train, trial, test)} == {"MSRP"}
+    assert (len(train), len(trial), len(test)) == (270, 30, 40)
+    assert trial.gold.sum() == 10 and set(test.gold) == {0.0, 1.0}
+    whole = made("train")
+    label = dict(zip(whole.first, whole.labels, strict=True))
+    for pairs in (train, trial):
+        rows = [int(text.split()[-1]) for text in pairs.first]
+        assert rows == sorted(rows)  # in the file's order
+        assert pairs.second == [text.replace("a ", "b ", 1) for text in pairs.first]
+        np.testing.assert_array_equal(pairs.gold, [label[text] for text in pairs.first])
+    assert set(train.first) | set(trial.first) == set(whole.first) and not set(train.first) & set(trial.first)
+    suites.pairs.cache_clear()
+    assert suites.pairs("msrp", "trial").first == trial.first
+
+
+@pytest.mark.real_data
+def test_the_splits_of_the_similarity_pairs(mirror: Path) -> None:
+    for dataset, sizes in {"sick": (4500, 500, 4927), "msrp": (3669, 407, 1725)}.items():
+        splits = [suites.pairs(dataset, split) for split in ("train", "trial", "test")]
+        assert tuple(map(len, splits)) == sizes
+    train, trial = suites.pairs("msrp", "train"), suites.pairs("msrp", "trial")
+    assert trial.gold.mean() == pytest.approx(train.gold.mean(), abs=0.001)
+
+
+@pytest.mark.real_data
+def test_the_data_sets_of_direct_transfer(mirror: Path) -> None:
+    sizes = {
+        "stsb": (5749, 1500, 1379),
+        "sick": (4500, 500, 4927),
+        "sts12": (2000, 234, 1959),
+        **dict.fromkeys(suites.ACTIVITIES, (1000, 375, 1000)),
+        "sag": (1460, 261, 552),
+    }
+    scales = dict.fromkeys(DNT, (0, 5)) | {"sick": (1, 5), "pac": (-2, 2)} | dict.fromkeys(("sim", "rel", "ma"), (0, 4))
+    for dataset in DNT:
+        asked = [suites.pairs(dataset, split) for split in SPLITS]
+        assert tuple(map(len, asked)) == sizes[dataset]
+        low, high = scales[dataset]
+        for pairs in asked:
+            assert pairs.scale == (low, high) and low <= pairs.gold.min() < pairs.gold.max() == high
+            assert all(key(text) for text in pairs.first + pairs.second)
+    assert sum(map(len, suites.parts("sts12"))) == 1959
+    keys = suites.excluded_for(DNT)
+    assert all(key(text) in keys for text in suites.pairs("stsb", "trial").first + suites.pairs("pac", "test").second)
+
+
+@pytest.mark.real_data
+def test_the_real_sets_are_those_of_the_papers_tables(mirror: Path) -> None:
+    sets = suites.test_sets("sts")
+    frame = reported.table("cse", "table2")
+    printed = list(dict.fromkeys(name for name in frame["dataset"] if not name.endswith("/avg")))
+    assert [pairs.name for pairs in sets] == printed
+    assert sum(map(len, sets)) == 12_544 + 4_927
+    assert all(np.isfinite(pairs.gold).all() for pairs in sets)
+    assert all(pairs.scale[0] <= pairs.gold.min() <= pairs.gold.max() <= pairs.scale[1] for pairs in sets)
+    book = ScoreBook(sets)
+    assert len(book.total) == 20
+    assert [row for row in book.averages if row != "total_avg"] == [f"STS{year}/avg" for year in range(2012, 2017)]
+    assert [pairs.name for pairs in suites.validation_sets("sts2016")] == [
+        n for n in printed if n.startswith("STS2016")
+    ]
+    keys = suites.excluded("sts")
+    assert all(key(text) in keys for pairs in sets[::6] for text in [*pairs.first[:20], *pairs.second[-20:]])

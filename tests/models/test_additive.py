@@ -1,0 +1,456 @@
+"""The exact first layer against the convolution of the map itself: values, gradients, ties and the size of tensors."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from sentbook.models import additive
+from sentbook.models.additive import (
+    FIRST,
+    INTERIOR,
+    LAST,
+    MISSING,
+    candidates,
+    cells,
+    k_largest,
+    k_largest_values,
+    k_max,
+    positions,
+    projections,
+    row_and_column_terms,
+)
+from sentbook.models.word_map import k_max_of_map, word_set_map
+
+DIMENSION, FILTERS = 5, 4
+INSIDE = {INTERIOR: (-1, 0, 1), FIRST: (0, 1), LAST: (-1, 0)}
+
+
+def leaves(seed: int, words: int, dtype: torch.dtype = torch.float64, filters: int = FILTERS) -> list[Tensor]:
+    """Word vectors with padding first, a kernel and map weights, all wanting gradients."""
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.randn(words + 1, DIMENSION, generator=generator, dtype=torch.float64)
+    table[0] = 0
+    kernel = torch.randn(3, 3, DIMENSION, filters, generator=generator, dtype=torch.float64)
+    weights = torch.softmax(torch.randn(2, generator=generator, dtype=torch.float64), 0)
+    return [leaf.to(dtype).requires_grad_() for leaf in (table, kernel, weights)]
+
+
+def integers(seed: int, words: int, dtype: torch.dtype) -> list[Tensor]:
+    """The same of whole numbers and weights of a half: every sum is exact, and many are equal."""
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.randint(-1, 2, (words + 1, DIMENSION), generator=generator)
+    table[0] = 0
+    kernel = torch.randint(-1, 2, (3, 3, DIMENSION, FILTERS), generator=generator)
+    return [leaf.to(dtype).requires_grad_() for leaf in (table, kernel, torch.tensor([0.5, 0.5]))]
+
+
+def batch(seed: int, lengths: list[int], words: int) -> tuple[Tensor, Tensor]:
+    """(B, T) places of random words, which occur several times, and the lengths."""
+    generator = torch.Generator().manual_seed(seed)
+    places = torch.randint(1, words + 1, (len(lengths), max(lengths)), generator=generator)
+    places[torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]] = 0
+    return places, torch.tensor(lengths)
+
+
+def terms_of(inputs: list[Tensor], places: Tensor) -> Tensor:
+    words, kernel, weights = inputs
+    return row_and_column_terms(projections(words, kernel), weights, places)
+
+
+def exact(inputs: list[Tensor], places: Tensor, lengths: Tensor, k: int) -> Tensor:
+    return k_max(terms_of(inputs, places), lengths, k)
+
+
+def plain(inputs: list[Tensor], places: Tensor, lengths: Tensor, k: int) -> Tensor:
+    """Each sentence's own map, convolved."""
+    words, kernel, weights = inputs
+    return torch.cat(
+        [
+            k_max_of_map(words[row[:length]].unsqueeze(0), kernel, weights, k)
+            for row, length in zip(places, lengths.tolist(), strict=True)
+        ],
+        dim=1,
+    )
+
+
+def gradients(values: Tensor, inputs: list[Tensor], seed: int) -> list[Tensor]:
+    """Of a random sum of the values that are there; the padding's own gradient is nobody's."""
+    weight = torch.randn(values.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    held = torch.where(values > MISSING / 2, values, 0)
+    words, *others = torch.autograd.grad((held * weight.to(values.dtype)).sum(), inputs)
+    return [words[1:], *others]
+
+
+def assert_close(one: Tensor, other: Tensor, bound: float) -> None:
+    """To ``bound``, relative to the largest number that is there."""
+    missing = other < MISSING / 2
+    assert torch.equal(one < MISSING / 2, missing)
+    scale = max(1.0, float(other.detach()[~missing].abs().max()))
+    torch.testing.assert_close(one[~missing], other[~missing], atol=bound * scale, rtol=0)
+
+
+# -- against the convolution of the map --------------------------------------------------------------------------------
+
+lengths_strategy = st.lists(st.integers(2, 40), min_size=1, max_size=5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(lengths_strategy, st.integers(1, 5), st.integers(1, 30), st.integers(0, 10_000))
+def test_cells_and_gradients_equal_those_of_the_map(lengths: list[int], k: int, words: int, seed: int) -> None:
+    inputs, (places, sizes) = leaves(seed, words), batch(seed, lengths, words)
+    one, other = exact(inputs, places, sizes, k), plain(inputs, places, sizes, k)
+    assert one.shape == (k, len(lengths), FILTERS)
+    assert_close(one, other, 1e-10)
+    for got, expected in zip(gradients(one, inputs, seed), gradients(other, inputs, seed), strict=True):
+        assert_close(got, expected, 1e-10)
+
+
+@settings(max_examples=30, deadline=None)
+@given(lengths_strategy, st.integers(1, 5), st.integers(1, 30), st.integers(0, 10_000))
+def test_cells_equal_those_of_the_map_in_float32(lengths: list[int], k: int, words: int, seed: int) -> None:
+    inputs, (places, sizes) = leaves(seed, words, torch.float32), batch(seed, lengths, words)
+    one, other = exact(inputs, places, sizes, k), plain(inputs, places, sizes, k)
+    assert one.dtype == torch.float32
+    assert_close(one, other, 1e-5)
+    with torch.no_grad():  # without indices to keep, the same numbers
+        assert torch.equal(exact(inputs, places, sizes, k), one)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_gradients_equal_those_of_the_map_in_float32(seed: int) -> None:
+    """Of fixed numbers: two cells within rounding of each other may change places."""
+    lengths = [2, 3, 40, 17, 9, 4]
+    inputs, (places, sizes) = leaves(seed, 25, torch.float32), batch(seed, lengths, 25)
+    found = [gradients(side(inputs, places, sizes, 3), inputs, seed) for side in (exact, plain)]
+    for got, expected in zip(*found, strict=True):
+        assert got.dtype == torch.float32
+        assert_close(got, expected, 1e-5)
+
+
+def test_terms_are_those_of_the_equations() -> None:
+    words, kernel, weights = inputs = leaves(0, 6)
+    places = torch.tensor([[3, 1, 6, 2], [5, 5, 0, 0]])
+    terms = terms_of(inputs, places).detach()
+    assert terms.shape == (6, 4, 2, FILTERS)
+    for at, row in itertools.product(range(4), range(2)):
+        around = {step: words[places[row, at + step]] for step in (-1, 0, 1) if 0 <= at + step < 4}
+        for q, taps in INSIDE.items():
+            rows = sum(weights[0] * around[a] @ kernel[a + 1, b + 1] for a in around for b in taps)
+            columns = sum(weights[1] * around[b] @ kernel[a + 1, b + 1] for b in around for a in taps)
+            torch.testing.assert_close(terms[q, at, row], rows, atol=1e-12, rtol=0)
+            torch.testing.assert_close(terms[3 + q, at, row], columns, atol=1e-12, rtol=0)
+
+
+def test_terms_have_the_gradients_of_finite_differences() -> None:
+    inputs, places = leaves(1, 4, filters=2), torch.tensor([[1, 2, 2, 4], [3, 3, 0, 0]])
+    assert torch.autograd.gradcheck(lambda *given: terms_of(list(given), places), inputs)
+
+
+def test_products_under_autocast_are_summed_in_float32() -> None:
+    words, kernel, _ = leaves(0, 3, torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert (words @ kernel.flatten(0, 1)).dtype == torch.bfloat16
+        assert projections(words, kernel).dtype == torch.float32
+
+
+# -- ties --------------------------------------------------------------------------------------------------------------
+
+
+def chosen_cells(terms: Tensor, sizes: Tensor, k: int) -> tuple[Tensor, list[Tensor]]:
+    """The values and, for each of the k, the gradient (6, T, B, F) that a one in its place sends to the terms."""
+    leaf = terms.detach().requires_grad_()
+    values = k_max(leaf, sizes, k)
+    ones = torch.eye(k, dtype=terms.dtype)[:, :, None, None].expand(k, *values.shape)
+    return values, [torch.autograd.grad(values, leaf, one, retain_graph=True)[0] for one in ones]
+
+
+def class_of(at: int, length: int) -> int:
+    return FIRST if at == 0 else LAST if at == length - 1 else INTERIOR
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.integers(2, 9), min_size=1, max_size=3), st.integers(1, 5), st.integers(1, 6), st.integers(0, 10_000),
+    st.sampled_from([torch.float32, torch.float64]),
+)  # fmt: skip
+def test_of_equal_cells_each_is_taken_once(
+    lengths: list[int], k: int, words: int, seed: int, dtype: torch.dtype
+) -> None:
+    inputs, (places, sizes) = integers(seed, words, dtype), batch(seed, lengths, words)
+    assert torch.equal(exact(inputs, places, sizes, k), plain(inputs, places, sizes, k))
+    terms = terms_of(inputs, places)
+    values, sent = chosen_cells(terms, sizes, k)
+    for row, length in enumerate(lengths):
+        for feature in range(FILTERS):
+            cells_taken = set()
+            for rank, gradient in enumerate(sent):
+                rows, columns = gradient[:3, :, row, feature], gradient[3:, :, row, feature]
+                if rank >= length * length:  # fewer cells than k
+                    assert not rows.any() and not columns.any()
+                    continue
+                [[q, i]], [[p, j]] = rows.nonzero().tolist(), columns.nonzero().tolist()
+                assert rows.sum() == columns.sum() == 1
+                assert (q, p) == (class_of(j, length), class_of(i, length))
+                assert terms[q, i, row, feature] + terms[3 + p, j, row, feature] == values[rank, row, feature]
+                cells_taken.add((i, j))
+            assert len(cells_taken) == min(k, length * length)
+
+
+@pytest.mark.parametrize("k", [5, 16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+def test_places_that_no_cell_holds_are_missing_and_send_no_gradient(k: int, dtype: torch.dtype) -> None:
+    """Of sentences of two and three words, beside one that has cells enough."""
+    lengths = [2, 3, 6]
+    inputs, (places, sizes) = leaves(0, 6, dtype), batch(0, lengths, 6)
+    values, sent = chosen_cells(terms_of(inputs, places), sizes, k)
+    for row, length in enumerate(lengths):
+        there = min(k, length * length)
+        assert (values[:there, row] > MISSING / 2).all()
+        assert (values[there:, row] < MISSING / 2).all()
+        for rank, gradient in enumerate(sent):
+            assert gradient[:, :, row].sum() == (2 * FILTERS if rank < there else 0)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("pattern", [[1], [1, 2], [1, 1, 2], [3, 2, 1, 2]])
+def test_repeated_words_have_the_gradient_of_the_map_however_ties_fall(pattern: list[int], k: int) -> None:
+    """Cells of equal neighbourhoods are equal; whichever is taken, the same words are behind it."""
+    inputs = leaves(k, 3)
+    lengths = [3, 8, 20]
+    places = torch.tensor([(pattern * 20)[:20]] * 3)
+    places[torch.arange(20) >= torch.tensor(lengths)[:, None]] = 0
+    sizes = torch.tensor(lengths)
+    convolved = terms_of(inputs, places)
+    values = cells(convolved, sizes)[2, 0].flatten()
+    assert len(torch.unique(values.detach().round(decimals=9))) < len(values) / 2  # there are ties
+    found = [gradients(side(inputs, places, sizes, k), inputs, 5) for side in (exact, plain)]
+    for got, expected in zip(*found, strict=True):
+        assert_close(got, expected, 1e-10)
+
+
+# -- which sums can be among the largest -------------------------------------------------------------------------------
+
+
+def grid(terms: np.ndarray) -> np.ndarray:
+    """(6, n) terms to the (n, n) sums of a sentence of n words."""
+    length = terms.shape[1]
+    classes = [class_of(at, length) for at in range(length)]
+    return np.array([[terms[classes[j], i] + terms[3 + classes[i], j] for j in range(length)] for i in range(length)])
+
+
+def option(terms: np.ndarray, sequence: int, at: int, k: int) -> int:
+    """The rank of an index among the interior ones of its sequence, or k for the first and k + 1 for the last."""
+    length = terms.shape[1]
+    if at in (0, length - 1):
+        return k if at == 0 else k + 1
+    return int((terms[sequence, 1:-1] > terms[sequence, at]).sum())
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_candidates_are_the_sums_that_can_be_among_the_largest_and_no_others(k: int) -> None:
+    rng = np.random.default_rng(k)
+    seen = set()
+    length = k + 3
+    for _ in range(4000):
+        # One sequence may lie far above the others, and be far more or less spread.
+        terms = rng.normal(size=(6, length)) * rng.choice([0.02, 1.0], (6, 1)) + rng.choice([0.0, 5.0], (6, 1))
+        terms[:, [0, -1]] += rng.choice([-8.0, 0.0, 8.0], (6, 2))
+        sums = grid(terms)
+        for place in np.argsort(sums, axis=None)[::-1][:k]:
+            i, j = divmod(int(place), length)
+            q, p = class_of(j, length), class_of(i, length)
+            seen.add((q, option(terms, q, i, k), p, option(terms, 3 + p, j, k)))
+    assert seen == set(candidates(k))
+    assert len(candidates(k)) == len(seen)
+
+
+@pytest.mark.parametrize(("k", "count"), [(1, 9), (2, 15), (3, 21), (4, 28), (5, 34)])
+def test_candidates_are_counted(k: int, count: int) -> None:
+    """Interior ranks with r s <= k, k on each edge, four corners."""
+    assert len(set(candidates(k))) == len(candidates(k)) == count
+    assert count == sum(k // rank for rank in range(1, k + 1)) + 4 * k + 4
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(2, 12), st.integers(1, 6), st.integers(0, 10_000), st.sampled_from([torch.float32, torch.float64]),
+    st.booleans(),
+)  # fmt: skip
+def test_the_largest_sums_of_any_terms_are_found(
+    length: int, k: int, seed: int, dtype: torch.dtype, wanted: bool
+) -> None:
+    """Of terms that no words need to have."""
+    generator = torch.Generator().manual_seed(seed)
+    terms = torch.randn(6, length, 3, 2, generator=generator).mul(4).round().div(4).to(dtype).requires_grad_(wanted)
+    got = k_max(terms, torch.full((3,), length), k).detach()
+    for row, feature in itertools.product(range(3), range(2)):
+        sums = np.sort(grid(terms.detach()[:, :, row, feature].numpy()), axis=None)[::-1]
+        there = min(k, length * length)
+        assert got[:there, row, feature].tolist() == sums[:k].tolist()
+        assert (got[there:, row, feature] < MISSING / 2).all()
+
+
+# -- the network of maxima ---------------------------------------------------------------------------------------------
+
+VALUES = [-2.5, -1.0, -0.0, 0.0, 1e-38, 0.5, 0.5000001, 3.0, 1e20, MISSING]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 25), st.integers(1, 6), st.integers(0, 10_000), st.booleans(),
+    st.sampled_from([torch.float32, torch.float64]),
+)  # fmt: skip
+def test_the_network_equals_topk_and_takes_nothing_twice(
+    parts: int, k: int, seed: int, ties: bool, dtype: torch.dtype
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    stacked = torch.randn(parts, 4, 3, generator=generator)
+    if ties:
+        stacked = torch.tensor(VALUES)[torch.randint(len(VALUES), (parts, 4, 3), generator=generator)]
+    stacked = stacked.to(dtype)
+    ranked = k_largest(list(stacked), k)
+    values, which = ranked.values, positions(ranked.marks)
+    filled = torch.cat([stacked, torch.full((k, 4, 3), MISSING, dtype=dtype)])
+    assert values.dtype == dtype
+    assert torch.equal(values, torch.topk(filled, k, dim=0).values)
+    assert torch.equal(k_largest_values(iter(stacked), k), values)
+    held = values > MISSING / 2
+    assert int(which[held].min() if held.any() else 0) >= 0
+    inside = torch.where(held, which, 0)
+    assert torch.equal(stacked.gather(0, inside)[held], values[held])
+    for column, kept in zip(which.flatten(1).T.tolist(), held.flatten(1).T.tolist(), strict=True):
+        taken = list(itertools.compress(column, kept))
+        assert len(set(taken)) == len(taken)
+
+
+def test_an_index_does_not_move_a_value() -> None:
+    """The next float32 above is still larger, whatever indices the two carry."""
+    below = torch.tensor([-3.0, -1e-30, 0.0, 1.0, 2e10])
+    above = torch.nextafter(below, torch.tensor(torch.inf))
+    for parts in ([below, above], [above, below], [below, *[below] * 50, above], [above, *[below] * 50]):
+        values, marks = k_largest(parts, 2)
+        which = positions(marks)
+        assert torch.equal(values, torch.stack([above, below]))
+        place = next(at for at, part in enumerate(parts) if part is above)
+        assert (which[0] == place).all()
+        assert (which[1] != place).all()
+
+
+# -- cells and padding -------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(2, 12), min_size=1, max_size=4), st.integers(0, 10_000))
+def test_cells_equal_the_convolution_inside_each_sentence(lengths: list[int], seed: int) -> None:
+    words, kernel, weights = inputs = leaves(seed, 9)
+    places, sizes = batch(seed, lengths, 9)
+    got = cells(terms_of(inputs, places), sizes)
+    assert got.shape == (len(lengths), FILTERS, max(lengths), max(lengths))
+    for row, length in enumerate(lengths):
+        drawn = word_set_map(words[places[row, :length]].unsqueeze(0), weights)
+        expected = torch.nn.functional.conv2d(drawn, kernel.permute(3, 2, 0, 1), padding=1)[0]
+        torch.testing.assert_close(got[row, :, :length, :length], expected, atol=1e-10, rtol=0)
+
+
+def test_the_map_is_the_weighted_sum_of_row_and_column() -> None:
+    words = torch.tensor([[[1.0, 2.0], [3.0, 5.0]]])
+    drawn = word_set_map(words, torch.tensor([0.25, 0.75]))
+    assert drawn[0, 0].tolist() == [[1.0, 2.5], [1.5, 3.0]]
+    assert drawn[0, 1].tolist() == [[2.0, 4.25], [2.75, 5.0]]
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+def test_terms_beyond_the_end_of_a_sentence_do_not_leak(k: int, dtype: torch.dtype) -> None:
+    """Not into the cells, and no gradient goes there."""
+    lengths = [2, 7, 3, 5]
+    inputs, (places, sizes) = leaves(3, 8, dtype), batch(3, lengths, 8)
+    terms = terms_of(inputs, places).detach()
+    outside = torch.arange(max(lengths))[:, None] >= sizes
+    hostile = terms.clone()
+    hostile[:, outside] = 1e6
+    assert (terms[:, outside] != hostile[:, outside]).any()
+    leaf = hostile.requires_grad_()
+    values = k_max(leaf, sizes, k)
+    assert torch.equal(values, k_max(terms, sizes, k))
+    [gradient] = torch.autograd.grad(torch.where(values > MISSING / 2, values, 0).sum(), leaf)
+    assert not gradient[:, outside].any()
+    assert gradient.sum() == 2 * FILTERS * sum(min(k, length**2) for length in lengths)
+    one, other = cells(terms, sizes), cells(hostile, sizes)
+    for row, length in enumerate(lengths):
+        assert torch.equal(one[row, :, :length, :length], other[row, :, :length, :length])
+
+
+def test_a_sentence_has_the_same_cells_alone_and_beside_longer_ones() -> None:
+    lengths = [2, 3, 12, 6]
+    inputs, (places, sizes) = leaves(4, 8), batch(4, lengths, 8)
+    together = exact(inputs, places, sizes, 3)
+    for row, length in enumerate(lengths):
+        alone = exact(inputs, places[row : row + 1, :length], sizes[row : row + 1], 3)
+        torch.testing.assert_close(together[:, row : row + 1], alone, atol=1e-12, rtol=0)
+
+
+# -- the size of what is made ------------------------------------------------------------------------------------------
+
+
+class Largest(TorchDispatchMode):
+    """The most numbers in a tensor that any operation gives, forward or backward."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        output = func(*args, **(kwargs or {}))
+        for item in output if isinstance(output, (tuple, list)) else [output]:
+            if isinstance(item, Tensor):
+                self.numbers = max(self.numbers, item.numel())
+        return output
+
+
+def largest(side: Any, length: int, filters: int = 8) -> int:
+    """Of two sentences of distinct words."""
+    inputs = leaves(0, 2 * length, torch.float32, filters)
+    places = torch.arange(1, 2 * length + 1).view(2, length)
+    with Largest() as seen:
+        side(inputs, places, torch.full((2,), length), 3).sum().backward()
+    assert all(leaf.grad is not None for leaf in inputs)
+    return seen.numbers
+
+
+def test_tensors_grow_with_the_sentence_and_not_with_its_map() -> None:
+    sizes = {side: [largest(side, length) for length in (40, 80, 160)] for side in (exact, plain)}
+    for shorter, longer in itertools.pairwise(sizes[exact]):
+        assert longer <= 2.1 * shorter
+    for shorter, longer in itertools.pairwise(sizes[plain]):  # what the recorder sees where there is a map
+        assert longer >= 3.9 * shorter
+    assert sizes[exact][-1] < 160 * 160 * 8 <= sizes[plain][-1]
+
+
+def test_tap_sums_say_which_taps_stay_inside_the_map() -> None:
+    rows, columns = additive._tap_sums(torch.device("cpu"), torch.float64)
+    ones = torch.ones(3, 3)
+    inside = {INTERIOR: ones, FIRST: ones * torch.tensor([0, 1, 1]), LAST: ones * torch.tensor([1, 1, 0])}
+    for kind, taps in inside.items():
+        # Summed over the three neighbours: the taps of all rows, and of the columns that are inside.
+        assert torch.equal(rows[3 * kind : 3 * kind + 3].sum(0).view(3, 3), taps.double())
+        assert torch.equal(columns[3 * kind : 3 * kind + 3].sum(0).view(3, 3), taps.T.double())
+
+
+def test_encoding_first_does_not_hinder_training() -> None:
+    """What is kept between calls is made without inference mode."""
+    additive._tap_sums.cache_clear()
+    inputs, (places, sizes) = leaves(0, 6, torch.float32), batch(0, [4, 6], 6)
+    with torch.inference_mode():
+        k_max(terms_of([leaf.detach() for leaf in inputs], places), sizes, 3)
+    k_max(terms_of(inputs, places), sizes, 3).sum().backward()
+    assert inputs[1].grad is not None

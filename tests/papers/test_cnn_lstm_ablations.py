@@ -1,0 +1,796 @@
+"""The rows of Gan et al.'s tables, what is compared in them, and what is measured of text that is written or found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from sentbook import config
+from sentbook import records as results
+from sentbook.config import AverageEncoder, CNNLSTMPaper, RankingTraining
+from sentbook.data import suites
+from sentbook.data import vectors as word_vectors
+from sentbook.data.novels import Books
+from sentbook.data.tasks import task
+from sentbook.data.text import UNKNOWN
+from sentbook.data.types import CaptionedScenes
+from sentbook.evaluation import features
+from sentbook.evaluation.analogies import Outcome
+from sentbook.evaluation.classification import SKIP_THOUGHTS_MSRP, SKIP_THOUGHTS_TREC, Classified
+from sentbook.evaluation.features import Features, classify
+from sentbook.evaluation.nearest import Nearest
+from sentbook.evaluation.protocols import Measure
+from sentbook.evaluation.ranking import RankingProtocol
+from sentbook.evaluation.relatedness_head import PairVectors, relatedness
+from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.statistics import Estimate
+from sentbook.evaluation.taskbook import INTERVALS, TaskBook
+from sentbook.models.encode import encode_ids
+from sentbook.papers.cnn_lstm import experiments as ablations
+from sentbook.papers.cnn_lstm import texts
+from sentbook.runs.printed import table as reported
+from sentbook.study import Study
+from sentbook.training import pretraining, recipes
+from sentbook.training.correlation import mse, pearson, spearman
+from sentbook.training.loop import History
+from sentbook.training.problems import ranking
+from sentbook.training.problems.ranking import Ranked, rank_images
+from sentbook.training.recipes import Trained, over_books, untrained
+
+SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
+NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]
+ROWS = [*NAMES, "combine"]
+CHANGES: dict[str, Any] = {
+    "profile": "demo", "device": "cpu", "resamples": 200, "encoder": {"filters": 8}, "pretraining": SMALL,
+    "hierarchical": SMALL, "classification": ["miniworld/question", "miniworld/paraphrase"],
+    "ranking": {"dimension": 6, "epochs": 1}, "queries": 4,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Books and artifacts of this module: what one test trains, the next one finds."""
+    folder, threads = tmp_path_factory.mktemp("cnn_lstm"), torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTBOOK_CACHE", str(folder / "cache"))
+        patch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
+        forget()
+        yield
+        forget()
+    torch.set_num_threads(threads)
+
+
+def forget() -> None:
+    for cached in (pretraining._prepared, recipes._book_words, features._loaded):
+        cached.cache_clear()
+
+
+def paper(**changes: Any) -> CNNLSTMPaper:
+    return config.load("cnn_lstm", config.merge(CHANGES, changes))
+
+
+@pytest.fixture(scope="module")
+def settings() -> CNNLSTMPaper:
+    return paper()
+
+
+def study_of(settings: CNNLSTMPaper) -> Study:
+    return Study("cnn_lstm", "table3", settings)
+
+
+@pytest.fixture(scope="module")
+def study(settings: CNNLSTMPaper) -> Study:
+    return study_of(settings)
+
+
+@pytest.fixture(scope="module")
+def trained(settings: CNNLSTMPaper, study: Study, cache: None) -> dict[str, Trained]:
+    """The four models, words learned, and the autoencoder with fixed words."""
+    made = ablations.recipes(study, settings)
+    return {name: study.train(made[name])[0] for name in [*NAMES, "autoencoder+emb."]}
+
+
+@pytest.fixture(scope="module")
+def books(trained: Mapping[str, Trained]) -> Books:
+    stage = trained["autoencoder"].recipe.generation
+    assert stage is not None
+    return pretraining.books(stage, "ptb")
+
+
+def fail(*given: Any) -> dict[str, NDArray[Any]]:
+    raise AssertionError("this was made before")
+
+
+def run_of(metrics: list[results.Metric]) -> results.Run:
+    made = {"git_commit": "0", "config": {}, "config_hash": "0", "python": "3", "device": "cpu", "started": "now"}
+    provenance = results.Provenance(**made, wall_seconds=1, peak_memory_bytes=1, seeds=[1])
+    return results.Run(paper="cnn_lstm", experiment="made", profile="demo", provenance=provenance, metrics=metrics)
+
+
+def metric(method: str, name: str, value: float, seed: int = 1, protocol: str = "p") -> results.Metric:
+    return results.Metric(method=method, dataset="d", metric=name, protocol=protocol, seed=seed, value=value, n=9)
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_is_trained_as_its_name_says(settings: CNNLSTMPaper, study: Study) -> None:
+    made = ablations.recipes(study, settings)
+    assert list(made) == NAMES + [f"{name}+emb." for name in NAMES]
+    assert list(ablations.recipes(study, settings, ["+emb."])) == [f"{name}+emb." for name in NAMES]
+    kinds = ["autoencoder", "future predictor", "hierarchical", "composite"]
+    for (name, [recipe]), kind in zip(made.items(), kinds * 2, strict=True):
+        stage = recipe.generation
+        assert stage is not None and len(recipe.stages) == 1
+        assert (recipe.method, stage.model, recipe.seed) == (name, kind, 1)
+        assert stage.embedding_update == ("frozen" if name.endswith("+emb.") else "dense")
+        base = settings.hierarchical if kind == "hierarchical" else settings.pretraining
+        assert stage.model_dump() == base.model_dump() | {"model": kind, "embedding_update": stage.embedding_update}
+        assert recipe.encoder == settings.encoder
+    assert settings.hierarchical.batch_size != settings.pretraining.batch_size
+
+
+def test_every_seed_is_a_recipe_and_a_row() -> None:
+    settings = paper(seeds=[3, 5])
+    made = ablations.recipes(study_of(settings), settings)
+    assert all([recipe.seed for recipe in group] == [3, 5] for group in made.values())
+    rows = ablations.features(made)
+    assert [(row.method, row.seed) for row in rows] == [
+        (f"{name}{suffix}", seed) for suffix in ("", "+emb.") for name in ROWS for seed in (3, 5)
+    ]
+    assert len({row.key() for row in rows}) == 20
+
+
+@pytest.mark.parametrize(("table", "words"), [("table3", ["", "+emb."]), ("table4", ["+emb."]), ("table5", ["+emb."])])
+def test_the_papers_own_rows_have_the_names_under_which_they_are_filed(
+    table: str, words: list[str], settings: CNNLSTMPaper, study: Study
+) -> None:
+    rows = {row.method for row in ablations.features(ablations.recipes(study, settings, words))}
+    printed = set(reported("cnn_lstm", table).method)
+    for name in ("hierarchical model", "composite model", "combine"):
+        assert {f"{name}{suffix}" for suffix in words} <= printed
+    assert {name for name in printed if name.removesuffix("+emb.") in ROWS and name.endswith(tuple(words))} <= rows
+
+
+def test_combine_is_the_hierarchical_beside_the_composite_model(
+    settings: CNNLSTMPaper, study: Study, trained: Mapping[str, Trained]
+) -> None:
+    rows = {row.method: row for row in ablations.features(ablations.recipes(study, settings))}
+    for suffix in ("", "+emb."):
+        first, second, both = (rows[f"{name}{suffix}"] for name in ("hierarchical model", "composite model", "combine"))
+        assert both.parts == (*first.parts, *second.parts)
+    said = ["the dog ran .", "the cook saw a cat .", "the dog ran ."]
+    one, other = (rows[name].vectors(said) for name in ablations.COMBINE)
+    np.testing.assert_array_equal(rows["combine"].vectors(said), np.hstack([one, other]))
+    assert one.shape == other.shape == (3, 24) and not np.array_equal(one, other)
+
+
+def test_without_both_of_its_models_there_is_no_combination(settings: CNNLSTMPaper, study: Study) -> None:
+    made = ablations.recipes(study, settings)
+    some = {name: made[name] for name in ("autoencoder", "composite model", "hierarchical model+emb.")}
+    rows = ablations.features(some)
+    assert [row.method for row in rows] == ["autoencoder", "composite model", "hierarchical model+emb."]
+    assert [row.method for row in ablations.some(rows, ["composite model", "combine"])] == ["composite model"]
+
+
+# -- marks -------------------------------------------------------------------------------------------------------------
+
+
+def test_marks_are_not_trained(settings: CNNLSTMPaper, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = paper(seeds=[3, 5], modern=["universal-sentence-encoder", "all-minilm-l6-v2"])
+    monkeypatch.setattr(ablations.modern, "available", lambda name: name == "all-minilm-l6-v2")
+    marks = ablations.marks(study_of(wanted), wanted)
+    assert [(mark.method, mark.seed) for mark in marks] == [
+        ("random CNN", 3), ("random CNN", 5), ("random CNN+emb.", 3), ("random CNN+emb.", 5), ("average of words", 3),
+        ("all-minilm-l6-v2", 1),
+    ]  # fmt: skip
+    assert marks[-1].parts == ("all-minilm-l6-v2",)
+    plain = [part for mark in marks[:-1] for part in mark.parts if not isinstance(part, str)]
+    assert not any(recipe.stages for recipe in plain)
+    assert [recipe.random_words for recipe in plain] == [True, True, False, False, False]
+    assert plain[-1].encoder == AverageEncoder()
+
+
+@pytest.mark.parametrize(("fixed", "bound"), [(True, 0.07), (False, 0.07 / 25)])
+def test_a_random_start_draws_filters_of_a_common_size(fixed: bool, bound: float, study: Study) -> None:
+    settings = paper(encoder={"filters": 60, "padding": "released"})
+    found = ablations.random_start(settings, fixed=fixed)
+    assert found.model_dump() == settings.encoder.model_dump() | {"bound": bound}
+    [recipe] = study.recipes("random CNN", found, random_words=not fixed)
+    encoder, _ = untrained(recipe)
+    filters = torch.cat([value.detach().ravel() for value in encoder.composition() if value.ndim == 2])
+    assert 0.99 * bound < filters.abs().max() <= bound
+
+
+def test_random_and_fixed_words_of_a_common_size_say_about_as_much(settings: CNNLSTMPaper, study: Study) -> None:
+    """Neither does tanh saturate, nor are all vectors zeros."""
+    for mark in ablations.marks(study, settings)[:2]:
+        size = np.abs(mark.vectors(task("miniworld/question").train.first[:50])).mean()
+        assert 0.005 < size < 0.5, mark.method
+
+
+def test_the_papers_encoder_has_the_papers_parameters() -> None:
+    assert ablations.published_parameters() == 2_882_400
+
+
+# -- classification ----------------------------------------------------------------------------------------------------
+
+
+def test_the_book_holds_what_is_classified(
+    settings: CNNLSTMPaper, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ablations.some(ablations.marks(study, settings), ["average of words"])
+    book = ablations.task_book(settings, rows)
+    assert book.methods == ["average of words"] and book.datasets == ["miniworld/question", "miniworld/paraphrase"]
+    for one, name, found in classify(rows, settings.classification, device="cpu"):
+        assert book.values(one.method, name) == [found.value()]
+        np.testing.assert_array_equal(book.predicted(one.method, name)[0], found.predicted)
+        assert {row.protocol for row in book.metric_rows()} <= set(ablations.SKIP_THOUGHTS)
+    monkeypatch.setattr(features, "_classify", fail)
+    ablations.task_book(settings, rows)
+    with pytest.raises(AssertionError, match="made before"):
+        ablations.task_book(settings, rows, "SentEval")
+
+
+def test_the_most_frequent_class_is_a_row(settings: CNNLSTMPaper) -> None:
+    rows = {row.dataset: row for row in ablations.majority_rows(settings)}
+    assert list(rows) == list(settings.classification)
+    for name, row in rows.items():
+        found = task(name)
+        assert found.test is not None
+        classes, counts = np.unique(found.train.labels, return_counts=True)
+        assert row.value == (found.test.labels == classes[counts.argmax()]).mean()
+        assert (row.method, row.seed, row.n) == ("majority class", None, len(found.test))
+        assert row.protocol in ablations.SKIP_THOUGHTS
+
+
+def all_methods() -> list[str]:
+    made = [f"{name}{suffix}" for suffix in ("", "+emb.") for name in ROWS]
+    return [*made, "random CNN", "random CNN+emb.", "average of words"]
+
+
+# A - B of table 3 and of the words in its section.
+CONTRASTS = [
+    ("autoencoder", "future predictor"),
+    ("hierarchical model", "future predictor"),
+    ("composite model", "autoencoder"),
+    ("combine", "hierarchical model"),
+    ("combine", "composite model"),
+    ("combine+emb.", "hierarchical model+emb."),
+    ("combine+emb.", "composite model+emb."),
+    *((f"{name}+emb.", name) for name in ROWS),
+    *((name, "random CNN") for name in ROWS),
+    *((f"{name}+emb.", "random CNN+emb.") for name in ROWS),
+    ("combine+emb.", "average of words"),
+]
+
+
+def invented(methods: list[str]) -> TaskBook:
+    """A task of questions and one of pairs, each method right at a rate of its own."""
+    book, rng = TaskBook(), np.random.default_rng(0)
+    golds = {name: rng.integers(0, 2, 150) for name in ("TREC", "MSRP")}
+    for at, method in enumerate(methods):
+        for name, gold in golds.items():
+            right = rng.random(150) < 0.6 + 0.02 * at
+            protocol = SKIP_THOUGHTS_MSRP if name == "MSRP" else SKIP_THOUGHTS_TREC
+            labels = np.where(right, gold, 1 - gold)
+            book.add(
+                method, 1, name, Classified(protocol, gold, labels, np.zeros_like(gold), np.ones((1, 9)), np.ones(1))
+            )
+    return book
+
+
+def holm(p: list[float]) -> list[float]:
+    """Step by step: the k-th smallest times the number of those not smaller, never falling, at most 1."""
+    adjusted, largest = [0.0] * len(p), 0.0
+    for rank, at in enumerate(np.argsort(p, kind="stable")):
+        largest = max(largest, (len(p) - rank) * p[at])
+        adjusted[at] = min(1.0, largest)
+    return adjusted
+
+
+def test_contrasts_pair_the_papers_rows_and_correct_over_the_columns(settings: CNNLSTMPaper) -> None:
+    book = invented(all_methods())
+    tests = ablations.contrasts(book, settings)
+    assert [(test.a, test.b) for test in tests[::3]] == CONTRASTS
+    assert len(tests) == 3 * len(CONTRASTS)
+    for at in range(0, len(tests), 3):
+        family = tests[at : at + 3]
+        assert len({(test.a, test.b) for test in family}) == 1
+        assert [(test.dataset, test.metric) for test in family] == [
+            ("TREC", "accuracy"), ("MSRP", "accuracy"), ("MSRP", "f1"),
+        ]  # fmt: skip
+        for test in family[:2]:
+            assert test.estimate == pytest.approx(book.mean(test.a, test.dataset) - book.mean(test.b, test.dataset))
+        assert [test.p_holm for test in family] == pytest.approx(holm([test.p or 0.0 for test in family]))
+    assert any(test.p_holm != test.p for test in tests)
+
+
+def test_rows_that_are_not_there_are_not_compared(settings: CNNLSTMPaper) -> None:
+    book = invented(["autoencoder", "composite model", "random CNN", "average of words"])
+    found = {(test.a, test.b) for test in ablations.contrasts(book, settings)}
+    assert found == {
+        ("composite model", "autoencoder"), ("autoencoder", "random CNN"), ("composite model", "random CNN"),
+    }  # fmt: skip
+
+
+# -- relatedness -------------------------------------------------------------------------------------------------------
+
+
+def test_relatedness_is_that_of_the_softmax_and_found_again(
+    settings: CNNLSTMPaper, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [row] = ablations.some(ablations.marks(study, settings), ["average of words"])
+    book = ablations.related(settings, [row])
+    assert book.names == ["miniworld/relatedness"]
+
+    def vectors(split: str) -> PairVectors:
+        pairs = suites.relatedness("miniworld", split)
+        first, second = np.split(row.vectors([*pairs.first, *pairs.second]), 2)
+        return PairVectors(first, second, pairs.gold)
+
+    expected = relatedness(vectors("train"), vectors("trial"), vectors("test"), seed=1)
+    np.testing.assert_array_equal(book.stacked("average of words", book.names[0])[0], expected.test)
+    gold = suites.relatedness("miniworld", "test").gold
+    rows = {found.metric: found for found in ablations.relatedness_metrics(book)}
+    assert {name: found.value for name, found in rows.items()} == pytest.approx(
+        {
+            "pearson": pearson(expected.test, gold),
+            "spearman": spearman(expected.test, gold),
+            "mse": mse(expected.test, gold),
+        }
+    )
+    assert {(found.method, found.seed, found.n, found.protocol) for found in rows.values()} == {
+        ("average of words", 1, 500, str(expected.protocol))
+    }
+    monkeypatch.setattr(ablations, "_relate", fail)
+    again = ablations.related(settings, [row])
+    np.testing.assert_array_equal(again.stacked("average of words", again.names[0])[0], expected.test)
+    with pytest.raises(AssertionError, match="made before"):  # another order of the training pairs
+        ablations.related(settings, [Features(row.method, 2, row.parts)])
+
+
+def test_scores_of_relatedness_are_compared_in_three_measures(settings: CNNLSTMPaper) -> None:
+    pairs, rng = suites.relatedness("miniworld", "test"), np.random.default_rng(0)
+    book = ScoreBook([pairs])
+    for at, method in enumerate(all_methods()):
+        for seed in (1, 2):
+            book.add(method, seed, pairs.name, pairs.gold + (1 + 0.1 * at) * rng.normal(size=len(pairs)))
+    tests = ablations.relatedness_tests(book, 100)
+    expected = [
+        ("composite model", "hierarchical model"), ("hierarchical model", "autoencoder"),
+        ("autoencoder", "future predictor"), ("combine", "composite model"),
+        ("combine+emb.", "composite model+emb."), *CONTRASTS[7:],
+    ]  # fmt: skip
+    assert [(test.a, test.b) for test in tests[::3]] == expected
+    assert [test.metric for test in tests] == ["pearson", "spearman", "mse"] * len(expected)
+    first = tests[2]
+    assert first.estimate == pytest.approx(
+        np.mean(book.values(first.a, pairs.name, Measure.MSE)) - np.mean(book.values(first.b, pairs.name, Measure.MSE))
+    )
+    rows = ablations.relatedness_metrics(book)
+    assert len(rows) == 3 * 2 * len(all_methods())
+    assert [(row.seed, row.metric) for row in rows[:4]] == [
+        (1, "pearson"),
+        (2, "pearson"),
+        (1, "spearman"),
+        (2, "spearman"),
+    ]
+    assert rows[1].value == pytest.approx(pearson(book.stacked("autoencoder", pairs.name)[1], pairs.gold))
+
+
+# -- ranking -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def scenes(monkeypatch: pytest.MonkeyPatch) -> dict[str, CaptionedScenes]:
+    """Two captions an image, and few images: 30 to train on, 20 to choose the epoch, 25 to rank."""
+    said = task("miniworld/sentiment").train.first
+    rng, found, first = np.random.default_rng(0), {}, 0
+    for split, size in (("train", 30), ("dev", 20), ("test", 25)):
+        rows = range(first, first + size)
+        table = rng.normal(size=(size, 7)).astype(np.float32)
+        found[split] = CaptionedScenes(f"made/{split}", table, [said[2 * row : 2 * row + 2] for row in rows])
+        first += size
+    for module in (ablations, ranking.corpora):
+        monkeypatch.setattr(module, "divided", lambda corpus, path="": found)
+    return found
+
+
+def test_ranks_are_found_again(
+    scenes: dict[str, CaptionedScenes], settings: CNNLSTMPaper, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [average] = ablations.some(ablations.marks(study, settings), ["average of words"])
+    rows = [average, Features(average.method, 2, average.parts), ablations.marks(study, settings)[0]]
+    made = ablations.ranked(settings, rows)
+    assert {name: len(runs) for name, runs in made.items()} == {"average of words": 2, "random CNN": 1}
+    for seed, run in zip((1, 2), made["average of words"], strict=True):
+        told = rank_images(average.vectors, settings.ranking, seed=seed, report=lambda line: None)
+        assert run.values == told.values and list(run.values) == list(told.values)
+        np.testing.assert_array_equal(run.search, told.search)
+        np.testing.assert_array_equal(run.annotation, told.annotation)
+        assert (run.dataset, run.protocol, run.parameters) == (told.dataset, told.protocol, told.parameters)
+        assert run.protocol == RankingProtocol(splits=1, images=None)
+        assert run.search.shape == (1, 25, 2)
+    monkeypatch.setattr(ablations, "_rank", fail)
+    again = ablations.ranked(settings, rows)
+    for name, runs in made.items():
+        for one, other in zip(runs, again[name], strict=True):
+            assert one.metric_rows(name, 1) == other.metric_rows(name, 1)
+            np.testing.assert_array_equal(one.search, other.search)
+    # A folder's name decides nothing, but its images do, and what is trained.
+    ablations.ranked(with_ranking(settings, path="elsewhere"), rows)
+    with pytest.raises(AssertionError, match="made before"):
+        ablations.ranked(with_ranking(settings, margin=0.2), rows)
+    scenes["train"].features[0, 0] += 1
+    with pytest.raises(AssertionError, match="made before"):
+        ablations.ranked(settings, rows)
+
+
+def with_ranking(settings: CNNLSTMPaper, **changes: Any) -> CNNLSTMPaper:
+    return settings.model_copy(update={"ranking": RankingTraining(**settings.ranking.model_dump() | changes)})
+
+
+def ranks(seed: int, share: float) -> Ranked:
+    right = np.random.default_rng(seed).random((1, 60)) < share
+    annotation, search = np.where(right, 1, 9), np.where(right, 1, 9)[:, :, None].repeat(2, axis=2)
+    values = {f"{way}_R@1": float(right.mean()) for way in ("annotation", "search")}
+    values |= {f"{way}_MedR": float(np.floor(np.median(annotation))) for way in ("annotation", "search")}
+    return Ranked("miniworld/scenes", RankingProtocol(splits=1, images=None), values, annotation, search, History(), 3)
+
+
+def test_ranks_are_compared_by_the_first_place_in_both_ways(settings: CNNLSTMPaper) -> None:
+    found = {name: [ranks(at, 0.3 + 0.03 * at)] for at, name in enumerate(all_methods())}
+    tests = ablations.ranking_tests(found, 200)
+    fixed = [f"{name}+emb." for name in ROWS]
+    expected = [("combine+emb.", name) for name in fixed[:-1]]
+    expected += [(f"{name}+emb.", name) for name in ROWS] + [(name, "random CNN+emb.") for name in fixed]
+    assert [(test.a, test.b) for test in tests[::2]] == expected
+    assert [test.metric for test in tests] == ["annotation_R@1", "search_R@1"] * len(expected)
+    for test in tests:
+        difference = found[test.a][0].values[test.metric] - found[test.b][0].values[test.metric]
+        assert test.estimate == pytest.approx(difference)
+    assert len(ablations.ranking_tests({name: found[name] for name in ("combine+emb.", "combine")}, 100)) == 2
+    intervals = ablations.ranking_intervals({"combine": found["combine"]}, 200)
+    assert [measure for _, measure in intervals] == ["annotation_R@1", "search_R@1", "annotation_MedR", "search_MedR"]
+    for (name, measure), value in intervals.items():
+        assert value.low <= value.estimate == found[name][0].values[measure] <= value.high
+    told = {("combine", "search_R@1"): Estimate(0.4, 0.3, 0.5)}
+    assert ablations.ranking_extra({"combine": found["combine"]}, told) == {
+        INTERVALS: {"search_R@1": {"miniworld/scenes": {"combine": [0.3, 0.5]}}}
+    }
+    assert ablations.ranking_name(run_of(found["combine"][0].metric_rows("combine", 1))) == "miniworld/scenes"
+    assert ablations.ranking_name(None) == "COCO-1k"
+
+
+# -- figure 3 ----------------------------------------------------------------------------------------------------------
+
+
+def test_no_cell_of_figure_3_is_trained_twice() -> None:
+    settings = paper(
+        classification=["miniworld/sentiment", "miniworld/question", "miniworld/paraphrase"], runs=2, shares=[0.1, 1.0]
+    )
+    cells = ablations.cells_of_figure3(settings)
+    assert len(cells) == len(set(cells)) == 2 * 2 * 2 + 2 * 2
+    assert {(cell.task, cell.share) for cell in cells} == {
+        ("miniworld/sentiment", 1.0), ("miniworld/question", 1.0), ("miniworld/question", 0.1),
+    }  # fmt: skip
+    assert {(cell.start, cell.run) for cell in cells} == {
+        (start, run) for start in ("pre-trained", "random") for run in (1, 2)
+    }
+
+
+# -- pre-training ------------------------------------------------------------------------------------------------------
+
+
+def test_perplexities_are_those_of_the_state_that_was_kept(trained: Mapping[str, Trained]) -> None:
+    rows = texts.perplexities([trained["composite model"], trained["hierarchical model"]])
+    assert [(row.method, row.metric) for row in rows] == [
+        ("composite model", "perplexity of the same sentence"),
+        ("composite model", "perplexity of the next sentence"),
+        ("hierarchical model", "perplexity of the next sentence"),
+    ]
+    history = trained["composite model"].metadata["history"]
+    # Their logarithms add up to what chose the state.
+    assert -sum(np.log(row.value) for row in rows[:2]) == pytest.approx(history["best"])
+    assert {(row.seed, row.dataset) for row in rows} == {(1, "miniworld-stories")}
+    assert "at most 38 words, 400 words" in rows[0].protocol
+
+
+def test_a_frame_of_perplexities_has_means_over_seeds() -> None:
+    same, after = (f"perplexity of the {part} sentence" for part in ("same", "next"))
+    rows = [metric("a", same, 10.0), metric("a", same, 13.0, 2), metric("a", after, 20.04), metric("b", after, 30.0)]
+    frame = texts.perplexity_frame(run_of(rows))
+    assert frame.to_dict("records") == [
+        {"model": "a", "same sentence": "11.5", "next sentence": "20.0"},
+        {"model": "b", "same sentence": "", "next sentence": "30.0"},
+    ]
+    assert texts.perplexity_frame(None).empty
+
+
+def test_text_is_counted(trained: Mapping[str, Trained], books: Books) -> None:
+    found = texts.text_size(books, [trained["autoencoder"], trained["hierarchical model"]])
+    assert (found["books"], found["held-out books"], found["sentences"]) == (60, 12, len(books))
+    flat = np.asarray(books.tokens.flat)
+    rows = np.repeat(np.repeat(books.held, np.diff(books.offsets)), books.tokens.lengths)
+    assert found["words outside the vocabulary"] == pytest.approx((flat[~rows] == UNKNOWN).mean())
+    assert found["held-out words outside the vocabulary"] == pytest.approx((flat[rows] == UNKNOWN).mean())
+    examples = found["examples"]
+    assert isinstance(examples, dict) and examples["autoencoder"] > 4 * examples["hierarchical model"] > 0
+    known = word_vectors.load("miniworld").words
+    assert texts.encodable(books, known) == len(trained["autoencoder"].vocabulary.words)
+
+
+def test_rows_are_spread_at_equal_distances() -> None:
+    rows = np.arange(10, 31)
+    assert texts.spread(rows, 5).tolist() == [10, 15, 20, 25, 30]
+    assert texts.spread(rows, 1).tolist() == [10]
+    assert texts.spread(rows[:3], 8).tolist() == [10, 11, 12]
+
+
+def test_what_is_shown_is_held_out_of_learned_words_and_short(books: Books) -> None:
+    rows = texts.held_out(books, words=9)
+    assert len(rows) > 5
+    assert books.held[np.searchsorted(books.offsets, rows, side="right") - 1].all()
+    ids = texts.ids_of(books, rows)
+    assert all(4 <= len(sentence) <= 9 and UNKNOWN not in sentence for sentence in ids)
+    said = [" ".join(books.vocabulary.words[word - 2] for word in sentence) for sentence in ids]
+    assert said == [books.text(row) for row in rows]
+    assert "<unk>" not in " ".join(said)
+
+
+def test_every_decoder_writes_a_column(trained: Mapping[str, Trained], books: Books) -> None:
+    rows = texts.held_out(books)[:3]
+    models = {name: trained[name].generator()[0] for name in ("autoencoder", "composite model")}
+    found = texts.written(models, books.vocabulary, books.tokens, rows, limit=6)
+    assert list(found) == [
+        "autoencoder: same, greedy", "autoencoder: same, beam of 5", "composite model: same, greedy",
+        "composite model: same, beam of 5", "composite model: next, beam of 5",
+    ]  # fmt: skip
+    assert all(len(column) == 3 for column in found.values())
+    assert all(len(said.split()) <= 6 and "<unk>" not in said for column in found.values() for said in column)
+    assert texts.written(models, books.vocabulary, books.tokens, rows, limit=6) == found
+    encoder = models["autoencoder"].encoder
+    expected = encode_ids(encoder, books.vocabulary.encode([books.text(row) for row in rows], "whitespace"))
+    np.testing.assert_allclose(texts.codes(models["autoencoder"], books.tokens, rows).numpy(), expected, atol=1e-6)
+
+
+def test_paragraphs_go_on_from_held_out_books(trained: Mapping[str, Trained], books: Books) -> None:
+    model = trained["hierarchical model"].generator()[0]
+    told, went_on, truth = texts.paragraphs(model, books, 2, told=3, more=2)
+    assert len(told) == len(went_on) == len(truth) == 2
+    said = [books.text(row) for row in range(len(books))]
+    held = np.repeat(books.held, np.diff(books.offsets))
+    for begun, rest, written in zip(told, truth, went_on, strict=True):
+        assert (len(begun), len(rest)) == (3, 2) and 1 <= len(written) <= 2
+        starts = [row for row in range(len(said) - 4) if said[row : row + 5] == begun + rest]
+        assert any(held[row : row + 5].all() for row in starts)
+        assert "<unk>" not in " ".join(written)
+
+
+# -- table 1 -----------------------------------------------------------------------------------------------------------
+
+
+def test_analogies_are_of_the_world_that_was_read(settings: CNNLSTMPaper, trained: Mapping[str, Trained]) -> None:
+    found = texts.controlled(settings)
+    assert len(found) == 240 and "miniworld" in found.name
+    other = settings.model_copy(update={"pretraining": settings.pretraining.model_copy(update={"corpus": "novels"})})
+    assert texts.controlled(other).name != found.name
+    model, vocabulary = trained["autoencoder"].generator()
+    some = texts.known(found, vocabulary)
+    assert 0 < len(some) < 240
+    assert UNKNOWN not in vocabulary.encode([*some.a, *some.b, *some.c, *some.d]).flat
+    expected = encode_ids(model.encoder, vocabulary.encode(some.d))
+    np.testing.assert_array_equal(texts.own_vectors(model, vocabulary)(some.d), expected)
+
+
+def test_success_is_what_the_sum_has_more_than_its_parts() -> None:
+    def outcome(of: Any, measure: str, values: list[float], protocol: str = "beam of 5, at most 40 steps") -> Outcome:
+        return Outcome(of, measure, protocol, np.array(values), ["x"] * 4)
+
+    near = "cosine among 9 sentences, inputs kept"
+    found = texts.successes(
+        [
+            outcome("A - B + C", "exact match", [1, 1, 1, 0]),
+            outcome("A", "exact match", [1, 0, 0, 0]),
+            outcome("C", "exact match", [0, 0, 0, 0]),
+            outcome("D", "exact match", [1, 1, 1, 1]),
+            outcome("A - B + C", "other words gone", [0.5, 1, 1, 1]),
+            outcome("A", "other words gone", [0.5, 0.5, 0, 1]),
+            outcome("A - B + C", "nearest", [1, 0, 0, 0], near),
+            outcome("C", "nearest", [0, 1, 0, 0], near),
+        ],
+        "autoencoder",
+        "made",
+        200,
+    )
+    assert [(test.b, test.metric, test.estimate) for test in found] == [
+        ("autoencoder: A", "accuracy", 0.5),
+        ("autoencoder: C", "accuracy", 0.75),
+        ("autoencoder: A", "other words gone", 0.375),
+        ("autoencoder: C", "accuracy", 0.0),
+    ]
+    assert {test.a for test in found} == {"autoencoder: A - B + C"}
+    assert [test.dataset for test in texts.written_right(found)] == ["made, beam of 5, at most 40 steps"] * 2
+
+
+def test_rates_stand_in_percent_under_their_sum() -> None:
+    rows = [
+        metric("a", "exact match", 0.9, protocol="z = A - B + C, beam of 5, at most 40 steps"),
+        metric("a", "changed words present", 0.5, protocol="z = A, beam of 5, at most 40 steps"),
+        metric("b", "exact match", 1.0, protocol="z = A, beam of 5, at most 40 steps"),
+        metric("a", "nearest", 0.0, protocol="z = A, cosine among 9 sentences"),
+    ]
+    rows = [row.model_copy(update={"n": 10}) for row in rows]
+    assert texts.rates_frame(run_of(rows), "a").to_dict("records") == [
+        {
+            "measure, %": "exact match",
+            "how": "beam of 5, at most 40 steps",
+            "z = A - B + C": "90.0 [59.6, 98.2]",  # Wilson's interval of 9 of 10
+            "z = A": "",
+        },
+        {
+            "measure, %": "changed words present",
+            "how": "beam of 5, at most 40 steps",
+            "z = A - B + C": "",
+            "z = A": "50.0",
+        },
+        {"measure, %": "nearest", "how": "cosine among 9 sentences", "z = A - B + C": "", "z = A": "0.0 [0.0, 27.8]"},
+    ]
+    assert texts.rates_frame(None, "a").empty
+
+
+# -- the paired bootstrap ----------------------------------------------------------------------------------------------
+
+
+def by_hand(difference: NDArray[np.float64], resamples: int) -> tuple[float, float, float, float]:
+    """Items drawn one by one, in the order in which the counts were drawn."""
+    rng, size = np.random.default_rng([0]), len(difference)
+    means = []
+    for _ in range(resamples):
+        counts = rng.multinomial(size, [1 / size] * size)
+        means.append(np.repeat(difference, counts).mean())
+    ordered = sorted(means)
+    low, high = (np.interp(share * (resamples - 1), range(resamples), ordered) for share in (0.025, 0.975))
+    tails = sum(mean <= 1e-12 for mean in means), sum(mean >= -1e-12 for mean in means)
+    p = min(1.0, 2 * (1 + min(tails)) / (resamples + 1))
+    return float(difference.mean()), float(low), float(high), p
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.2, 5.0, -0.3])
+def test_the_paired_bootstrap_by_hand(shift: float) -> None:
+    difference = np.random.default_rng(1).normal(shift, 1.0, 40)
+    found = texts.paired(difference, ("one", "other"), "d", "m", 300)
+    assert (found.estimate, found.low, found.high, found.p) == pytest.approx(by_hand(difference, 300), rel=1e-9)
+    assert (found.kind, found.a, found.b, found.dataset, found.metric) == ("paired bootstrap", "one", "other", "d", "m")
+    mirrored = texts.paired(-difference, ("other", "one"), "d", "m", 300)
+    assert (mirrored.estimate, mirrored.low, mirrored.high) == pytest.approx((-found.estimate, -found.high, -found.low))
+    assert mirrored.p == found.p
+
+
+def test_what_does_not_differ_is_not_significant() -> None:
+    same = texts.paired(np.zeros(30), ("a", "b"), "d", "m", 200)
+    assert (same.estimate, same.low, same.high, same.p) == (0, 0, 0, 1)
+    balanced = texts.paired(np.array([1.0, -1.0] + [0.0] * 38), ("a", "b"), "d", "m", 200)
+    assert balanced.p == 1
+    assert texts.paired(np.ones(30), ("a", "b"), "d", "m", 199).p == 2 / 200
+
+
+# -- table 2 -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def searched(trained: Mapping[str, Trained], settings: CNNLSTMPaper) -> texts.Searched:
+    return texts.searched(trained["autoencoder+emb."], settings)
+
+
+def test_what_is_searched_is_held_out_and_distinct(
+    searched: texts.Searched, trained: Mapping[str, Trained], settings: CNNLSTMPaper
+) -> None:
+    books = searched.books
+    assert books.held[np.searchsorted(books.offsets, searched.rows, side="right") - 1].all()
+    keys = {tuple(ids) for ids in texts.ids_of(books, searched.rows)}
+    assert len(keys) == len(searched.rows) > 20
+    lengths = books.tokens.lengths
+    assert lengths[searched.rows].min() >= 5 and lengths[searched.queries].max() <= 16
+    short = searched.rows[lengths[searched.rows] <= 16]
+    assert sorted(searched.queries) == sorted(short)  # fewer than are measured: all of them, in another order
+    assert searched.queries.tolist() != short.tolist()
+    assert searched.text(2) == books.text(searched.queries[2])
+    few = texts.searched(trained["autoencoder+emb."], settings.model_copy(update={"candidates": 20}))
+    again = texts.searched(trained["autoencoder+emb."], settings.model_copy(update={"candidates": 20}))
+    assert len(few.rows) == 20 and set(few.rows) < set(searched.rows) and set(few.queries) <= set(few.rows)
+    np.testing.assert_array_equal(few.rows, again.rows)
+    np.testing.assert_array_equal(few.queries, again.queries)
+    assert sorted(few.rows) == few.rows.tolist()
+
+
+def test_the_nearest_are_those_of_brute_force(searched: texts.Searched, trained: Mapping[str, Trained]) -> None:
+    encoder = trained["autoencoder+emb."].generator()[0].encoder
+    found = texts.nearest_of(searched, encoder)
+    vocabulary = searched.books.vocabulary
+
+    def unit(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        table = []
+        for ids in texts.ids_of(searched.books, rows):
+            padded = torch.tensor([ids])
+            with torch.inference_mode():
+                table.append(encoder(padded, torch.tensor([len(ids)]))[0].double().numpy())
+        stacked = np.stack(table)
+        return np.asarray(stacked / np.linalg.norm(stacked, axis=1, keepdims=True))
+
+    assert max(max(ids) for ids in texts.ids_of(searched.books, searched.rows)) < len(vocabulary)
+    cosines = unit(searched.queries) @ unit(searched.rows).T
+    cosines[searched.queries[:, None] == searched.rows[None]] = -2
+    assert found.rows.shape == (len(searched.queries), 1)
+    assert not (found.rows[:, 0] == searched.queries).any()
+    np.testing.assert_allclose(found.cosines[:, 0], cosines.max(axis=1), atol=2e-6)
+    place = {row: at for at, row in enumerate(searched.rows.tolist())}
+    chosen = [cosines[at, place[row]] for at, row in enumerate(found.rows[:, 0].tolist())]
+    np.testing.assert_allclose(chosen, cosines.max(axis=1), atol=2e-6)
+    assert (found.rows[:, 0] == searched.rows[cosines.argmax(axis=1)]).mean() > 0.95  # the others are ties
+
+
+def test_the_untrained_encoder_has_the_same_words(
+    searched: texts.Searched, trained: Mapping[str, Trained], settings: CNNLSTMPaper
+) -> None:
+    made, before = trained["autoencoder+emb."], texts.untrained_encoder(trained["autoencoder+emb."], settings)
+    after = made.generator()[0].encoder
+    assert torch.equal(before.embedding.weight, after.embedding.weight)
+    filters = [value.detach() for value in before.composition() if value.ndim == 2]
+    assert 0.06 < max(float(value.abs().max()) for value in filters) <= ablations.RANDOM_BOUND
+    assert not before.training
+    own = [value.detach() for value in over_books(made.recipe).composition() if value.ndim == 2]
+    for one, other in zip(filters, own, strict=True):  # the same draw, in another size
+        torch.testing.assert_close(one / ablations.RANDOM_BOUND, other / settings.encoder.bound)
+
+
+def test_a_sentence_is_like_itself_and_as_like_others_as_their_words(
+    searched: texts.Searched, settings: CNNLSTMPaper
+) -> None:
+    count = len(searched.queries)
+    itself = Nearest(searched.queries[:, None], np.ones((count, 1)))
+    other = Nearest(np.roll(searched.queries, 1)[:, None], np.ones((count, 1)))
+    found = texts.likeness(searched, {"nearest": itself, "another": other}, settings)
+    assert list(found) == ["nearest", "another", "random sentence"]
+    np.testing.assert_allclose(found["nearest"], 1, atol=1e-9)
+    known = word_vectors.load("miniworld")
+    row = {word: at for at, word in enumerate(known.words)}
+    mean = known.matrix.mean(axis=0)
+
+    def average(at: int) -> NDArray[np.float64]:
+        said = searched.books.text(at).split()
+        table = [known.matrix[row[word]] if word in row else mean for word in said]
+        return np.mean(np.asarray(table, dtype=np.float64), axis=0)
+
+    for at in range(5):
+        one, two = average(searched.queries[at]), average(searched.queries[at - 1])
+        expected = one @ two / np.linalg.norm(one) / np.linalg.norm(two)
+        assert found["another"][at] == pytest.approx(expected, abs=1e-5)
+    assert found["random sentence"].mean() < 0.95
+    again = texts.likeness(searched, {"nearest": itself}, settings)
+    np.testing.assert_array_equal(again["random sentence"], found["random sentence"])
+
+
+def test_likeness_is_told_and_compared(searched: texts.Searched) -> None:
+    found = {"nearest": np.array([0.9, 0.7, 0.8]), "nearest, random CNN": np.array([0.6, 0.7, 0.5])}
+    rows = texts.likeness_metrics(found, searched)
+    assert [(row.method, row.n, row.metric) for row in rows] == [
+        ("nearest", 3, "likeness"), ("nearest, random CNN", 3, "likeness"),
+    ]  # fmt: skip
+    assert [row.value for row in rows] == pytest.approx([0.8, 0.6])
+    assert f"one of {len(searched.rows):,} sentences" in rows[0].protocol
+    frame = texts.likeness_frame(run_of(rows))
+    assert frame[["found", "likeness", "queries"]].values.tolist() == [
+        ["nearest", 0.8, 3], ["nearest, random CNN", 0.6, 3],
+    ]  # fmt: skip
+    assert texts.likeness_frame(None).empty
+    [test] = texts.likeness_tests(found, 200)
+    assert (test.a, test.b) == ("nearest", "nearest, random CNN")
+    assert test.estimate == pytest.approx(0.2) and test.low >= 0

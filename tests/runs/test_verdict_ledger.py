@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sentbook import evidence_cli
+from sentbook import records as results
+from sentbook.runs import verdict_ledger, verdicts
+from sentbook.runs.verdict_ledger import Ledger
+
+
+def test_the_committed_file_is_what_the_recorded_runs_say() -> None:
+    path = verdict_ledger.path_of("small")
+    assert path.is_file(), "write it with `sentbook verdicts --profile small`"
+    assert path.read_text(encoding="utf-8") == results.dumped(verdict_ledger.gather("small")), (
+        "a run or a cause has changed since: write it again with `sentbook verdicts --profile small`"
+    )
+
+
+def test_every_claim_is_there_once_in_the_order_of_the_papers() -> None:
+    ledger = verdict_ledger.gather("small")
+    assert [entry.id for entry in ledger.claims] == [
+        spec.id for paper in verdict_ledger.PAPERS for spec in verdicts.claims(paper)
+    ]
+    assert {paper: counts["all"] for paper, counts in ledger.counts.items()} == {
+        paper: len(verdicts.claims(paper)) for paper in verdict_ledger.PAPERS
+    }
+    for counts in ledger.counts.values():
+        assert sum(counts[verdict] for verdict in verdict_ledger.VERDICTS) == counts["all"]
+
+
+def test_an_entry_is_the_recorded_claim_and_its_run() -> None:
+    ledger = verdict_ledger.gather("small")
+    for entry in ledger.claims:
+        run = results.read(entry.paper, entry.experiment, "small")
+        assert run is not None and entry.run == f"small/{entry.paper}/{entry.experiment}"
+        (claim,) = [claim for claim in run.claims if claim.id == entry.id]
+        assert claim.model_dump() == entry.model_dump(include=set(type(claim).model_fields))
+        assert entry.commit == run.provenance.git_commit and entry.seeds == run.provenance.seeds
+        assert (entry.cause is None) == (claim.verdict == "reproduced")
+
+
+def test_without_runs_every_claim_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(verdict_ledger, "root", lambda: tmp_path)
+    path = verdict_ledger.write(verdict_ledger.gather("small"))
+    assert path == tmp_path / "results" / "small" / "verdicts.json"
+    first = path.read_bytes()
+    found = Ledger.model_validate_json(first)
+    assert {(entry.verdict, entry.evidence, entry.run) for entry in found.claims} == {
+        ("not run", verdict_ledger.NO_RUN, "")
+    }
+    assert found.counts["wsv"]["not run"] == found.counts["wsv"]["all"] == 28
+    said = CliRunner().invoke(evidence_cli.app, ["verdicts"]).output
+    assert "wsv      0 reproduced, 0 not reproduced, 0 inconclusive, 28 not run, 28 all" in said
+    assert path.read_bytes() == first and json.loads(first)["schema_version"] == 1
+    assert [file.name for file in path.parent.iterdir()] == ["verdicts.json"]

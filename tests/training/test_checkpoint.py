@@ -1,0 +1,74 @@
+"""Files are written whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from sentbook.system.errors import CheckpointError, DamagedCheckpointError, StorageError
+from sentbook.training import checkpoint
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "x.safetensors"
+    tensors = {"a": torch.randn(3, 2), "b": torch.arange(4)}
+    checkpoint.save(file, tensors, {"key": "k", "n": 1.5})
+    loaded, metadata = checkpoint.load(file, "k")
+    assert metadata == {"key": "k", "n": 1.5}
+    assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
+    assert checkpoint.read_metadata(file, None) == metadata
+    assert [path.name for path in file.parent.iterdir()] == ["x.safetensors"]
+
+
+@pytest.mark.parametrize("keep", [0, 5, 60, -1])
+def test_truncation(tmp_path: Path, keep: int) -> None:
+    file = tmp_path / "x.safetensors"
+    checkpoint.save(file, {"a": torch.randn(30)}, {"key": "k"})
+    file.write_bytes(file.read_bytes()[:keep])
+    with pytest.raises(DamagedCheckpointError, match="truncated or not a checkpoint; delete it and run again"):
+        checkpoint.load(file, "k")
+
+
+def test_another_key(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path / "x", {"a": torch.zeros(1)}, {"key": "k"})
+    with pytest.raises(CheckpointError, match="another configuration"):
+        checkpoint.load(tmp_path / "x", "other")
+
+
+def test_no_space_leaves_the_old_file_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "x.safetensors"
+    checkpoint.save(file, {"a": torch.zeros(2)}, {"key": "k"})
+    before = file.read_bytes()
+
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(StorageError, match=r"No space left on device.*saved before is intact"):
+        checkpoint.save(file, {"a": torch.ones(2)}, {"key": "k"})
+    assert file.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match="could not be written"):
+        checkpoint.save(tmp_path / "file" / "x", {"a": torch.zeros(1)}, {})
+
+
+def test_a_file_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing", tmp_path):
+        with pytest.raises(CheckpointError, match="cannot be read") as error:
+            checkpoint.load(path, "k")
+        assert not isinstance(error.value, DamagedCheckpointError)
+
+
+def test_a_checkpoint_that_a_kill_left_beside_the_result_goes(tmp_path: Path) -> None:
+    result, left = tmp_path / "encoder.safetensors", tmp_path / checkpoint.IN_PROGRESS
+    left.write_text("in progress")
+    assert not checkpoint.is_made(result)
+    assert left.exists()
+    result.write_text("done")
+    assert checkpoint.is_made(result)
+    assert [path.name for path in tmp_path.iterdir()] == ["encoder.safetensors"]
+    assert checkpoint.is_made(result)

@@ -1,0 +1,349 @@
+"""The four models: what each predicts from what, sums of losses, and training through the one loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from sentbook.config import Training
+from sentbook.data import novels
+from sentbook.data.text import TokenIds, Vocabulary
+from sentbook.data.types import Stories
+from sentbook.models.cnn import CNN
+from sentbook.system.errors import DataError
+from sentbook.training.loop import fit
+from sentbook.training.problems.generation import (
+    EncoderDecoder,
+    GenerationProblem,
+    Kind,
+    OrderedSentences,
+    text,
+    word_table,
+)
+
+KINDS: list[Kind] = ["autoencoder", "future predictor", "composite", "hierarchical"]
+kinds = pytest.mark.parametrize("kind", KINDS)
+VOCABULARY = Vocabulary([f"w{chr(97 + number)}" for number in range(10)])
+
+
+def written(books: list[int], seed: int = 0, size: int = 3) -> OrderedSentences:
+    """Books of so many sentences; the first word of each sentence is the last of the one before."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 9, sum(books))
+    flat = rng.integers(1, len(VOCABULARY), lengths.sum())
+    offsets = np.concatenate([[0], lengths.cumsum()])
+    flat[offsets[1:-1]] = flat[offsets[1:-1] - 1]
+    starts = np.cumsum([0, *books])
+    rows = np.arange(sum(books))
+    paragraphs = [np.arange(start, end - size + 1, size) for start, end in pairwise(starts)]
+    return OrderedSentences(
+        TokenIds(flat, offsets), rows, np.delete(rows, starts[1:] - 1), np.concatenate(paragraphs), size
+    )
+
+
+def model(kind: Kind, bound: float = 0.3, **options: object) -> EncoderDecoder:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        encoder = CNN(word_table(VOCABULARY, 6, bound=1.0, seed=1), filters=4, bound=bound)
+    return EncoderDecoder(encoder, kind, hidden=5, seed=2, bound=bound, **options)  # type: ignore[arg-type]
+
+
+def problem(kind: Kind, **options: object) -> GenerationProblem:
+    return GenerationProblem(model(kind), written([7, 1, 4, 9]), written([5, 3], seed=1), **options)  # type: ignore[arg-type]
+
+
+def nats(forced: object) -> Tensor:
+    features, rows, bias, target, _ = forced  # type: ignore[misc]
+    return functional.cross_entropy(functional.linear(features, rows, bias), target, reduction="sum")
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def test_books_within_limits_are_cut_into_sentences_pairs_and_paragraphs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
+    told = Stories("made", [["a b", "c", "d e f g", "h", "i", "j", "k"], ["l", "m", "n"], ["held out"]])
+    books = novels.prepare(novels.stories(told), every=3)
+    ordered = OrderedSentences.of(books, "train", novels.Limits(longest=3), size=2)
+    assert ordered.sentences.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 9]
+    assert ordered.firsts.tolist() == [0, 3, 4, 5, 7, 8]
+    assert ordered.paragraphs.tolist() == [0, 3, 5, 7]
+    some = ordered.at_most(4, np.random.default_rng(0))
+    assert (len(some.sentences), len(some.firsts), len(some.paragraphs)) == (4, 4, 2)
+    assert set(some.firsts) <= set(ordered.firsts) and sorted(some.firsts) == some.firsts.tolist()
+    assert ordered.at_most(None, np.random.default_rng(0)) is ordered
+
+
+def test_what_goes_beyond_the_last_sentence_is_refused() -> None:
+    ordered = written([4, 3])
+    for changes in ({"sentences": np.array([0, 7])}, {"firsts": np.array([6])}, {"paragraphs": np.array([0, 5])}):
+        with pytest.raises(DataError, match="cut the text"):
+            replace(ordered, **changes)
+
+
+def test_a_memory_map_of_small_integers_is_read_alike(tmp_path: Path) -> None:
+    ordered = written([7, 4])
+    np.save(tmp_path / "flat.npy", ordered.tokens.flat.astype(np.uint16))
+    mapped = replace(ordered, tokens=TokenIds(np.load(tmp_path / "flat.npy", mmap_mode="r"), ordered.tokens.offsets))
+    for kind in KINDS:
+        made = model(kind)
+        rows, rng = np.arange(3), np.random.default_rng(0)
+        losses = [GenerationProblem(made, one, one).loss(rows, rng).item() for one in (ordered, mapped)]
+        assert losses[0] == losses[1]
+
+
+def test_ids_are_words_again() -> None:
+    assert text([2, 1, 11], VOCABULARY) == "wa <unk> wj"
+
+
+# -- what is predicted from what ---------------------------------------------------------------------------------------
+
+
+@kinds
+def test_the_loss_is_that_of_sentences_one_by_one(kind: Kind) -> None:
+    """The models' definitions spelt out: one sentence, one vector, one prediction at a time."""
+    made = problem(kind)
+    ordered, table, decoders = written([7, 1, 4, 9]), made.encoder.embedding, made.model.decoders
+
+    def sentence(row: int) -> tuple[Tensor, Tensor]:
+        ids, lengths = ordered.tokens.padded(np.array([row]), minimum=5)
+        return torch.from_numpy(ids), torch.from_numpy(lengths)
+
+    parts: dict[str, list[Tensor]] = {"same": [], "next": []}
+    owner = np.repeat(np.arange(4), [7, 1, 4, 9])
+    for row in range(len(ordered)):
+        code = made.encoder(*sentence(row))
+        if kind in ("composite", "future predictor") and (row + 1 == len(ordered) or owner[row] != owner[row + 1]):
+            continue
+        if kind in ("autoencoder", "composite"):
+            parts["same"].append(nats(decoders["same"](table, *sentence(row), code)))
+        if kind in ("future predictor", "composite"):
+            parts["next"].append(nats(decoders["next"](table, *sentence(row + 1), code)))
+    if kind == "hierarchical":
+        for start in ordered.paragraphs:
+            for row in range(start, start + ordered.size):
+                before = [made.encoder(*sentence(other))[0] for other in range(start, row)]
+                codes = torch.stack(before) if before else torch.zeros(0, made.encoder.dimension)
+                state = decoders["next"].next_state(codes.unsqueeze(0))
+                parts["next"].append(nats(decoders["next"].sentence(table, *sentence(row), state)))
+    totals = made.totals("train", np.arange(len(made.lengths)))
+    for part, losses in parts.items():
+        assert (part in totals) == bool(losses)
+        if losses:
+            assert totals[part][0].item() == pytest.approx(sum(losses).item(), rel=1e-5)  # type: ignore[union-attr]
+            assert made.counts(np.arange(len(made.lengths)))[part] == totals[part][1]
+
+
+@kinds
+def test_examples(kind: Kind) -> None:
+    made = problem(kind)
+    count = {"autoencoder": 21, "hierarchical": 6}.get(kind, 17)
+    assert len(made.lengths) == count
+    ordered = written([7, 1, 4, 9])
+    totals = made.totals("train", np.arange(count))
+    if kind == "autoencoder":  # each word and each end once
+        assert [words for _, words in totals.values()] == [len(ordered.tokens.flat) + len(ordered)]
+    if kind == "hierarchical":  # of full paragraphs
+        rows = (ordered.paragraphs[:, None] + np.arange(3)).ravel()
+        assert [words for _, words in totals.values()] == [(ordered.tokens.lengths[rows] + 1).sum()]
+
+
+def test_the_composite_loss_is_the_sum_of_both() -> None:
+    made = problem("composite")
+    rows = np.arange(6)
+    totals = made.totals("train", rows)
+    assert set(totals) == {"same", "next"}
+    expected = sum(total / words for total, words in totals.values())
+    torch.testing.assert_close(made.loss(rows, np.random.default_rng(0)), expected)
+    alone = model("autoencoder")
+    alone.encoder.load_state_dict(made.encoder.state_dict())
+    alone.decoders["same"].load_state_dict(made.model.decoders["same"].state_dict())
+    batch = made.batch("train", rows)
+    torch.testing.assert_close(
+        nats(alone(batch._replace(following=None))["same"]), totals["same"][0], atol=1e-5, rtol=1e-5
+    )
+
+
+@kinds
+def test_a_loss_is_a_mean_per_token_or_per_sentence(kind: Kind) -> None:
+    rows, rng = np.arange(5), np.random.default_rng(0)
+    by_token, by_sentence = problem(kind), problem(kind, per="sentence")
+    totals = by_token.totals("train", rows).values()
+    sentences = 15 if kind == "hierarchical" else 5
+    assert by_token.loss(rows, rng).item() == pytest.approx(sum(one[0].item() / one[1] for one in totals), rel=1e-6)
+    expected = sum(one[0].item() / sentences for one in totals)
+    assert by_sentence.loss(rows, rng).item() == pytest.approx(expected, rel=1e-6)
+
+
+@kinds
+@pytest.mark.parametrize("per", ["token", "sentence"])
+def test_parts_of_a_batch_bring_their_share_of_its_loss(kind: Kind, per: str) -> None:
+    made, rng = problem(kind, per=per), np.random.default_rng(0)
+    rows = np.arange(6)
+    shares = [made.loss(part, rng, whole=rows).item() for part in (rows[::2], rows[1::2])]
+    assert sum(shares) == pytest.approx(made.loss(rows, rng).item(), rel=1e-5)
+
+
+@kinds
+def test_a_batch_is_the_sum_of_its_examples(kind: Kind) -> None:
+    made = problem(kind)
+    rows = np.arange(len(made.lengths))
+    together = made.totals("train", rows)
+    alone = [made.totals("train", rows[at : at + 1]) for at in rows]
+    for part, (total, words) in together.items():
+        assert total.item() == pytest.approx(sum(one[part][0].item() for one in alone), rel=1e-5)
+        assert words == sum(one[part][1] for one in alone)
+
+
+@kinds
+def test_gradients_reach_every_parameter(kind: Kind) -> None:
+    made = problem(kind)
+    made.loss(np.arange(6), np.random.default_rng(0)).backward()
+    for name, parameter in made.model.named_parameters():
+        if parameter.requires_grad:
+            assert parameter.grad is not None, name
+            assert parameter.grad.abs().sum() > 0, name
+    assert made.encoder.embedding.weight.grad is not None
+    assert not made.encoder.embedding.weight.grad[0].any()
+
+
+@pytest.mark.parametrize("start", ["zero", "code"])
+@pytest.mark.parametrize("output", ["full", "tied"])
+@kinds
+def test_every_variant_predicts(kind: Kind, start: str, output: str) -> None:
+    made = model(kind, start=start, output=output)
+    ordered = written([7, 4])
+    loss = GenerationProblem(made, ordered, ordered, floor=1e-6).loss(np.arange(3), np.random.default_rng(0))
+    loss.backward()
+    assert loss.isfinite()
+
+
+def test_books_of_one_sentence_have_no_pairs() -> None:
+    short = written([1, 1])
+    for kind in ("future predictor", "composite", "hierarchical"):
+        with pytest.raises(DataError, match="no example"):
+            GenerationProblem(model(kind), short, short)
+    assert GenerationProblem(model("autoencoder"), short, short).validate() < 0
+
+
+# -- judging -----------------------------------------------------------------------------------------------------------
+
+
+@kinds
+def test_validation_is_the_negative_loss_per_token(kind: Kind) -> None:
+    made = problem(kind, floor=0.1)
+    assert made.watch() == []
+    value = made.validate()
+    totals = made.totals("held out", np.arange(len(made._rows["held out"])))
+    losses = {part: total.item() / words for part, (total, words) in totals.items()}
+    assert value == pytest.approx(-sum(losses.values()), rel=1e-5)
+    with torch.no_grad():
+        batch = made.batch("held out", np.arange(len(made._rows["held out"])))
+        for part, forced in made.model(batch).items():
+            assert losses[part] == pytest.approx(nats(forced).item() / len(forced.target), rel=1e-5)
+    for row in made.watch():
+        part = row["metric"].split()[3]
+        assert (row["split"], row["value"]) == ("validation", pytest.approx(np.exp(losses[part]), rel=1e-5))
+    assert len(made.watch()) == len(losses)
+
+
+@kinds
+def test_log_probabilities_are_the_sentences_shares(kind: Kind) -> None:
+    made = problem(kind)
+    batch = made.batch("train", np.arange(4))
+    totals = made.totals("train", np.arange(4))
+    for part, scores in made.model.log_probabilities(batch).items():
+        assert scores.shape == (len(batch.ids),)
+        assert scores.sum().item() == pytest.approx(-totals[part][0].item(), rel=1e-5)
+
+
+# -- training ----------------------------------------------------------------------------------------------------------
+
+
+def settings_of(**changes: object) -> Training:
+    values = {"epochs": 2, "batch_size": 4, "learning_rate": 0.01, "pull_back_words": 0.0, "clip": 5.0,
+              "checks_per_epoch": 2, "embedding_update": "dense", **changes}  # fmt: skip
+    return Training(**values)  # type: ignore[arg-type]
+
+
+@kinds
+@pytest.mark.parametrize("update", ["dense", "lazy", "frozen"])
+def test_it_learns(kind: Kind, update: str) -> None:
+    made = problem(kind)
+    before = made.encoder.embedding.weight.detach().clone()
+    first = made.validate()
+    ordered = written([7, 1, 4, 9])
+    trained = GenerationProblem(made.model, ordered, ordered)
+    history = fit(trained, settings_of(epochs=6, embedding_update=update), seed=1, device="cpu", report=lambda _: None)
+    assert history.best > first + 0.05
+    moved = not torch.equal(made.encoder.embedding.weight, before)
+    assert moved == (update != "frozen")
+    assert not made.encoder.embedding.weight[0].any()
+
+
+@kinds
+def test_an_interrupted_training_ends_alike(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sentbook.training.loop.CHECKPOINT_SECONDS", -1.0)
+    whole = problem(kind)
+    expected = fit(whole, settings_of(), seed=1, device="cpu", report=lambda _: None)
+
+    made, checks = problem(kind), 0
+    validate = made.validate
+
+    def interrupted() -> float:
+        nonlocal checks
+        checks += 1
+        if checks == 3:
+            raise RuntimeError("stopped")
+        return validate()
+
+    made.validate = interrupted  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="stopped"):
+        fit(made, settings_of(), seed=1, device="cpu", folder=tmp_path, report=lambda _: None)
+    resumed = problem(kind)
+    history = fit(resumed, settings_of(), seed=1, device="cpu", folder=tmp_path, report=lambda _: None)
+    assert history.curve == expected.curve
+    for name, tensor in whole.model.state_dict().items():
+        assert torch.equal(tensor, resumed.model.state_dict()[name]), name
+
+
+# -- generation --------------------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def test_a_paragraph_goes_on_from_what_was_written() -> None:
+    made = model("hierarchical", bound=1.0)
+    decoder = made.decoders["next"]
+    told = [[2, 3, 4], [5]]
+    found = made.continuation(told, 3, beam=2, limit=6)
+    assert made.training
+    sentences = list(told)
+    for one in found:
+        tokens = TokenIds(np.concatenate(sentences), np.cumsum([0, *map(len, sentences)]))
+        codes = torch.stack([
+            made.encoder(*map(torch.from_numpy, tokens.padded(np.array([row]), minimum=5)))[0]
+            for row in range(len(sentences))
+        ])  # fmt: skip
+        state = decoder.next_state(codes.unsqueeze(0))
+        assert decoder.sentence.beam(made.encoder.embedding, state, 2, 6)[0].words == one.words
+        sentences.append(one.words)
+    assert len(found) == 3 or not found[-1].words
+    with pytest.raises(ValueError, match="hierarchical"):
+        model("autoencoder").continuation(told, 1)
+
+
+def test_learned_word_vectors_start_within_a_hundredth() -> None:
+    table = word_table(VOCABULARY, 300, seed=3)
+    assert table.shape == (12, 300)
+    assert not table[0].any()
+    assert 0.0099 < table.abs().max() <= 0.01
+    assert torch.equal(table, word_table(VOCABULARY, 300, seed=3))

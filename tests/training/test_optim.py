@@ -1,0 +1,143 @@
+"""Lazy Adam is torch's SparseAdam on the rows of a batch; the pull-back is a gradient; padding never moves."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sentbook.models import WordEmbedding
+from sentbook.training import checkpoint, optim
+from sentbook.training.optim import LazyAdam
+
+RATE = 0.05
+
+
+def table(seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
+    weight = torch.randn(12, 4, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+    weight[0] = 0
+    return weight
+
+
+def batches(steps: int) -> list[list[Tensor]]:
+    """For each step the ids of one or two calls of the encoder, words repeated within and between them."""
+    generator = torch.Generator().manual_seed(3)
+    return [[torch.randint(0, 12, (3, 5), generator=generator) for _ in range(1 + step % 2)] for step in range(steps)]
+
+
+def loss_of(vectors: Tensor, ids: Tensor, step: int) -> Tensor:
+    """A loss that depends on the values, with padding masked as the encoders do."""
+    target = torch.randn(vectors.shape, generator=torch.Generator().manual_seed(step), dtype=vectors.dtype)
+    return ((vectors - target) ** 2 * (ids != 0).unsqueeze(-1)).sum()
+
+
+def test_lazy_equals_sparse_adam_step_by_step() -> None:
+    words = WordEmbedding(table())
+    lazy = LazyAdam(words, RATE)
+    reference = nn.Embedding.from_pretrained(table(), freeze=False, sparse=True, padding_idx=0)
+    sparse = torch.optim.SparseAdam(list(reference.parameters()), lr=RATE)
+    for step, calls in enumerate(batches(30)):
+        sum(loss_of(words(ids), ids, step) for ids in calls).backward()  # type: ignore[union-attr]
+        lazy.step()
+        sparse.zero_grad()
+        sum(loss_of(reference(ids), ids, step) for ids in calls).backward()  # type: ignore[union-attr]
+        sparse.step()
+        torch.testing.assert_close(words.weight.data, reference.weight.data, atol=1e-6, rtol=0)
+    assert not torch.allclose(words.weight.data[1:], table()[1:], atol=0.1)
+
+
+def test_when_every_row_is_touched_lazy_is_dense_adam() -> None:
+    words, dense = WordEmbedding(table()), nn.Parameter(table())
+    lazy, adam = LazyAdam(words, RATE), optim.dense("adam", [dense], RATE)
+    ids = torch.arange(1, 12).unsqueeze(0)
+    for step in range(20):
+        loss_of(words(ids), ids, step).backward()
+        lazy.step()
+        adam.zero_grad()
+        loss_of(dense[ids], ids, step).backward()
+        adam.step()
+    torch.testing.assert_close(words.weight.data, dense.data, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_the_pull_back_is_the_gradient_of_half_the_squared_distance_of_touched_rows(calls: int) -> None:
+    """The same term written into SparseAdam's loss, once for each distinct word, gives the same steps."""
+    strength, initial = 0.7, table(9)
+    words = WordEmbedding(table())
+    lazy = LazyAdam(words, RATE, pull_back=strength, initial=initial)
+    reference = nn.Embedding.from_pretrained(table(), freeze=False, sparse=True, padding_idx=0)
+    sparse = torch.optim.SparseAdam(list(reference.parameters()), lr=RATE)
+    for step, (ids, *_) in enumerate(batches(12)):
+        parts = ids.split(2) if calls == 2 else (ids,)
+        sum(loss_of(words(part), part, step) for part in parts).backward()  # type: ignore[union-attr]
+        lazy.step()
+        sparse.zero_grad()
+        touched = ids.unique()
+        distance = ((reference(touched) - initial[touched]) ** 2).sum()
+        (sum(loss_of(reference(part), part, step) for part in parts) + strength / 2 * distance).backward()
+        sparse.step()
+        torch.testing.assert_close(words.weight.data, reference.weight.data, atol=1e-6, rtol=0)
+
+
+def test_the_pull_back_alone_brings_a_touched_row_home() -> None:
+    initial = table(9)
+    words = WordEmbedding(table())
+    lazy = LazyAdam(words, RATE, pull_back=1.0, initial=initial)
+    ids = torch.tensor([[2, 3]])
+    for _ in range(400):
+        (words(ids) * 0).sum().backward()
+        lazy.step()
+    torch.testing.assert_close(words.weight.data[2:4], initial[2:4], atol=1e-2, rtol=0)
+    torch.testing.assert_close(words.weight.data[4:], table()[4:], atol=0, rtol=0)
+
+
+def test_padding_and_untouched_rows_stay_bit_for_bit() -> None:
+    words = WordEmbedding(table())
+    lazy = LazyAdam(words, RATE, pull_back=0.1, initial=table(9))
+    for ids in ([[0, 3, 0]], [[0, 0, 0]], [[5, 0, 3]]):
+        words(torch.tensor(ids)).sum().backward()  # not masked: padding has a gradient
+        lazy.step()
+    changed = (words.weight.data != table()).any(dim=1)
+    assert changed.nonzero().flatten().tolist() == [3, 5]
+    assert not lazy.first[0].any()
+
+
+def test_a_step_without_words_moves_nothing() -> None:
+    words = WordEmbedding(table())
+    lazy = LazyAdam(words, RATE)
+    lazy.step()
+    assert torch.equal(words.weight.data, table())
+    assert lazy.step_count == 1
+
+
+def test_state_goes_through_a_file_and_on_bit_for_bit(tmp_path: Path) -> None:
+    def advance(words: WordEmbedding, lazy: LazyAdam, steps: range) -> None:
+        for step in steps:
+            for ids in batches(20)[step]:
+                loss_of(words(ids), ids, step).backward()
+            lazy.step()
+
+    whole = WordEmbedding(table())
+    advance(whole, LazyAdam(whole, RATE), range(20))
+    half = WordEmbedding(table())
+    lazy = LazyAdam(half, RATE)
+    advance(half, lazy, range(8))
+    checkpoint.save(tmp_path / "x", {"words": half.weight.data, **lazy.state()}, {"key": "k"})
+    tensors, _ = checkpoint.load(tmp_path / "x", "k")
+    again = WordEmbedding(tensors["words"])
+    resumed = LazyAdam(again, RATE)
+    resumed.load(tensors)
+    assert resumed.step_count == 8
+    advance(again, resumed, range(8, 20))
+    assert torch.equal(again.weight.data, whole.weight.data)
+
+
+@pytest.mark.parametrize("name", list(optim.OPTIMISERS))
+def test_every_named_optimiser_goes_downhill(name: str) -> None:
+    parameter = nn.Parameter(torch.tensor([3.0, -2.0]))
+    optimiser = optim.dense(name, iter([parameter]), 0.1)
+    for _ in range(20):
+        optimiser.zero_grad()
+        (parameter**2).sum().backward()
+        optimiser.step()
+    assert (parameter.detach() ** 2).sum() < 13

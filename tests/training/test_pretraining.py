@@ -1,0 +1,276 @@
+"""Books before and after training: who is held out, which words are learned, and vectors for all other words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from sentbook.config import AverageEncoder, GenerationTraining
+from sentbook.data import novels, vectors
+from sentbook.data.miniworld import World
+from sentbook.data.novels import Books, Part
+from sentbook.data.text import TOKENISERS
+from sentbook.data.vectors import WordVectors
+from sentbook.models.build import build
+from sentbook.models.cnn import CNN
+from sentbook.models.decoders import HierarchicalDecoder, LSTMDecoder
+from sentbook.system.errors import DataError
+from sentbook.training import pretraining
+from sentbook.training.pretraining import collection, expand, lexicon, model, problem, texts
+from sentbook.training.problems.generation import Kind, OrderedSentences, word_table
+
+STAGE = GenerationTraining(
+    corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, paragraph=4, held_out=64, bound=0.1
+)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
+    pretraining._prepared.cache_clear()
+    yield tmp_path / "cache"
+    pretraining._prepared.cache_clear()
+
+
+@pytest.fixture
+def found() -> Books:
+    return pretraining.books(STAGE, "ptb")
+
+
+@pytest.fixture(scope="module")
+def known() -> WordVectors:
+    return vectors.load("miniworld")
+
+
+def changed(**changes: Any) -> GenerationTraining:
+    return GenerationTraining(**STAGE.model_dump() | changes)
+
+
+def shelf(folder: Path, books: dict[str, str]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in books.items():
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+# -- which books -------------------------------------------------------------------------------------------------------
+
+
+def test_every_corpus_has_its_books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int | None] = []
+    monkeypatch.setattr(novels, "novels", lambda count: asked.append(count) or "novels")  # type: ignore[func-returns-value]
+    assert [collection(GenerationTraining(books=count)) for count in (None, 7)] == ["novels", "novels"]
+    assert asked == [None, 7]
+    monkeypatch.setattr(pretraining, "MINIWORLD_STORIES", 6)
+    assert len(collection(changed(books=None)).books) == 6
+    stories = collection(STAGE)
+    assert len(stories.books) == 60
+    assert list(stories.read(stories.books[3])) == World().stories(60).stories[3]
+    own = collection(changed(corpus="folder", path=str(shelf(tmp_path / "shelf", {"b": "One.", "a": "Two."}))))
+    assert own.books == ("a", "b")
+
+
+def test_the_books_are_read_once_for_all_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    prepare = novels.prepare
+
+    def counted(*given: Any, **named: Any) -> Books:
+        calls.append(1)
+        return prepare(*given, **named)
+
+    monkeypatch.setattr(novels, "prepare", counted)
+    one = pretraining.books(STAGE, "ptb")
+    others: list[dict[str, Any]] = [
+        {"epochs": 3},
+        {"hidden": 5},
+        {"model": "composite"},
+        {"embedding_update": "frozen"},
+    ]
+    assert all(pretraining.books(changed(**other), "ptb") is one for other in others)
+    assert len(calls) == 1
+    fewer = pretraining.books(changed(vocabulary=150), "ptb")
+    assert len(fewer.vocabulary) == 152
+    assert one.vocabulary.words[:150] == fewer.vocabulary.words
+    assert len(calls) == 2
+
+
+def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found: Books) -> None:
+    counts: Counter[str] = Counter()
+    for held, story in zip(found.held, World().stories(60).stories, strict=True):
+        if not held:
+            counts.update(word for sentence in story for word in TOKENISERS["ptb"](sentence))
+    words = found.vocabulary.words
+    assert len(words) == min(200, len(counts)) and found.held.sum() == 12
+    times = [counts[word] for word in words]
+    assert times == sorted(counts.values(), reverse=True)[: len(words)]
+
+
+# -- which sentences ---------------------------------------------------------------------------------------------------
+
+
+def test_held_out_sentences_are_of_other_books_and_the_same_for_every_seed(found: Books) -> None:
+    limited = changed(limit=100)
+    (train, held), (again, _), (other, same) = (texts(limited, found, seed) for seed in (1, 1, 2))
+    book_of = np.searchsorted(found.offsets, np.arange(len(found)), side="right") - 1
+    assert found.held[book_of[held.sentences]].all()
+    assert not found.held[book_of[train.sentences]].any()
+    np.testing.assert_array_equal(held.sentences, same.sentences)
+    np.testing.assert_array_equal(train.sentences, again.sentences)
+    assert len(train.sentences) == len(other.sentences) == 100
+    assert not np.array_equal(train.sentences, other.sentences)
+    assert len(held.sentences) == 64 and len(train.paragraphs) == 25
+
+
+@pytest.mark.parametrize("kind", ["autoencoder", "future predictor", "composite", "hierarchical"])
+def test_a_model_is_given_its_kind_of_examples_within_the_limits(kind: Kind, found: Books) -> None:
+    train, held = texts(changed(longest=10, held_out=None, model=kind), found, 1)
+    limits = novels.Limits(longest=10)
+    parts: list[tuple[Part, OrderedSentences]] = [("train", train), ("held out", held)]
+    for part, ordered in parts:
+        given = {"sentences": ordered.sentences, "pairs": ordered.firsts, "paragraphs": ordered.paragraphs}
+        wanted = {"autoencoder": "sentences", "hierarchical": "paragraphs"}.get(kind, "pairs")
+        rows = {
+            "sentences": found.rows(part, limits),
+            "pairs": found.pairs(part, limits),
+            "paragraphs": found.paragraphs(part, 4, limits),
+        }  # fmt: skip
+        np.testing.assert_array_equal(given[wanted], rows[wanted])
+        each = {"sentences": 1, "pairs": 2, "paragraphs": 4}[wanted]
+        assert 0 < found.tokens.lengths[given[wanted][:, None] + np.arange(each)].max() <= 10
+    # Where a sample is drawn, it is of as much text whatever the model is.
+    sampled, _ = texts(changed(limit=80, model=kind), found, 1)
+    assert [len(rows) for rows in (sampled.sentences, sampled.firsts, sampled.paragraphs)] == [80, 80, 20]
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def test_learned_words_begin_as_noise_and_all_others_as_zeros(found: Books, known: WordVectors) -> None:
+    vocabulary, table = lexicon(STAGE, found, known, seed=3)
+    own = found.vocabulary.words
+    assert vocabulary.words[: len(own)] == own
+    assert vocabulary.words[len(own) :] == [word for word in known.words if word not in set(own)]
+    np.testing.assert_array_equal(table[: 2 + len(own)], word_table(found.vocabulary, 50, 0.1, seed=3))
+    assert not table[0].any() and not table[2 + len(own) :].any()
+    assert 0.09 < table.abs().max() <= 0.1
+    assert not torch.equal(table, lexicon(STAGE, found, known, seed=4)[1])
+
+
+def test_fixed_words_are_the_pre_trained_vectors_bit_for_bit(found: Books, known: WordVectors) -> None:
+    some = WordVectors(known.words[::2], known.matrix[::2])
+    vocabulary, table = lexicon(changed(embedding_update="frozen"), found, some, seed=3)
+    assert table.dtype == torch.float32
+    assert vocabulary.words == lexicon(STAGE, found, some, seed=3)[0].words
+    row = {word: at for at, word in enumerate(some.words)}
+    mean = some.matrix.mean(axis=0)
+    strangers = 0
+    for word, vector in zip(vocabulary.words, table[2:].numpy(), strict=True):
+        strangers += word not in row
+        np.testing.assert_array_equal(vector, some.matrix[row[word]] if word in row else mean)
+    assert strangers > 10
+    assert not table[0].any()
+    np.testing.assert_array_equal(table[1], mean)
+    assert torch.equal(table, lexicon(changed(embedding_update="frozen"), found, some, seed=4)[1])
+
+
+def test_other_words_get_what_the_least_squares_map_gives(found: Books, known: WordVectors) -> None:
+    vocabulary, table = lexicon(STAGE, found, known, seed=1)
+    own = found.vocabulary.words
+    generator = torch.Generator().manual_seed(0)
+    table[2 : 2 + len(own)] = torch.randn(len(own), 50, generator=generator)
+    table[1] = 7.0
+    learned = table[: 2 + len(own)].clone()
+    expand(table, found, known)
+    assert torch.equal(table[: 2 + len(own)], learned)
+    index = {word: row for row, word in enumerate(known.words)}
+    shared = [(index[word], at) for at, word in enumerate(own, start=2) if word in index]
+    x, y = known.matrix[[row for row, _ in shared]], learned.numpy()[[at for _, at in shared]]
+    mapping = np.linalg.lstsq(x.astype(np.float64), y.astype(np.float64), rcond=None)[0]
+    others = known.matrix[[index[word] for word in vocabulary.words[len(own) :]]]
+    np.testing.assert_array_equal(table[2 + len(own) :].numpy(), (others @ mapping).astype(np.float32))
+
+
+def test_a_map_that_is_linear_is_found_again(found: Books, known: WordVectors) -> None:
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(50, 50)))[0]
+    vocabulary, table = lexicon(STAGE, found, known, seed=1)
+    index = {word: row for row, word in enumerate(known.words)}
+    truth = np.stack([known.matrix[index[word]] if word in index else 9 * np.ones(50) for word in vocabulary.words])
+    own = len(found.vocabulary.words)
+    have = np.array([word in index for word in vocabulary.words])
+    # Words that only the books have are learned too, and say nothing about the map.
+    table[2 : 2 + own] = torch.from_numpy(truth @ rotation)[:own].float()
+    expand(table, found, known)
+    np.testing.assert_allclose(table[2:].numpy()[have], (truth @ rotation)[have], atol=1e-4)
+
+
+def test_vectors_that_cannot_be_mapped_are_one_sentence(found: Books, known: WordVectors) -> None:
+    few = WordVectors(known.words[:40], known.matrix[:40])
+    _, table = lexicon(STAGE, found, few, seed=1)
+    with pytest.raises(DataError, match="fewer than the 50 dimensions"):
+        expand(table, found, few)
+    _, table = lexicon(STAGE, found, known, seed=1)
+    with pytest.raises(DataError, match="not those that the encoder was trained with; train it again"):
+        expand(table[:-1], found, known)
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+def encoder(found: Books, seed: int = 1) -> CNN:
+    table = word_table(found.vocabulary, 6, 0.1, seed=seed)
+    torch.manual_seed(seed)
+    return CNN(table, filters=4, bound=0.1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "decoders"),
+    [
+        ("autoencoder", ["same"]),
+        ("future predictor", ["next"]),
+        ("composite", ["same", "next"]),
+        ("hierarchical", ["next"]),
+    ],
+)
+def test_a_stage_has_its_models_decoders(kind: Kind, decoders: list[str], found: Books) -> None:
+    settings = changed(model=kind, start="code", output="tied", dropout=0.1)
+    one, other = (model(encoder(found), settings, seed) for seed in (5, 6))
+    assert list(one.decoders) == decoders
+    made = HierarchicalDecoder if kind == "hierarchical" else LSTMDecoder
+    torch.manual_seed(5)
+    for name in decoders:
+        expected = made(len(found.vocabulary), 6, 12, 8, start="code", output="tied", bound=0.1, dropout=0.1)
+        assert str(one.decoders[name]) == str(expected)
+        state, drawn, third = (each.state_dict() for each in (expected, one.decoders[name], other.decoders[name]))
+        assert state.keys() == drawn.keys()
+        assert all(torch.equal(state[part], drawn[part]) for part in state)
+        assert not all(torch.equal(state[part], third[part]) for part in state)
+
+
+@pytest.mark.parametrize("kind", ["autoencoder", "future predictor", "composite", "hierarchical"])
+def test_an_example_is_a_sentence_a_pair_or_a_paragraph(kind: Kind, found: Books) -> None:
+    made, examples = problem(encoder(found), changed(model=kind, limit=200, per="sentence", floor=1e-6), found, seed=1)
+    train, _ = texts(changed(limit=200), found, 1)
+    counts = {"autoencoder": len(train.sentences), "hierarchical": len(train.paragraphs)}
+    assert examples == len(made.lengths) == counts.get(kind, len(train.firsts))
+    assert (made.per, made.floor) == ("sentence", 1e-6)
+    assert made.counts(np.arange(8)) == dict.fromkeys(made.model.decoders, 32 if kind == "hierarchical" else 8)
+
+
+def test_any_encoder_can_be_trained_so(found: Books) -> None:
+    average = build(AverageEncoder(), word_table(found.vocabulary, 6, 0.1, seed=1), seed=1)
+    made, _ = problem(average, STAGE, found, seed=1)
+    assert torch.isfinite(made.loss(np.arange(10), np.random.default_rng(0)))
+
+
+def test_text_without_an_example_is_one_sentence(tmp_path: Path) -> None:
+    books = {f"book {number}": "A short one.\n" for number in range(6)}
+    own = changed(corpus="folder", path=str(shelf(tmp_path / "shelf", books)), books=None, model="future predictor")
+    read = pretraining.books(own, "ptb")
+    with pytest.raises(DataError, match="no example for the future predictor model; give more or longer books"):
+        problem(encoder(read), own, read, seed=1)
