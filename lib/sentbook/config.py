@@ -7,10 +7,11 @@ one sentence. YAML's ``1e-3`` is a string for YAML 1.1: the types here make it a
 
 from __future__ import annotations
 
+import ast
 import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, overload
 
@@ -578,6 +579,17 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
+def settings_class(paper: str) -> type[Paper]:
+    """Find the class that holds a paper's settings.
+
+    Raises:
+        ConfigError: no such paper.
+    """
+    if paper not in PAPERS:
+        raise ConfigError(f"Unknown paper '{paper}'; choose one of {', '.join(PAPERS)}.")
+    return PAPERS[paper]
+
+
 @overload
 def load(paper: Literal["cse"], changes: Mapping[str, Any]) -> CSEPaper: ...
 @overload
@@ -600,13 +612,12 @@ def load(paper: str, changes: Mapping[str, Any]) -> Paper:
     Raises:
         ConfigError: unknown paper or profile, or the first faulty parameter.
     """
-    if paper not in PAPERS:
-        raise ConfigError(f"Unknown paper '{paper}'; choose one of {', '.join(PAPERS)}.")
+    settings = settings_class(paper)
     given = {name: value for name, value in changes.items() if value is not None}
     profile = given.get("profile", "demo")
     # A section that is given in part keeps the paper's other values, not those of the section's class.
-    values = merge(PAPERS[paper]().model_dump(), merge(profile_values(paper, str(profile)), given))
-    return parse(PAPERS[paper], values, f"{paper}, profile {profile}")
+    values = merge(settings().model_dump(), merge(profile_values(paper, str(profile)), given))
+    return parse(settings, values, f"{paper}, profile {profile}")
 
 
 @overload
@@ -620,22 +631,77 @@ def from_notebook(paper: Literal["dnt"], namespace: Mapping[str, Any]) -> DNTPap
 @overload
 def from_notebook(paper: Literal["cross"], namespace: Mapping[str, Any]) -> CrossPaper: ...
 def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Paper:
-    """The configuration from a notebook's parameters cell: pass ``globals()`` right after it.
+    """Read the configuration from a notebook's variables: pass ``globals()`` right after the parameters cell.
 
-    Every plain value among the variables must be a parameter, so that a name that `papermill -p` injected in error
-    stops the notebook in its first cell.
+    A parameter is a name that the parameters cell assigns (the last one run that assigns ``profile``) or that papermill
+    injected after it; any such name that does not exist stops the notebook with one sentence. Its value is the one that
+    the variable holds now, so that it may be changed in any cell. All other variables are the reader's own: one of
+    them counts where it is spelt as a parameter and holds a valid value for it, and is left alone else. Hence a
+    notebook runs again in the same kernel, in part or out of order.
 
     Raises:
-        ConfigError: see `load`.
+        ConfigError: see `load`; or a parameter of the cell has been overwritten with something else.
     """
-    plain = (str, int, float, bool, list, tuple, dict, type(None))
-    interactive = {"In", "Out", "exit", "quit"}
-    values = {
-        name: value
-        for name, value in namespace.items()
-        if isinstance(value, plain) and not name.startswith("_") and name not in interactive
-    }
-    return load(paper, values)
+    fields = settings_class(paper).model_fields
+    listed = _assigned_parameters(namespace.get("In", ()))
+    unknown = {name: namespace.get(name) for name in listed if name not in fields}
+    values = {name: namespace[name] for name in listed if name in namespace and name in fields}
+    for name, value in values.items():
+        if not _is_plain(value):
+            kind = type(value).__name__
+            raise ConfigError(
+                f"The parameter '{name}' now holds a {kind}; run the parameters cell again, and give your own variable "
+                "another name."
+            )
+    own = {name: namespace[name] for name in fields if name in namespace and name not in listed}
+    for name, value in own.items():
+        if _is_plain(value) and _is_valid(paper, values | {name: value}):
+            values[name] = value
+    return load(paper, {**values, **unknown})
+
+
+def _is_valid(paper: str, changes: Mapping[str, Any]) -> bool:
+    try:
+        load(paper, changes)
+    except ConfigError:
+        return False
+    return True
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether ``value`` is what YAML can hold: text, numbers, None, and lists and mappings of these."""
+    if isinstance(value, Mapping):
+        return all(isinstance(name, str) and _is_plain(part) for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return all(_is_plain(part) for part in value)
+    return value is None or isinstance(value, str | int | float)
+
+
+def _assigned_parameters(cells: Sequence[str]) -> list[str]:
+    """List the names that the last parameters cell among ``cells`` (IPython's history) assigns, and injected ones.
+
+    papermill puts what it is given into a cell of its own after the parameters cell, under the comment "Parameters".
+    """
+    names: dict[str, None] = {}
+    for cell in reversed(cells):
+        assigned = _assigned(cell)
+        injected = cell.lstrip().startswith("# Parameters")
+        if injected or "profile" in assigned:
+            names |= dict.fromkeys(assigned)
+        if "profile" in assigned and not injected:
+            break
+    return list(names)
+
+
+def _assigned(cell: str) -> list[str]:
+    """List the names that the top level of a cell's source assigns."""
+    try:
+        statements = ast.parse(cell).body
+    except SyntaxError:  # a magic command
+        return []
+    targets = [target for statement in statements if isinstance(statement, ast.Assign) for target in statement.targets]
+    targets += [statement.target for statement in statements if isinstance(statement, ast.AnnAssign)]
+    return [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
 
 
 def is_recorded(paper: str, config: Paper) -> bool:

@@ -202,7 +202,7 @@ def sources(job: Job) -> dict[str, str]:
     if job.level == "verdicts":
         return {
             **lineage.module_sources("sentbook.evidence_cli"),
-            **_plain((f for f in root().glob("lib/sentbook/papers/**/*") if f.suffix in (".yaml", ".csv"))),
+            **_plain(f for f in root().glob("lib/sentbook/papers/**/*") if f.suffix in (".yaml", ".csv")),
             **_plain(root().glob(f"results/{job.profile}/*/*.json")),
         }
     return _book_sources() if job.level == "book" else {}
