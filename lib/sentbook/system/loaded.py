@@ -1,0 +1,79 @@
+"""Which files of this package the running process has loaded, each with a digest of what can change a number."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import sys
+import tokenize
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+# The rooms in the order of their imports: each may import those before it.
+FLOW = (
+    "system", "config", "records", "data", "models", "training", "evaluation", "runs", "report", "study", "exchange",
+    "papers", "cli",
+)  # fmt: skip
+# Draws what is recorded, and changes none of it.
+DRAWING = "report"
+
+
+def loaded_sources(up_to: str | None = None) -> dict[str, str]:
+    """Name every loaded file of the package, as ``lib/sentbook/...``, with its digest; drawing is left out.
+
+    A file that was not loaded cannot have changed a number. A digest is that of the file when this process first asked
+    for it, so that an edit while a run goes on is not taken for what ran.
+
+    Args:
+        up_to: the last room of `FLOW` that counts: a training is run by the rooms up to ``training``, whichever
+            notebook asked for it.
+
+    Example:
+        >>> sorted(name.split("/")[2] for name in loaded_sources("system"))[:1]
+        ['system']
+    """
+    rooms = {*FLOW[: FLOW.index(up_to) + 1 if up_to else None]} - {DRAWING}
+    files = [getattr(module, "__file__", None) for name, module in sys.modules.items() if _is_own(name)]
+    paths = sorted(Path(file).resolve() for file in files if file)
+    return {f"lib/sentbook/{name}": file_digest(path) for path in paths if (name := _inside(path, rooms))}
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] == "sentbook"
+
+
+def _inside(path: Path, rooms: set[str]) -> str | None:
+    """The name of ``path`` in the package; None for a file elsewhere or of another room."""
+    if not path.is_relative_to(PACKAGE):
+        return None
+    name = path.relative_to(PACKAGE)
+    return name.as_posix() if name.with_suffix("").parts[0] in rooms else None
+
+
+@cache
+def file_digest(path: Path) -> str:
+    """Digest a Python file without its comments, docstrings and empty lines; 16 hexadecimal digits."""
+    return hashlib.sha256(bare(path.read_text(encoding="utf-8")).encode()).hexdigest()[:16]
+
+
+def bare(text: str) -> str:
+    """Strip Python of comments, docstrings and empty lines, in the same way under every version of Python.
+
+    Example:
+        >>> bare('def f():\\n    "Doc."\\n    return 1  # one\\n')
+        'def f():\\n    return 1'
+    """
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            match node.body[:1]:
+                case [ast.Expr(value=ast.Constant(value=str())) as docstring]:
+                    for row in range(docstring.lineno, (docstring.end_lineno or docstring.lineno) + 1):
+                        lines[row - 1] = ""
+    return "\n".join(line.rstrip() for line in lines if line.strip())
