@@ -228,17 +228,17 @@ def test_numbers_in_the_claims_are_the_printed_ones() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- {id: a, paper: cse, experiment: t, rule: beat, source: s, text: t}", "rule"),
-        ("- {id: a, paper: cse, experiment: t, rule: beats, source: s}", "text"),
-        ("- {id: a, paper: cse, experiment: t, rule: beats, source: s, text: t, sauce: s}", "sauce"),
-        ("- {id: a, paper: cse, experiment: t, rule: beats, source: s, text: t}\n" * 2, "a more than once"),
+        ("- {id: a, in: t, rule: beat, source: s, text: t}", "rule"),
+        ("- {id: a, in: t, rule: beats, source: s}", "text"),
+        ("- {id: a, in: t, rule: beats, source: s, text: t, sauce: s}", "sauce"),
+        ("- {id: a, in: t, rule: beats, source: s, text: t}\n" * 2, "a more than once"),
         ("- {id: a", "mend that entry"),
         ("", "mend that entry"),
     ],
 )
 def test_a_mistake_in_the_claims_is_named(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        verdicts.parse_claims(text)
+        verdicts.parse_claims(text, "cse")
 
 
 def test_judging_keeps_the_papers_words() -> None:

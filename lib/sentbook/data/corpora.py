@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sentbook.data import alignment, readers, sources, text
+from sentbook.data.originals import original
 from sentbook.data.overlap import remove
 from sentbook.data.types import ParaphrasePairs
 from sentbook.system.errors import ConfigError
@@ -74,8 +75,6 @@ _BOOKS = {
     "folder": "your own books for BookCorpus (70 million sentences)",
     "miniworld-stories": "generated stories of the mini-world",
 }
-# What other papers had in place of Simple Wikipedia pairs.
-_ORIGINALS = dict.fromkeys(("dnt", "cross"), "ParaNMT-50M and Simple Wikipedia")
 
 
 def substitute(name: str, paper: str) -> str:
@@ -87,9 +86,8 @@ def substitute(name: str, paper: str) -> str:
     """
     words = {**SUBSTITUTES, **_INFERENCE, **_BOOKS}.get(name, "")
     ours, _, theirs = words.rpartition(" for ")
-    if paper not in _ORIGINALS or theirs != "Simple Wikipedia pairs":
-        return words
-    return f"{ours} for {_ORIGINALS[paper]}"
+    sentences = original(paper, "sentences")
+    return f"{ours} for {sentences}" if sentences and theirs == "Simple Wikipedia pairs" else words
 
 
 def describe(name: str) -> dict[str, str]:

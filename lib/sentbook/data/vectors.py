@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
+from sentbook.data.originals import original
 from sentbook.system.errors import DataError
 
 VectorName = Literal[
@@ -53,14 +54,6 @@ _WORDS_OF: dict[str, str] = {
     **{name: f"GloVe 840B cut to SICK's words and to {size} principal dimensions" for name, size in REDUCED.items()},
     **{f"glove-6b-{dimension}d": f"GloVe 6B {dimension}-d" for dimension in (50, 100, 200, 300)},
 }
-# What each paper used. GloVe 6B has four sizes, and a row of table 2 for each.
-_ORIGINAL = {
-    "cse": "PARAGRAM-SL999",
-    "cnn_lstm": "word2vec GoogleNews (931,331 words)",
-    "wsv": "GloVe 6B",
-    "dnt": "GloVe 840B and PARAGRAM-SL999",
-    "cross": "GloVe 840B, PARAGRAM-SL999 and word2vec GoogleNews",
-}
 
 
 def substitute(name: str, paper: str) -> str:
@@ -76,11 +69,11 @@ def substitute(name: str, paper: str) -> str:
     """
     if name.startswith("miniworld"):
         return "generated word vectors of the mini-world"
-    original, words = _ORIGINAL.get(paper, ""), _WORDS_OF.get(name, "")
-    if not words or not original or words.startswith(original):
+    theirs, words = original(paper, "vectors"), _WORDS_OF.get(name, "")
+    if not words or not theirs or words.startswith(theirs):
         return ""
-    size = f" {REDUCED.get(name, 300)}-d" if original == "GloVe 6B" else ""
-    return f"{words} for {original}{size}"
+    size = f" {REDUCED.get(name, 300)}-d" if theirs == "GloVe 6B" else ""
+    return f"{words} for {theirs}{size}"
 
 
 # Of the CSE paper.

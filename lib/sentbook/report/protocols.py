@@ -425,8 +425,8 @@ def every(run: Run | None, *, caption: str = "Every combination", command: str =
 
 @cache
 def registry() -> dict[str, list[dict[str, Any]]]:
-    """``papers/protocols.yaml``: how printed numbers were computed, and what tools print."""
-    text = (files("sentbook.papers") / "protocols.yaml").read_text(encoding="utf-8")
+    """``papers/cross/protocols.yaml``: how printed numbers were computed, and what tools print."""
+    text = (files("sentbook.papers") / "cross" / "protocols.yaml").read_text(encoding="utf-8")
     return dict(yaml.safe_load(text))
 
 

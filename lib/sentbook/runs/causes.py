@@ -1,4 +1,4 @@
-"""Why a claim was likely not reproduced, and what that explanation stands on: data in ``papers/causes.yaml``.
+"""Why a claim was likely not reproduced, and what that explanation stands on: data in ``papers/<paper>/causes.yaml``.
 
 A cause belongs to a verdict of the recorded small runs; other profiles train on other data, and have none.
 """
@@ -14,6 +14,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError, model_validator
 
 from sentbook.records import Record
+from sentbook.runs.verdicts import papers
 from sentbook.system.errors import ConfigError
 
 PROFILE = "small"
@@ -55,7 +56,13 @@ def parse_causes(text: str) -> dict[str, Cause]:
 @cache
 def causes() -> dict[str, Cause]:
     """Every cause by its claim."""
-    return parse_causes((files("sentbook.papers") / "causes.yaml").read_text(encoding="utf-8"))
+    return {
+        claim: cause
+        for paper in papers()
+        for claim, cause in parse_causes(
+            (files("sentbook") / "papers" / paper / "causes.yaml").read_text(encoding="utf-8")
+        ).items()
+    }
 
 
 def cause_of(claim: str, verdict: str, profile: str) -> Cause | None:

@@ -16,10 +16,10 @@ from pydantic import Field
 from sentbook import records as results
 from sentbook.records import Claim, Record, Run, Verdict
 from sentbook.runs.causes import Cause, cause_of
-from sentbook.runs.verdicts import specifications
+from sentbook.runs.verdicts import papers, specifications
 from sentbook.system.paths import root
 
-PAPERS = ("cse", "cnn_lstm", "wsv", "dnt")
+PAPERS = papers()
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 NO_RUN = "no run of this profile is recorded"
 

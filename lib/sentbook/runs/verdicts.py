@@ -1,4 +1,4 @@
-"""From numbers to a verdict, by rules stated in advance. The claims themselves are data: ``papers/claims.yaml``.
+"""From numbers to a verdict, by rules stated in advance. Claims are data: ``papers/<paper>/claims.yaml``.
 
 Each rule takes its numbers and returns a `Judgement`: the verdict with the sentence of numbers it looked at, and these
 numbers. Correlations are stored in [-1, 1]; the sentences show them x 100. An interval of no width is none (one seed,
@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Claim, Finding, Part, Test, Verdict
@@ -75,34 +75,46 @@ class ClaimSpec(BaseModel):
 
     id: str
     paper: str
-    experiment: str
+    experiment: str = Field(alias="in")
     text: str
     source: str
     rule: Literal["beats", "wins", "above", "scores", "same", "near", "all", "cause", "identity"]
 
 
-def parse_claims(text: str) -> dict[str, ClaimSpec]:
-    """Claims by id from the YAML ``text``.
+def parse_claims(text: str, paper: str) -> dict[str, ClaimSpec]:
+    """Read a paper's claims, by id, from the YAML ``text``.
 
     Raises:
         ConfigError: a field or rule is unknown or missing, or two claims share an id.
     """
     try:
-        specs = TypeAdapter(list[ClaimSpec]).validate_python(yaml.safe_load(text))
+        entries = TypeAdapter(list[dict[str, Any]]).validate_python(yaml.safe_load(text))
+        specs = [ClaimSpec.model_validate({**entry, "paper": paper}) for entry in entries]
     except (ValidationError, yaml.YAMLError) as error:
         what = "{loc}: {msg}".format(**error.errors()[0]) if isinstance(error, ValidationError) else str(error)
-        raise ConfigError(f"claims.yaml does not hold claims ({what}); mend that entry.") from error
+        raise ConfigError(f"{paper}/claims.yaml does not hold claims ({what}); mend that entry.") from error
     found = {spec.id: spec for spec in specs}
     if len(found) < len(specs):
         twice = sorted(name for name, count in Counter(spec.id for spec in specs).items() if count > 1)
-        raise ConfigError(f"claims.yaml has {', '.join(twice)} more than once; give each claim an id of its own.")
+        raise ConfigError(
+            f"{paper}/claims.yaml has {', '.join(twice)} more than once; give each its own id."
+        )
     return found
 
 
 @cache
+def papers() -> tuple[str, ...]:
+    """Name the papers whose claims are judged, in the order of the book: ``papers/papers.yaml``."""
+    return tuple(yaml.safe_load((files("sentbook") / "papers" / "papers.yaml").read_text(encoding="utf-8")))
+
+
+@cache
 def specifications() -> dict[str, ClaimSpec]:
-    """Every claim by its id."""
-    return parse_claims((files("sentbook.papers") / "claims.yaml").read_text(encoding="utf-8"))
+    """Every claim by its id, in the order of the book."""
+    found = {}
+    for paper in papers():
+        found |= parse_claims((files("sentbook") / "papers" / paper / "claims.yaml").read_text(encoding="utf-8"), paper)
+    return found
 
 
 def claims(paper: str, experiment: str | None = None) -> list[ClaimSpec]:
