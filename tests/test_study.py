@@ -12,7 +12,9 @@ from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.evaluation.protocols import COSINE_PEARSON
+from sentbook.runs import ledger as store
 from sentbook.study import Study
+from sentbook.system import versions
 from sentbook.system.errors import StorageError
 
 TINY = {"limit": 60, "epochs": 1, "batch_size": 20, "checks_per_epoch": 1}
@@ -27,8 +29,8 @@ METRIC = results.Metric(method="CSE", dataset="d", metric="pearson", protocol="p
 def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Records and artifacts go to a folder of the test's."""
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
-    monkeypatch.setattr(results, "root", lambda: tmp_path)
-    monkeypatch.setattr(results, "git_commit", lambda: "0123abc")
+    monkeypatch.setattr(store, "root", lambda: tmp_path)
+    monkeypatch.setattr(versions, "git_commit", lambda: "0123abc")
     monkeypatch.setattr(sources, "_used", {})
     return tmp_path / "results"
 
@@ -45,7 +47,7 @@ def test_the_profile_as_its_file_has_it_is_recorded_under_its_name(ledger: Path)
     run = demo().record(metrics=[METRIC])
     assert run.profile == "demo"
     assert [path.relative_to(ledger) for path in ledger.rglob("*.json")] == [Path("demo/cse/table1.json")]
-    assert results.read("cse", "table1", "demo") == run
+    assert store.read("cse", "table1", "demo") == run
 
 
 @pytest.mark.parametrize("change", [{"device": "cpu"}, {"jobs": 2}])
@@ -88,7 +90,7 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
     assert origin.config_hash == digest(again.settings)
     assert origin.data == {"eval/y": "bb", "train/x": "aa"}  # the artifact remembers its files
     assert origin.substitutions == [vectors.SUBSTITUTES["miniworld"], corpora.SUBSTITUTES["miniworld-phrases"]]
-    assert set(origin.packages) == set(results.RECORDED_PACKAGES)
+    assert set(origin.packages) == set(versions.RECORDED_PACKAGES)
     assert origin.seeds == [1, 2]  # of what was trained; the untrained row has no seed of its own
     assert (origin.git_commit, origin.device) == ("0123abc", "cpu")
     assert origin.wall_seconds >= 0
@@ -110,7 +112,7 @@ def test_a_record_is_the_file_that_is_read_back_and_holds_no_sentence(ledger: Pa
     scores = done.score(trained)
     run = done.record(metrics=scores.metric_rows(COSINE_PEARSON), tests=scores.table_tests("CSE", "PP", resamples=100))
     [file] = ledger.rglob("*.json")
-    assert results.read("cse", "table1", run.profile) == run
+    assert store.read("cse", "table1", run.profile) == run
     text = file.read_text().lower()
     json.loads(text)
     said = [sentence for pairs in suites.test_sets("miniworld") for sentence in (*pairs.first, *pairs.second)]

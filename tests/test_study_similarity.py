@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from sentbook import config
-from sentbook import records as results
 from sentbook.data import suites
 from sentbook.evaluation.decisions import threshold
 from sentbook.evaluation.protocols import Measure, Score
+from sentbook.runs import ledger as store
 from sentbook.study import Study
+from sentbook.system import versions
 
 TINY = {"epochs": 1}
 CHANGES: dict[str, Any] = {
@@ -30,8 +31,8 @@ CHANGES: dict[str, Any] = {
 def ledger(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path_factory.getbasetemp() / "similarity"  # one set of artifacts for the module
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
-    monkeypatch.setattr(results, "root", lambda: folder)
-    monkeypatch.setattr(results, "git_commit", lambda: "0123abc")
+    monkeypatch.setattr(store, "root", lambda: folder)
+    monkeypatch.setattr(versions, "git_commit", lambda: "0123abc")
     return folder / "results"
 
 

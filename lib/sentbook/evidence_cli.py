@@ -41,8 +41,7 @@ def certify(
 
     The exit status is 0 only when it is certified.
     """
-    from sentbook import records as results
-    from sentbook.runs import certificate
+    from sentbook.runs import certificate, ledger
     from sentbook.system.paths import root
 
     if verify is not None:
@@ -53,7 +52,7 @@ def certify(
     if not paper or not name or "/" in name:
         raise ConfigError(f"'{experiment}' names no experiment; write for example sentbook certify cse/table1.")
     first = certificate.from_file(recorded) if recorded else certificate.from_git(paper, name, profile)
-    second = certificate.from_file(run or results.path_of(paper, name, profile))
+    second = certificate.from_file(run or ledger.path_of(paper, name, profile))
     made = certificate.issue(f"{profile}/{experiment}", first, second)
     paths = certificate.write(made, out or root() / "build" / "certificates")
     for one in made.compared:

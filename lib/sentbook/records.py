@@ -1,4 +1,4 @@
-"""The ledger: what a run records, how it is written and read.
+"""The rows of a recorded run: numbers, tests, claims, curves, costs and where they are from.
 
 One run is one table or figure of one paper in one profile: ``results/<profile>/<paper>/<experiment>.json``.
 It holds numbers, settings and provenance, never a sentence of a data set. Values are on their own scale
@@ -7,21 +7,10 @@ It holds numbers, settings and provenance, never a sentence of a data set. Value
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
-import re
-import subprocess
-from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from sentbook.system.errors import DataError
-from sentbook.system.files import replacing
-from sentbook.system.paths import root
-
-SCHEMA_VERSION = 1
-RECORDED_PACKAGES = ("torch", "numpy", "scipy", "pandas", "scikit-learn", "sentbook")
 Verdict = Literal["reproduced", "not reproduced", "inconclusive", "not run"]
 
 
@@ -162,89 +151,3 @@ class Run(Record):
     curves: list[CurvePoint] = Field(default_factory=list)
     cost: list[Cost] = Field(default_factory=list)
     extra: dict[str, Any] = Field(default_factory=dict)
-
-
-def packages() -> dict[str, str]:
-    """Versions of the packages that decide a number."""
-    return {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES}
-
-
-def python_version() -> str:
-    return platform.python_version()
-
-
-def git_commit() -> str:
-    """The commit of the working tree, with ``+changes`` when tracked code differs from it; ``unknown`` outside git."""
-    try:
-        commit = subprocess.run(
-            ["git", "-C", str(root()), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        changed = subprocess.run(
-            [
-                "git",
-                "-C",
-                str(root()),
-                "status",
-                "--porcelain",
-                "--untracked-files=no",
-                "--",
-                "lib",
-                "notebooks",
-                "params",
-            ],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return f"{commit}+changes" if changed else commit
-
-
-def path_of(paper: str, experiment: str, profile: str) -> Path:
-    """Where a run is recorded; ``profile`` may be ``custom/<hash>``."""
-    return root() / "results" / profile / paper / f"{experiment}.json"
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` by way of a temporary file in the same folder.
-
-    Raises:
-        StorageError: no space or a read-only folder; what ``path`` held before is intact.
-    """
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def dumped(record: Record) -> str:
-    """JSON with keys in a fixed order and one row of numbers a line, so that a change reads well in git."""
-    text = record.model_dump_json(indent=1)
-    text = re.sub(r"\{\n\s+((?:[^{}\[\]]|\n)*?)\n\s+\}", lambda m: "{" + re.sub(r"\n\s+", " ", m.group(1)) + "}", text)
-    return text + "\n"
-
-
-def write(run: Run) -> Path:
-    """Record ``run``."""
-    path = path_of(run.paper, run.experiment, run.profile)
-    write_atomically(path, dumped(run))
-    return path
-
-
-def read(paper: str, experiment: str, profile: str) -> Run | None:
-    """The recorded run, or None where none was recorded.
-
-    Raises:
-        DataError: the file is not a run of this schema.
-    """
-    path = path_of(paper, experiment, profile)
-    if not path.exists():
-        return None
-    try:
-        return Run.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise DataError(
-            f"{path} is not a recorded run of schema {SCHEMA_VERSION} ({place}: {first['msg']}); "
-            f"make it again with `make run NOTEBOOK={paper}/{experiment} PROFILE={profile}`."
-        ) from error

@@ -29,7 +29,8 @@ from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import decisions
 from sentbook.evaluation.decisions import DecisionBook
 from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.runs import lineage
+from sentbook.runs import ledger, lineage
+from sentbook.system import versions
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.loop import device_of, peak_memory_bytes
 from sentbook.training.recipes import Recipe, Trained, attempt, obtain
@@ -277,14 +278,14 @@ class Study:
             experiment=self.experiment,
             profile=self.profile,
             provenance=results.Provenance(
-                git_commit=results.git_commit(),
+                git_commit=versions.git_commit(),
                 config=settings.model_dump(mode="json"),
                 config_hash=digest(settings),
                 data=dict(sorted((self._data | sources.used()).items())),
                 sources=self._sources,
                 substitutions=self._substitutions(),
-                packages=results.packages(),
-                python=results.python_version(),
+                packages=versions.packages(),
+                python=versions.python_version(),
                 device=str(device_of(settings.device)),
                 started=self.started,
                 wall_seconds=round(time.monotonic() - self._clock, 1),
@@ -299,7 +300,7 @@ class Study:
             cost=[item.cost() for item in trained] if cost is None else list(cost),
             extra={"artifacts": [_pedigree(item) for item in trained], "log": self._log, **(extra or {})},
         )
-        results.write(run)
+        ledger.write(run)
         return run
 
 

@@ -14,6 +14,7 @@ from sentbook import records as results
 from sentbook.exchange import model_card, portable
 from sentbook.exchange.export import CARD, export
 from sentbook.exchange.model_card import Measured, card, recorded
+from sentbook.runs import ledger as store
 from sentbook.training.recipes import Recipe, Trained
 
 KEY = "a" * 16
@@ -40,7 +41,7 @@ def run(experiment: str, artifacts: list[tuple[str, int, str]], values: dict[tup
 
 @pytest.fixture
 def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(store, "root", lambda: tmp_path)
     monkeypatch.setattr(model_card, "root", lambda: tmp_path)
     return tmp_path
 
@@ -50,12 +51,12 @@ def test_the_numbers_are_those_of_the_key_and_seed(ledger: Path, artifacts: dict
     key = trained.recipe.key()
     assert trained.file is not None
     values = {("CSE", 1): 0.71234, ("CSE", 2): 0.5, ("PP", 1): 0.6}
-    results.write(run("table1", [("CSE", 1, key), ("CSE", 2, KEY), ("PP", 1, KEY)], values))
-    results.write(run("table2", [("other name", 3, key)], {("other name", 3): 0.25}))
-    results.write(run("table3", [("CSE", 1, key), ("CSE", 1, KEY)], {("CSE", 1): 0.9}))
-    results.write(run("table4", [("CSE", 1, key)], {("CSE", 1): 0.71234}))
-    results.write(run("table5", [("CSE", 1, key)], {}))
-    results.write(run("table6", [("CSE", 1, KEY)], {("CSE", 1): 0.8}))
+    store.write(run("table1", [("CSE", 1, key), ("CSE", 2, KEY), ("PP", 1, KEY)], values))
+    store.write(run("table2", [("other name", 3, key)], {("other name", 3): 0.25}))
+    store.write(run("table3", [("CSE", 1, key), ("CSE", 1, KEY)], {("CSE", 1): 0.9}))
+    store.write(run("table4", [("CSE", 1, key)], {("CSE", 1): 0.71234}))
+    store.write(run("table5", [("CSE", 1, key)], {}))
+    store.write(run("table6", [("CSE", 1, KEY)], {("CSE", 1): 0.8}))
     found = {measured.name: measured.rows for measured in recorded(key)}
     assert list(found) == [f"small/cse/table{number}" for number in (1, 2, 3, 4, 5)]
     export(trained.file, tmp_path / "out", name="  My\nencoder ")

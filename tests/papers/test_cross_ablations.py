@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from sentbook import config
-from sentbook import records as results
 from sentbook.config import CrossPaper
 from sentbook.data import label_pairs, modern, suites
 from sentbook.data.tasks import task
@@ -24,6 +23,7 @@ from sentbook.papers.cross import scores as cross_scores
 from sentbook.papers.cross.experiments import Encoder
 from sentbook.papers.cross.scores import Labelled
 from sentbook.papers.dnt import experiments as dnt
+from sentbook.runs import ledger
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.search import Found, search
@@ -232,7 +232,7 @@ def test_outcomes_are_found_again(made: Made, settings: CrossPaper, monkeypatch:
 @pytest.mark.parametrize("experiment", ["table4", "future"])
 def test_the_recorded_matrix_has_the_numbers_of_the_recorded_pages(experiment: str) -> None:
     """The same encoders by the same transfers; vectors that were computed in other batches round differently."""
-    ours, theirs = results.read("cross", "matrix", "small"), results.read("dnt", experiment, "small")
+    ours, theirs = ledger.read("cross", "matrix", "small"), ledger.read("dnt", experiment, "small")
     if ours is None or theirs is None:
         pytest.skip("not recorded")
     rows, known = {"UE": "", "FT": "KL", "DNT": "row1"}, {}

@@ -6,16 +6,15 @@ from functools import cache
 
 import pytest
 
-from sentbook import records as results
 from sentbook.records import Claim, Finding, Run, Test
-from sentbook.runs import verdicts
+from sentbook.runs import ledger, verdicts
 
 PLACES = sorted({(spec.paper, spec.experiment) for spec in verdicts.specifications().values()})
 
 
 @cache
 def _run(paper: str, experiment: str) -> Run:
-    run = results.read(paper, experiment, "small")
+    run = ledger.read(paper, experiment, "small")
     assert run is not None, f"{paper}/{experiment} is not recorded"
     return run
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sentbook import records as results
 from sentbook.records import Claim, Cost, CurvePoint, Metric, Provenance, Run, Test
 from sentbook.report import pages, summary
+from sentbook.runs import ledger as store
 
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)>"
 
@@ -118,8 +118,8 @@ def well_formed() -> Callable[[str], ET.Element]:
 @pytest.fixture
 def ledger(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout of its own with table 1 in two profiles and table 2 in one."""
-    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(store, "root", lambda: tmp_path)
     monkeypatch.setattr(pages, "root", lambda: tmp_path)
     for profile, experiment in (("small", "table1"), ("demo", "table1"), ("demo", "table2")):
-        results.write(run.model_copy(update={"profile": profile, "experiment": experiment}))
+        store.write(run.model_copy(update={"profile": profile, "experiment": experiment}))
     return tmp_path

@@ -9,10 +9,10 @@ import nbformat
 import pandas as pd
 import pytest
 
-from sentbook import records as results
 from sentbook.records import Run
 from sentbook.report import contrasts, figures, ledger, marks, markup, pedigree, summary, tables
 from sentbook.report.markup import Fragment, simple
+from sentbook.runs import ledger as store
 from sentbook.runs import lineage
 
 Check = Callable[[str], object]
@@ -30,11 +30,11 @@ chapters:
 def ledger_of_runs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout of its own, with table 1 recorded and listed, and table 2 recorded alone."""
     (tmp_path / "_toc.yml").write_text(TOC)
-    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(store, "root", lambda: tmp_path)
     monkeypatch.setattr(pedigree, "root", lambda: tmp_path)
     monkeypatch.setattr(lineage, "changed", lambda run: [])
     for experiment in ("table1", "table2"):
-        results.write(run.model_copy(update={"experiment": experiment}))
+        store.write(run.model_copy(update={"experiment": experiment}))
     return tmp_path
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from sentbook import config
-from sentbook import records as results
 from sentbook.records import CurvePoint, Run
 from sentbook.report import ledger, pedigree, run_pages
 from sentbook.report.marks import row_key
+from sentbook.runs import ledger as store
 from sentbook.runs import lineage
 from sentbook.system import paths
 
@@ -46,10 +46,10 @@ def run(run: Run) -> Run:
 def checkout(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "_toc.yml").write_text(TOC)
     (tmp_path / "_config.yml").write_text("repository: {url: 'https://code.example/x'}\n")
-    for module in (results, pedigree, run_pages):
+    for module in (store, pedigree, run_pages):
         monkeypatch.setattr(module, "root", lambda: tmp_path)
     monkeypatch.setattr(lineage, "changed", lambda run: [])
-    results.write(run)
+    store.write(run)
     return tmp_path
 
 
@@ -165,7 +165,7 @@ def test_pages_are_written_once_and_unlisted_ones_go(run: Run, checkout: Path, m
     monkeypatch.setattr(lineage, "changed", lambda run: ["lib/sentbook/optim.py"])
     run_pages.write()
     assert drawn == [("cse", "table1")]
-    results.write(run.model_copy(update={"paper": "wsv", "experiment": "table2"}))
+    store.write(run.model_copy(update={"paper": "wsv", "experiment": "table2"}))
     run_pages.write()
     assert drawn[1:] == [("wsv", "table2")]
 

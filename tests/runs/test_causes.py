@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from sentbook import records as results
-from sentbook.runs import causes, verdicts
+from sentbook.runs import causes, ledger, verdicts
 from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
 
@@ -13,7 +12,7 @@ from sentbook.system.paths import root
 def _recorded() -> dict[str, str]:
     """Claim -> verdict of the recorded small runs."""
     places = {(spec.paper, spec.experiment) for spec in verdicts.specifications().values()}
-    runs = [results.read(paper, experiment, causes.PROFILE) for paper, experiment in places]
+    runs = [ledger.read(paper, experiment, causes.PROFILE) for paper, experiment in places]
     return {claim.id: claim.verdict for run in runs if run is not None for claim in run.claims}
 
 

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sentbook import evidence_cli
-from sentbook import records as results
 from sentbook.records import Claim, Metric, Provenance, Run
 from sentbook.runs import certificate
+from sentbook.runs import ledger as store
 from sentbook.runs.certificate import Read
 from sentbook.system.errors import ConfigError, DataError
 
@@ -226,10 +226,10 @@ def test_the_badge_says_it_without_colour(shift: float, words: str) -> None:
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout where table 1 is committed."""
-    for module in (results, certificate):
+    for module in (store, certificate):
         monkeypatch.setattr(module, "root", lambda: tmp_path)
     monkeypatch.setattr("sentbook.system.paths.root", lambda: tmp_path)
-    results.write(_run())
+    store.write(_run())
     git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@example.org"]
     for step in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "run"]):
         subprocess.run([*git, *step], check=True, capture_output=True)
@@ -242,7 +242,7 @@ def _certify(*arguments: str) -> tuple[int, str, BaseException | None]:
 
 
 def test_certify_compares_the_working_tree_with_the_commit(checkout: Path) -> None:
-    results.write(_run(shift=0.001, **OWN))  # type: ignore[arg-type]
+    store.write(_run(shift=0.001, **OWN))  # type: ignore[arg-type]
     code, said, _ = _certify("cse/table1")
     assert code == 0 and "small/cse/table1: reproduced within .005" in said
     file = checkout / "build" / "certificates" / "cse-table1-small.json"
@@ -252,7 +252,7 @@ def test_certify_compares_the_working_tree_with_the_commit(checkout: Path) -> No
 
 
 def test_the_exit_status_is_0_only_when_certified(checkout: Path) -> None:
-    results.write(_run(shift=0.1, **OWN))  # type: ignore[arg-type]
+    store.write(_run(shift=0.1, **OWN))  # type: ignore[arg-type]
     code, said, _ = _certify("cse/table1", "--out", str(checkout / "out"))
     assert code == 1 and "not certified: pearson is 0.1000 off on CSE, b, pearson, seed 2" in said
     assert _certify("--verify", str(checkout / "out" / "cse-table1-small.json"))[0] == 1
@@ -275,10 +275,10 @@ def test_outside_git_the_recorded_run_must_be_given(
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("plain")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(elsewhere.parent))
-    recorded = results.path_of("cse", "table1", "small")
-    for module in (results, certificate):
+    recorded = store.path_of("cse", "table1", "small")
+    for module in (store, certificate):
         monkeypatch.setattr(module, "root", lambda: elsewhere)
-    own = results.write(_run(**OWN))  # type: ignore[arg-type]
+    own = store.write(_run(**OWN))  # type: ignore[arg-type]
     error = _certify("cse/table1")[2]
     assert isinstance(error, DataError) and "is not a git checkout" in str(error)
     code, _, _ = _certify("cse/table1", "--recorded", str(recorded), "--run", str(own), "--out", str(elsewhere))

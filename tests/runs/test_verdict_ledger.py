@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sentbook import evidence_cli
-from sentbook import records as results
+from sentbook.runs import ledger as store
 from sentbook.runs import verdict_ledger, verdicts
 from sentbook.runs.verdict_ledger import Ledger
 
@@ -15,7 +15,7 @@ from sentbook.runs.verdict_ledger import Ledger
 def test_the_committed_file_is_what_the_recorded_runs_say() -> None:
     path = verdict_ledger.path_of("small")
     assert path.is_file(), "write it with `sentbook verdicts --profile small`"
-    assert path.read_text(encoding="utf-8") == results.dumped(verdict_ledger.gather("small")), (
+    assert path.read_text(encoding="utf-8") == store.dumped(verdict_ledger.gather("small")), (
         "a run or a cause has changed since: write it again with `sentbook verdicts --profile small`"
     )
 
@@ -35,7 +35,7 @@ def test_every_claim_is_there_once_in_the_order_of_the_papers() -> None:
 def test_an_entry_is_the_recorded_claim_and_its_run() -> None:
     ledger = verdict_ledger.gather("small")
     for entry in ledger.claims:
-        run = results.read(entry.paper, entry.experiment, "small")
+        run = store.read(entry.paper, entry.experiment, "small")
         assert run is not None and entry.run == f"small/{entry.paper}/{entry.experiment}"
         (claim,) = [claim for claim in run.claims if claim.id == entry.id]
         assert claim.model_dump() == entry.model_dump(include=set(type(claim).model_fields))
@@ -44,7 +44,7 @@ def test_an_entry_is_the_recorded_claim_and_its_run() -> None:
 
 
 def test_without_runs_every_claim_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(store, "root", lambda: tmp_path)
     monkeypatch.setattr(verdict_ledger, "root", lambda: tmp_path)
     path = verdict_ledger.write(verdict_ledger.gather("small"))
     assert path == tmp_path / "results" / "small" / "verdicts.json"

@@ -29,6 +29,7 @@ from sentbook.data import novels, sources
 from sentbook.data.text import Vocabulary
 from sentbook.evaluation import features
 from sentbook.runs import execution
+from sentbook.runs import ledger as store
 from sentbook.system.errors import StorageError
 from sentbook.training import checkpoint, recipes
 from sentbook.training import loop as training
@@ -183,10 +184,10 @@ def a_run(value: float) -> results.Run:
 
 @everywhere
 def test_a_recorded_run(place: Place, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "root", lambda: place.folder)
-    results.write(a_run(0.25))
-    assert_refused(place, said, lambda: results.write(a_run(0.75)))
-    found = results.read("toy", "one", "demo")
+    monkeypatch.setattr(store, "root", lambda: place.folder)
+    store.write(a_run(0.25))
+    assert_refused(place, said, lambda: store.write(a_run(0.75)))
+    found = store.read("toy", "one", "demo")
     assert found is not None and found.metrics[0].value == 0.25
 
 

@@ -20,6 +20,7 @@ from sentbook.config import (
 )
 from sentbook.data import corpora, sources, vectors
 from sentbook.exchange.portable import Portable
+from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
 from sentbook.training.recipes import Recipe
@@ -91,7 +92,7 @@ def _runs(key: str) -> Iterator[results.Run]:
         for profile in PROFILES:
             for path in sorted((root() / "results" / profile).glob("*/*.json")):
                 if key in path.read_text(encoding="utf-8"):
-                    run = results.read(path.parent.name, path.stem, profile)
+                    run = ledger.read(path.parent.name, path.stem, profile)
                     if run is not None:
                         yield run
 

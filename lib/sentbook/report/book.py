@@ -21,10 +21,10 @@ from typing import Any
 
 import nbformat
 
-from sentbook.records import write_atomically
 from sentbook.runs.batch import planning, stamps
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execution import NotebookError, executed_path, say, tail, without_colours
+from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sentbook import records as results
 from sentbook.data import corpora, sources
 from sentbook.report import (
     encoder_decoder,
@@ -19,7 +18,7 @@ from sentbook.report import (
     verdict_page,
 )
 from sentbook.report.markup import esc, pipes
-from sentbook.runs import verdict_ledger
+from sentbook.runs import ledger, verdict_ledger
 
 PAPERS = ("cse", "cnn_lstm", "wsv", "dnt")
 # The demo on the mini-world gives no verdict on a paper.
@@ -34,7 +33,7 @@ TITLES = {
 
 def _pages(paper: str) -> dict[str, str]:
     """Addresses of a paper's notebook pages, from a page beside it."""
-    folder = Path(results.path_of(paper, "x", "small")).parent
+    folder = Path(ledger.path_of(paper, "x", "small")).parent
     return {path.stem: f"_executed/{paper}/{path.stem}.html" for path in sorted(folder.glob("*.json"))}
 
 
@@ -53,12 +52,12 @@ def _corpora() -> str:
 
 
 def _overlap() -> str:
-    run = results.read("data", "overlap", "small")
+    run = ledger.read("data", "overlap", "small")
     return pages.overlap_table(run) if run is not None else "*Not measured: run `sentbook data overlap`.*"
 
 
 def _landing() -> str:
-    run = results.read("cse", "table2", "small")
+    run = ledger.read("cse", "table2", "small")
     if run is None:
         return ""
     figure = figures.paired_dots(
@@ -94,7 +93,7 @@ def all_fragments() -> dict[str, str]:
         "overlap.md": _overlap(),
         "status.md": pages.status_page(PAPERS),
         "runs.md": run_pages.overview(),
-        **protocols.fragments(results.read("cross", "protocols", "small")),
+        **protocols.fragments(ledger.read("cross", "protocols", "small")),
         "verdicts.md": verdict_page.all_verdicts(
             TITLES,
             profiles=PROFILES,
@@ -103,7 +102,7 @@ def all_fragments() -> dict[str, str]:
             download="_generated/verdicts.json",
         ),
     }
-    fragments["verdicts.json"] = results.dumped(verdict_ledger.gather(PROFILES[0]))
+    fragments["verdicts.json"] = ledger.dumped(verdict_ledger.gather(PROFILES[0]))
     for paper in PAPERS:
         fragments[f"{paper}_claims.md"] = verdict_page.verdicts_page(
             paper, profiles=PROFILES, pages=_pages(paper), cards="verdicts.html"

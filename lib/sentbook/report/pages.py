@@ -10,13 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sentbook import records as results
 from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.marks import run_name
 from sentbook.report.markup import Fragment, esc, of_run, pipes, simple
 from sentbook.report.summary import ordered
 from sentbook.report.tables import time_of
+from sentbook.runs import ledger
 from sentbook.system.errors import DataError
 from sentbook.system.paths import root
 
@@ -44,7 +44,7 @@ def recorded(paper: str, profiles: Sequence[str] = PROFILES) -> dict[str, Run]:
     for profile in profiles:
         folder = root() / "results" / profile / paper
         for file in sorted(folder.glob("*.json")) if folder.is_dir() else []:
-            run = results.read(paper, file.stem, profile)
+            run = ledger.read(paper, file.stem, profile)
             if run is not None:
                 runs.setdefault(file.stem, run)
     return dict(sorted(runs.items(), key=lambda item: in_order(item[0])))

@@ -16,9 +16,8 @@ from typing import Any
 
 import yaml
 
-from sentbook import records as results
 from sentbook.report.markup import badge
-from sentbook.runs import lineage
+from sentbook.runs import ledger, lineage
 from sentbook.system.paths import root
 
 RUNS = "book/_runs"
@@ -194,13 +193,13 @@ class _Linker:
             return posixpath.relpath(f"{ALL_RUNS}.html", self._folder)
         paper, experiment, profile = split(run)
         page = f"{RUNS}/{paper}/{experiment}"
-        if page not in self._listed or not results.path_of(paper, experiment, profile).is_file():
+        if page not in self._listed or not ledger.path_of(paper, experiment, profile).is_file():
             return ""
         return posixpath.relpath(f"{page}.html", self._folder)
 
     def _stale_badge(self, run: str) -> str:
         if run not in self._stale:
-            found = results.read(*split(run)) if self._address(run, "") else None
+            found = ledger.read(*split(run)) if self._address(run, "") else None
             self._stale[run] = stale_words(lineage.changed(found)) if found is not None else ""
         words = self._stale[run]
         return badge(words, "stale") if words else ""

@@ -11,14 +11,15 @@ from typing import Any
 import yaml
 
 from sentbook import config
-from sentbook import records as results
-from sentbook.records import Run, write_atomically
+from sentbook.records import Run
 from sentbook.report import cost, figures, ledger, numbers, pedigree, tables
 from sentbook.report.marks import run_name
 from sentbook.report.markup import Fragment, badge, esc, of_run, simple, table, verdict
 from sentbook.report.pages import PROFILES, title
 from sentbook.report.summary import ordered
 from sentbook.runs import lineage
+from sentbook.runs.ledger import read
+from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 
 NAMES = {
@@ -47,7 +48,7 @@ def experiments() -> list[tuple[str, str]]:
 
 def recorded(paper: str, experiment: str) -> list[Run]:
     """The runs of an experiment, the most faithful profile first."""
-    found = [results.read(paper, experiment, profile) for profile in PROFILES]
+    found = [read(paper, experiment, profile) for profile in PROFILES]
     return [run for run in found if run is not None]
 
 

@@ -13,9 +13,9 @@ import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from sentbook.records import write_atomically
 from sentbook.report.markup import esc, of_run
 from sentbook.report.style import PALETTES, Mode, Palette, rc, style_tag
+from sentbook.system.files import write_atomically
 
 Draw = Callable[[Figure, Palette], None]
 _FACES = "ui-sans-serif, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"

@@ -26,9 +26,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, ValidationError
 
-from sentbook import records as results
 from sentbook.records import Metric, Record, Run
+from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError, DataError
+from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 
 Result = Literal["certified", "not certified"]
@@ -160,7 +161,7 @@ def from_git(paper: str, experiment: str, profile: str) -> Read:
     Raises:
         DataError: this is no git checkout, or no such run is committed.
     """
-    name = results.path_of(paper, experiment, profile).relative_to(root()).as_posix()
+    name = ledger.path_of(paper, experiment, profile).relative_to(root()).as_posix()
     try:
         found = subprocess.run(["git", "-C", str(root()), "show", f"HEAD:./{name}"], capture_output=True, check=False)
         inside = (
@@ -406,8 +407,8 @@ def write(certificate: Certificate, folder: Path) -> tuple[Path, Path]:
     profile, paper, experiment = certificate.run.rsplit("/", 2)
     stem = f"{paper}-{experiment}-{profile}"
     paths = folder / f"{stem}.json", folder / f"{stem}.svg"
-    results.write_atomically(paths[0], results.dumped(certificate))
-    results.write_atomically(paths[1], badge(certificate))
+    write_atomically(paths[0], ledger.dumped(certificate))
+    write_atomically(paths[1], badge(certificate))
     return paths
 
 

@@ -8,7 +8,8 @@ import time
 from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data import corpora, overlap, readers, sources
-from sentbook.runs import lineage
+from sentbook.runs import ledger, lineage
+from sentbook.system import versions
 from sentbook.training.loop import peak_memory_bytes
 
 REAL = tuple(name for name in corpora.CORPORA if not name.startswith("miniworld"))
@@ -30,13 +31,13 @@ def record() -> results.Run:
         experiment="overlap",
         profile="small",
         provenance=results.Provenance(
-            git_commit=results.git_commit(),
+            git_commit=versions.git_commit(),
             config=config,
             config_hash=digest(config),
             data=dict(sorted(sources.used().items())),
             sources=lineage.sources("data", "overlap", "small"),
-            packages=results.packages(),
-            python=results.python_version(),
+            packages=versions.packages(),
+            python=versions.python_version(),
             device="cpu",
             started=started,
             wall_seconds=round(time.monotonic() - clock, 1),
@@ -45,5 +46,5 @@ def record() -> results.Run:
         ),
         extra={"overlap": rows},
     )
-    results.write(run)
+    ledger.write(run)
     return run

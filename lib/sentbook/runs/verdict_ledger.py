@@ -13,10 +13,11 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from sentbook import records as results
 from sentbook.records import Claim, Record, Run, Verdict
 from sentbook.runs.causes import Cause, cause_of
+from sentbook.runs.ledger import dumped, read
 from sentbook.runs.verdicts import papers, specifications
+from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 
 PAPERS = papers()
@@ -95,8 +96,8 @@ def gather(profile: str) -> Ledger:
         DataError: a file is not a run of this schema.
     """
     places = {(spec.paper, spec.experiment) for spec in specifications().values()}
-    read = {(paper, name): results.read(paper, name, profile) for paper, name in places}
-    found = entries({place: run for place, run in read.items() if run is not None})
+    runs = {(paper, name): read(paper, name, profile) for paper, name in places}
+    found = entries({place: run for place, run in runs.items() if run is not None})
     return Ledger(profile=profile, counts=counted(found), claims=found)
 
 
@@ -111,5 +112,5 @@ def write(ledger: Ledger) -> Path:
         StorageError: no space or a read-only folder; what was there before is intact.
     """
     path = path_of(ledger.profile)
-    results.write_atomically(path, results.dumped(ledger))
+    write_atomically(path, dumped(ledger))
     return path

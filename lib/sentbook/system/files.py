@@ -57,6 +57,16 @@ def replacing(
             temporary.unlink(missing_ok=True)
 
 
+def write_atomically(path: Path, text: str) -> None:
+    """Write ``text`` to ``path`` by way of a temporary file in the same folder.
+
+    Raises:
+        StorageError: no space or a read-only folder; what ``path`` held before is intact.
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def folder(path: Path) -> Path:
     """``path``, made if it is not there.
 

@@ -43,6 +43,7 @@ from sentbook.data.splits import share_of
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.build import build, embedding_matrix
+from sentbook.system import versions
 from sentbook.system.errors import CheckpointError, ConfigError, NumericalError
 from sentbook.system.files import alone, replacing
 from sentbook.system.files import folder as make_folder
@@ -362,7 +363,7 @@ def _store(recipe: Recipe, problem: Problem, scores: dict[str, Tensor], about: d
         "parameters": encoder.parameter_count(),
         "moved_words": len(state[_ROWS]),
         "data": sources.used(),
-        "git_commit": results.git_commit(),
+        "git_commit": versions.git_commit(),
         "peak_memory_bytes": peak_memory_bytes(),
         **about,
     }

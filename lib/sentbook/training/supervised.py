@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sentbook import records as results
 from sentbook.config import RelatednessTraining, Section, digest
 from sentbook.data import sources, suites
+from sentbook.system import versions
 from sentbook.system.files import alone
 from sentbook.system.paths import artifacts
 from sentbook.training import checkpoint
@@ -120,7 +121,7 @@ def _fine_tune(recipe: SupervisedRecipe, device: str, threads: int | None) -> No
             "key": recipe.key(),
             "history": vars(history),
             "data": sources.used(),
-            "git_commit": results.git_commit(),
+            "git_commit": versions.git_commit(),
             "pairs": len(train),
             "parameters": encoder.parameter_count() + sum(value.numel() for value in problem.head.parameters()),
             "wall_seconds": time.monotonic() - clock,

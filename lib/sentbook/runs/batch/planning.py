@@ -19,14 +19,14 @@ from typing import Any
 
 import yaml
 
-from sentbook import records as results
 from sentbook.data import modern
 from sentbook.data import sources as files
-from sentbook.runs import lineage
+from sentbook.runs import ledger, lineage
 from sentbook.runs.batch.stamps import BATCH, LEVELS, Job, folder, last, read
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execution import executed_path
 from sentbook.system.errors import ConfigError
+from sentbook.system.files import write_atomically
 from sentbook.system.paths import artifacts, root
 
 # The encoders that several notebooks of a paper start from, as `pretrained` of sentbook.papers.<paper> names them.
@@ -257,14 +257,14 @@ def _data_of(file: Path) -> list[str]:
 def opened(job: Job) -> dict[str, str]:
     """Digests of the data files that a notebook's run opened, as its record has them."""
     paper, _, name = job.name.partition("/")
-    return data(_data_of(results.path_of(paper, name, job.profile)))
+    return data(_data_of(ledger.path_of(paper, name, job.profile)))
 
 
 def _recorded(job: Job, value: str) -> float | None:
     if job.level != "notebooks":
         return None
     paper, _, name = job.name.partition("/")
-    found = (read(results.path_of(paper, name, job.profile)) or {}).get("provenance", {}).get(value)
+    found = (read(ledger.path_of(paper, name, job.profile)) or {}).get("provenance", {}).get(value)
     return float(found) if found else None
 
 
@@ -339,7 +339,7 @@ def write(steps: Sequence[Step], file: Path) -> None:
         }
         for step in doing
     }
-    results.write_atomically(file, json.dumps(content, indent=1) + "\n")
+    write_atomically(file, json.dumps(content, indent=1) + "\n")
 
 
 def _level_and_name(job: Job) -> str:

@@ -25,8 +25,8 @@ from typing import Any, Literal, get_args
 
 import psutil
 
-from sentbook.records import write_atomically
 from sentbook.system.errors import SentbookError
+from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 
 Level = Literal["data", "vectors", "encoders", "notebooks", "verdicts", "book"]

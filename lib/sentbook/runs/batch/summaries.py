@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sentbook.records import write_atomically
 from sentbook.runs.batch import stamps
 from sentbook.runs.batch.stamps import Job
+from sentbook.system.files import write_atomically
 
 State = Literal["done", "not needed", "failed", "not begun"]
 

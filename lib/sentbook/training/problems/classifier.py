@@ -34,9 +34,9 @@ from sentbook.evaluation.statistics import Estimate, from_bootstrap, holm, resam
 from sentbook.models import SentenceEncoder
 from sentbook.models.build import build
 from sentbook.models.cnn import CNN
-from sentbook.records import write_atomically
+from sentbook.system import versions
 from sentbook.system.errors import CheckpointError, ConfigError
-from sentbook.system.files import alone
+from sentbook.system.files import alone, write_atomically
 from sentbook.system.paths import artifacts
 from sentbook.training import checkpoint
 from sentbook.training.loop import fit, peak_memory_bytes
@@ -456,7 +456,7 @@ def _fine_tune(
             "parameters": sum(parameter.numel() for parameter in problem.head.parameters())
             + problem.encoder.parameter_count(),
             "data": sources.used(),
-            "git_commit": results.git_commit(),
+            "git_commit": versions.git_commit(),
             "wall_seconds": time.monotonic() - clock,
             "peak_memory_bytes": peak_memory_bytes(),
         }

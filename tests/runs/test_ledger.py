@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sentbook import records as results
+from sentbook.runs import ledger as store
+from sentbook.system import versions
 from sentbook.system.errors import DataError, StorageError
 
 
 @pytest.fixture
 def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(store, "root", lambda: tmp_path)
     return tmp_path
 
 
@@ -45,10 +47,10 @@ def run(**changes: Any) -> results.Run:
 
 
 def test_a_run_reads_back_as_it_was_written(ledger: Path) -> None:
-    path = results.write(run())
+    path = store.write(run())
     assert path == ledger / "results" / "demo" / "cse" / "table1.json"
-    assert results.read("cse", "table1", "demo") == run()
-    assert results.read("cse", "table2", "demo") is None
+    assert store.read("cse", "table1", "demo") == run()
+    assert store.read("cse", "table2", "demo") is None
 
 
 texts = st.text(max_size=30) | st.sampled_from(["{\n  }", '{"a": [\n 1 ]}', "}\n{", "−", "\u2028", '"', "\\n"])
@@ -64,17 +66,17 @@ values = st.recursive(
 def test_the_layout_of_the_file_changes_no_content(ledger: Path, evidence: str, extra: dict[str, Any]) -> None:
     claim = results.Claim(id="x", text=evidence, source="s", rule="r", verdict="not run", evidence=evidence)
     made = run(claims=[claim], extra=extra)
-    path = results.write(made)
+    path = store.write(made)
     assert json.loads(path.read_text(encoding="utf-8")) == json.loads(made.model_dump_json())
-    assert results.read("cse", "table1", "demo") == made
+    assert store.read("cse", "table1", "demo") == made
 
 
 def test_a_row_takes_a_line_and_writing_twice_changes_nothing(ledger: Path) -> None:
-    path = results.write(run())
+    path = store.write(run())
     first = path.read_text(encoding="utf-8")
     rows = [line for line in first.splitlines() if '"dataset": "STS2012/MSRpar"' in line]
     assert len(rows) == 2 and all(json.loads(row.strip().removesuffix(","))["n"] == 750 for row in rows)
-    results.write(run())
+    store.write(run())
     assert path.read_text(encoding="utf-8") == first
 
 
@@ -84,20 +86,20 @@ def test_a_row_takes_a_line_and_writing_twice_changes_nothing(ledger: Path) -> N
     ids=["empty", "cut off", "a list", "fields missing", "a page", "null"],
 )
 def test_what_is_not_a_run_is_refused_with_the_command_that_mends_it(ledger: Path, text: str) -> None:
-    path = results.path_of("cse", "table1", "demo")
+    path = store.path_of("cse", "table1", "demo")
     path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match="make run NOTEBOOK=cse/table1 PROFILE=demo"):
-        results.read("cse", "table1", "demo")
+        store.read("cse", "table1", "demo")
 
 
 @pytest.mark.parametrize("key, value", [("schema_version", 2), ("unknown", 1), ("metrics", [{"method": "CSE"}])])
 def test_another_schema_is_refused(ledger: Path, key: str, value: Any) -> None:
-    path = results.write(run())
+    path = store.write(run())
     changed = json.loads(path.read_text(encoding="utf-8")) | {key: value}
     path.write_text(json.dumps(changed), encoding="utf-8")
     with pytest.raises(DataError, match="not a recorded run of schema 1"):
-        results.read("cse", "table1", "demo")
+        store.read("cse", "table1", "demo")
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
@@ -116,7 +118,7 @@ def test_misspelt_fields_and_verdicts_are_refused() -> None:
 
 
 def test_a_failed_write_leaves_what_was_there(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = results.write(run())
+    path = store.write(run())
     before = path.read_bytes()
 
     def full(*_: object) -> None:
@@ -124,7 +126,7 @@ def test_a_failed_write_leaves_what_was_there(ledger: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StorageError, match="No space left on device"):
-        results.write(run(claims=[]))
+        store.write(run(claims=[]))
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir()] == ["table1.json"]  # no temporary file stays
 
@@ -132,14 +134,15 @@ def test_a_failed_write_leaves_what_was_there(ledger: Path, monkeypatch: pytest.
 def test_a_folder_that_cannot_be_made(ledger: Path) -> None:
     (ledger / "results").write_text("a file where a folder should be", encoding="utf-8")
     with pytest.raises(StorageError, match="could not be written"):
-        results.write(run())
+        store.write(run())
 
 
 def test_provenance_of_this_process() -> None:
-    found = results.packages()
-    assert set(found) == set(results.RECORDED_PACKAGES) and all(found.values())
-    assert results.python_version().startswith("3.")
+    found = versions.packages()
+    assert set(found) == set(versions.RECORDED_PACKAGES) and all(found.values())
+    assert versions.python_version().startswith("3.")
 
 
-def test_outside_git_the_commit_is_unknown(ledger: Path) -> None:
-    assert results.git_commit() == "unknown"
+def test_outside_git_the_commit_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "root", lambda: tmp_path)
+    assert versions.git_commit() == "unknown"
