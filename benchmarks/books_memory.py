@@ -18,8 +18,9 @@ import torch
 from sentbook.data.novels import Books, Limits
 from sentbook.data.text import TokenIds, Vocabulary, bucketed_batches
 from sentbook.models import CNN
+from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.training.devices import peak_memory_bytes
-from sentbook.training.problems.generation import EncoderDecoder, GenerationProblem, OrderedSentences
+from sentbook.training.problems.generation import GenerationProblem, OrderedSentences
 
 WORDS, BOOKS, LENGTHS = 22_154, 7_000, (8, 20)
 

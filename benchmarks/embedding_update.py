@@ -22,12 +22,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from sentbook.config import AverageEncoder, CSEEncoder, MarginTraining
 from sentbook.data.text import Vocabulary, tokenise_ptb
 from sentbook.data.types import ScoredPairs
 from sentbook.models import build
+from sentbook.models.average import AverageEncoder
+from sentbook.models.cse import CSEEncoder
 from sentbook.training.loop import fit, peak_memory_bytes
 from sentbook.training.problems.paraphrase import ParaphraseProblem
+from sentbook.training.settings import MarginTraining
 
 WORDS, DIMENSION, BATCH = 40_000, 300, 100
 

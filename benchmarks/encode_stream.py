@@ -18,23 +18,29 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sentbook import config
 from sentbook.data.text import Vocabulary
 from sentbook.exchange.portable import Description, Portable
 from sentbook.exchange.stream import encode_lines
 from sentbook.models import build
+from sentbook.models.average import AverageEncoder
+from sentbook.models.bilstm import BiLSTMEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.gran import GRANEncoder
+from sentbook.models.wsv import WSVEncoder
 
-ENCODERS: dict[str, config.Encoder] = {
-    "PP": config.AverageEncoder(),
-    "CSE": config.CSEEncoder(),
-    "GRAN": config.GRANEncoder(),
-    "InferSent 2 x 512": config.BiLSTMEncoder(hidden=512),
-    "CNN 3 x 200": config.CNNEncoder(filters=200),
-    "WSV": config.WSVEncoder(filters=200),
+ENCODERS: dict[str, Encoder] = {
+    "PP": AverageEncoder(),
+    "CSE": CSEEncoder(),
+    "GRAN": GRANEncoder(),
+    "InferSent 2 x 512": BiLSTMEncoder(hidden=512),
+    "CNN 3 x 200": CNNEncoder(filters=200),
+    "WSV": WSVEncoder(filters=200),
 }
 
 
-def model(encoder: config.Encoder, words: int, dimension: int) -> Portable:
+def model(encoder: Encoder, words: int, dimension: int) -> Portable:
     weight = torch.randn(words + 2, dimension, generator=torch.Generator().manual_seed(1))
     made = build(encoder, weight, seed=1).eval()
     description = Description(

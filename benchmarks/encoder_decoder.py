@@ -35,16 +35,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.profiler import ProfilerActivity, profile
 
-from sentbook.config import GenerationTraining
 from sentbook.data.novels import PARAGRAPH
 from sentbook.data.text import TokenIds, Vocabulary, bucketed_batches, shuffled_batches
 from sentbook.models import CNN
 from sentbook.models.decoders import HierarchicalDecoder, LSTMDecoder
 from sentbook.models.decoders.lstm import END
+from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.models.losses.reconstruction import IGNORED
 from sentbook.training import optim
 from sentbook.training.loop import device_of, fit
-from sentbook.training.problems.generation import EncoderDecoder, GenerationProblem, Kind, OrderedSentences, word_table
+from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, word_table
+from sentbook.training.settings import GenerationTraining
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 GOAL, EPOCH, GPU_MINUTES = 2.0, 70_000_000, 30

@@ -33,13 +33,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from sentbook.config import BiLSTMEncoder, DirectTransfer, Encoder, GRANEncoder
 from sentbook.data import sources, suites
 from sentbook.data.text import Vocabulary, bucketed_batches, shuffled_batches, tokenise_ptb
 from sentbook.data.types import ScoredPairs
 from sentbook.models import GRAN, BiLSTM, SentenceEncoder, build, encode_ids
+from sentbook.models.bilstm import BiLSTMEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.gran import GRANEncoder
 from sentbook.training.loop import fit
 from sentbook.training.problems.similarity import SimilarityProblem
+from sentbook.training.settings import DirectTransfer
 
 DATASETS = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
 WORDS, ENCODED_AT_ONCE, GOAL = 15_000, 64, 2.0

@@ -17,7 +17,9 @@ from pathlib import Path
 import torch
 
 from sentbook import config
+from sentbook.data.vectors import Vectors
 from sentbook.papers.wsv import layer_cost
+from sentbook.papers.wsv.settings import LayerMeasurement
 from sentbook.training.loop import device_of, fit
 from sentbook.training.recipes import Recipe, prepare_stage
 
@@ -30,7 +32,7 @@ def training_seconds(device: str) -> float:
     recipe = Recipe(
         method="WSV-SCNN-SV d=300 L=1",
         seed=1,
-        vectors=config.Vectors(name="glove-840b-300d-sick"),
+        vectors=Vectors(name="glove-840b-300d-sick"),
         encoder=settings.wsv.model_copy(update={"filters": 600}),
         stages=(settings.sick,),
     )
@@ -47,7 +49,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     device = device_of(options.device)
-    settings = config.LayerMeasurement(lengths=tuple(options.lengths), rounds=options.rounds)
+    settings = LayerMeasurement(lengths=tuple(options.lengths), rounds=options.rounds)
     print(
         f"D = {settings.dimension}, F = {settings.filters}, batch {settings.batch_size}, {device}, "
         f"{torch.get_num_threads()} threads"

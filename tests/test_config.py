@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentbook import config
-from sentbook.config import CSEPaper, MarginTraining, digest, from_notebook, is_recorded, load, merge, parse
+from sentbook.config import digest, from_notebook, is_recorded, load, merge, parse
+from sentbook.papers.cse.settings import Settings
 from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
+from sentbook.training.settings import MarginTraining
 
 
 @pytest.mark.parametrize(
@@ -99,8 +101,8 @@ def test_an_overwritten_parameter_is_told_apart_from_a_value() -> None:
 
 
 def test_digest_is_of_values_not_of_spelling() -> None:
-    assert digest(CSEPaper()) == digest(CSEPaper(profile="paper"))
-    assert digest(CSEPaper()) != digest(CSEPaper(seeds=(7,)))
+    assert digest(Settings()) == digest(Settings(profile="paper"))
+    assert digest(Settings()) != digest(Settings(seeds=(7,)))
 
 
 def test_broken_yaml(tmp_path: Path) -> None:

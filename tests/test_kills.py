@@ -27,9 +27,11 @@ import psutil
 import pytest
 import torch
 
-from sentbook.config import CSEEncoder, MarginTraining, Vectors
+from sentbook.data.vectors import Vectors
+from sentbook.models.cse import CSEEncoder
 from sentbook.training import checkpoint
 from sentbook.training.recipes import Recipe
+from sentbook.training.settings import MarginTraining
 
 ROOT = Path(__file__).resolve().parents[1]
 # Attempts that may end before their kill; each begins anew.

@@ -9,9 +9,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from sentbook import records as results
-from sentbook.config import (
-    CSEPaper,
-    Encoder,
+from sentbook.config import digest, is_recorded
+from sentbook.data import corpora, sources, suites, vectors
+from sentbook.data.text import Tokenisation
+from sentbook.data.types import ScoredPairs
+from sentbook.data.vectors import Vectors
+from sentbook.evaluation import decisions
+from sentbook.evaluation.decisions import DecisionBook
+from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.models.build import Encoder
+from sentbook.runs import ledger, lineage
+from sentbook.system import versions
+from sentbook.training.cosine import cosine_scores, tokenise_sets
+from sentbook.training.loop import device_of, peak_memory_bytes
+from sentbook.training.recipes import Recipe, Trained, attempt, obtain
+from sentbook.training.settings import (
     EntailmentTraining,
     GenerationTraining,
     MarginTraining,
@@ -19,21 +31,7 @@ from sentbook.config import (
     RelatednessTraining,
     SimilarityTraining,
     Stage,
-    Vectors,
-    digest,
-    is_recorded,
 )
-from sentbook.data import corpora, sources, suites, vectors
-from sentbook.data.text import Tokenisation
-from sentbook.data.types import ScoredPairs
-from sentbook.evaluation import decisions
-from sentbook.evaluation.decisions import DecisionBook
-from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.runs import ledger, lineage
-from sentbook.system import versions
-from sentbook.training.cosine import cosine_scores, tokenise_sets
-from sentbook.training.loop import device_of, peak_memory_bytes
-from sentbook.training.recipes import Recipe, Trained, attempt, obtain
 from sentbook.training.supervised import FineTuned, SupervisedRecipe, fine_tune
 
 
@@ -187,8 +185,9 @@ class Study:
 
     @property
     def _relatedness(self) -> RelatednessTraining:
-        assert isinstance(self.settings, CSEPaper), "only the configuration of cse has a trained head"
-        return self.settings.relatedness
+        found = getattr(self.settings, "relatedness", None)
+        assert isinstance(found, RelatednessTraining), "these settings have no trained head"
+        return found
 
     def _fine_tune(self, group: Sequence[Recipe], training: RelatednessTraining) -> list[FineTuned]:
         supervised = [SupervisedRecipe(method=recipe.method, start=recipe, settings=training) for recipe in group]

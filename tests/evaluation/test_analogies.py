@@ -16,8 +16,9 @@ from sentbook.models import Average
 from sentbook.models.cnn import CNN
 from sentbook.models.decoders import Generated, LSTMDecoder
 from sentbook.models.encode import encode_ids
+from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.system.errors import ConfigError, NumericalError
-from sentbook.training.problems.generation import EncoderDecoder, Kind, text, word_table
+from sentbook.training.problems.generation import text, word_table
 
 GIVEN = template_analogies(80)
 WORDS = sorted({word for column in (GIVEN.a, GIVEN.b, GIVEN.c, GIVEN.d) for s in column for word in tokenise_ptb(s)})

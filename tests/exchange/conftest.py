@@ -9,40 +9,48 @@ from typing import Any
 import pytest
 import torch
 
-from sentbook import config
 from sentbook.data.text import Vocabulary
+from sentbook.data.vectors import Vectors
 from sentbook.exchange.portable import Description, Portable
 from sentbook.models import build
+from sentbook.models.average import AverageEncoder
+from sentbook.models.bilstm import BiLSTMEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.gran import GRANEncoder
+from sentbook.models.wsv import WSVEncoder
 from sentbook.training import pretraining, recipes
+from sentbook.training.settings import GenerationTraining, MarginTraining, SimilarityTraining, Stage
 
-MARGIN = config.MarginTraining(
+MARGIN = MarginTraining(
     corpora=("miniworld-phrases",), validation="miniworld", limit=40, epochs=1, batch_size=20, learning_rate=0.01
 )
-BOOKS = config.GenerationTraining(
+BOOKS = GenerationTraining(
     corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, epochs=1, checks_per_epoch=1, paragraph=4,
     held_out=64, bound=0.1, learning_rate=0.01,
 )  # fmt: skip
-PAIRS = config.SimilarityTraining(dataset="miniworld", epochs=1)
+PAIRS = SimilarityTraining(dataset="miniworld", epochs=1)
 
-Stages = tuple[config.Stage, ...]
-TRAINED: dict[str, tuple[config.Encoder, Stages]] = {
-    "average": (config.AverageEncoder(), (MARGIN,)),
-    "cse": (config.CSEEncoder(filters=4), (MARGIN, MARGIN.model_copy(update={"corpora": ("miniworld-sentences",)}))),
-    "gran": (config.GRANEncoder(hidden=6), (MARGIN,)),
-    "bilstm": (config.BiLSTMEncoder(hidden=6), (MARGIN,)),
-    "wsv": (config.WSVEncoder(filters=6), (PAIRS,)),
-    "cnn": (config.CNNEncoder(filters=4, bound=0.1), (BOOKS,)),
-    "cnn fixed": (config.CNNEncoder(filters=4, bound=0.1), (BOOKS.model_copy(update={"embedding_update": "frozen"}),)),
+Stages = tuple[Stage, ...]
+TRAINED: dict[str, tuple[Encoder, Stages]] = {
+    "average": (AverageEncoder(), (MARGIN,)),
+    "cse": (CSEEncoder(filters=4), (MARGIN, MARGIN.model_copy(update={"corpora": ("miniworld-sentences",)}))),
+    "gran": (GRANEncoder(hidden=6), (MARGIN,)),
+    "bilstm": (BiLSTMEncoder(hidden=6), (MARGIN,)),
+    "wsv": (WSVEncoder(filters=6), (PAIRS,)),
+    "cnn": (CNNEncoder(filters=4, bound=0.1), (BOOKS,)),
+    "cnn fixed": (CNNEncoder(filters=4, bound=0.1), (BOOKS.model_copy(update={"embedding_update": "frozen"}),)),
 }
-BATCHES: dict[str, config.Encoder] = {
-    "faithful": config.CSEEncoder(filters=4, windows="batch"),
-    "no bias": config.CSEEncoder(filters=4, windows="batch", bias=False),
-    "first release": config.BiLSTMEncoder(hidden=6, padding="zeros"),
+BATCHES: dict[str, Encoder] = {
+    "faithful": CSEEncoder(filters=4, windows="batch"),
+    "no bias": CSEEncoder(filters=4, windows="batch", bias=False),
+    "first release": BiLSTMEncoder(hidden=6, padding="zeros"),
 }
 
 
-def recipe(method: str, encoder: config.Encoder, stages: Stages, **more: Any) -> recipes.Recipe:
-    given = {"seed": 1, "vectors": config.Vectors(name="miniworld"), "suite": "miniworld", **more}
+def recipe(method: str, encoder: Encoder, stages: Stages, **more: Any) -> recipes.Recipe:
+    given = {"seed": 1, "vectors": Vectors(name="miniworld"), "suite": "miniworld", **more}
     return recipes.Recipe(method=method, encoder=encoder, stages=stages, **given)
 
 
@@ -71,7 +79,7 @@ def trained(artifacts: dict[str, recipes.Trained], request: pytest.FixtureReques
     return artifacts[request.param]
 
 
-def small(encoder: config.Encoder, words: list[str], **changes: Any) -> Portable:
+def small(encoder: Encoder, words: list[str], **changes: Any) -> Portable:
     """An encoder over ``words`` with drawn weights, biases too."""
     generator = torch.Generator().manual_seed(3)
     weight = torch.randn(len(words) + 2, 5, generator=generator)

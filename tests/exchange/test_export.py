@@ -15,12 +15,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from sentbook import config
+from sentbook.data.vectors import Vectors
 from sentbook.exchange import portable
 from sentbook.exchange.artifact import of_artifact
 from sentbook.exchange.export import CARD, FILES, MODULE, MODULES, SETTINGS, export
 from sentbook.exchange.sentence_transformer import TYPE
 from sentbook.models import encode
+from sentbook.models.average import AverageEncoder
 from sentbook.system.errors import CheckpointError, ConfigError, StorageError
 from sentbook.training import recipes
 from sentbook.training.recipes import Recipe, Trained
@@ -136,7 +137,7 @@ def test_vectors_of_a_data_set_s_sentences_are_refused(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = Recipe(
-        method="MiniLM", seed=1, vectors=config.Vectors(name="all-minilm-l6-v2"), encoder=config.AverageEncoder(),
+        method="MiniLM", seed=1, vectors=Vectors(name="all-minilm-l6-v2"), encoder=AverageEncoder(),
         tokenisation="sentence",
     )  # fmt: skip
     monkeypatch.setattr(recipes, "from_file", lambda path: Trained(recipe, {}, path))
@@ -204,9 +205,7 @@ def test_places_of_this_machine_are_cut_to_names(tmp_path: Path) -> None:
     """A user's vectors file and folder of books lie at absolute paths."""
     words = tmp_path / "mine.txt"
     words.write_text("cook 1 2\nruns 3 4\n", encoding="utf-8")
-    recipe = Recipe(
-        method="own", seed=1, vectors=config.Vectors(name="file", path=str(words)), encoder=config.AverageEncoder()
-    )
+    recipe = Recipe(method="own", seed=1, vectors=Vectors(name="file", path=str(words)), encoder=AverageEncoder())
     model = of_artifact(Trained(recipe, {}))
     text = model.description.model_dump_json()
     assert str(tmp_path) not in text

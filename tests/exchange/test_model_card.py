@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 import yaml
 
-from sentbook import config
 from sentbook import records as results
+from sentbook.data.vectors import Vectors
 from sentbook.exchange import model_card, portable
 from sentbook.exchange.export import CARD, export
 from sentbook.exchange.model_card import Measured, card, recorded
+from sentbook.models.average import AverageEncoder
+from sentbook.models.bilstm import BiLSTMEncoder
 from sentbook.runs import ledger as store
 from sentbook.training.recipes import Recipe, Trained
+from sentbook.training.settings import DirectTransfer, EntailmentTraining, HeadTraining
 
 KEY = "a" * 16
 DRAWN = Callable[..., portable.Portable]
@@ -104,16 +107,16 @@ def test_source_and_stages(exported: dict[str, Path], kind: str, parts: list[str
 
 
 def test_real_vectors_have_their_licence_and_what_they_stand_in_for(drawn: DRAWN) -> None:
-    model = drawn(config.BiLSTMEncoder(hidden=3, pool="mean"), ["cook"])
+    model = drawn(BiLSTMEncoder(hidden=3, pool="mean"), ["cook"])
     model.description.origin["data"] = {"vectors/glove6b_50d.npy": "f" * 64}
     stages = (
-        config.EntailmentTraining(corpus="nli"),
-        config.HeadTraining(dataset="sick", frozen=True),
-        config.DirectTransfer(dataset="stsb"),
+        EntailmentTraining(corpus="nli"),
+        HeadTraining(dataset="sick", frozen=True),
+        DirectTransfer(dataset="stsb"),
     )
     recipe = Recipe(
-        method="BiLSTM-Avg", seed=1, vectors=config.Vectors(name="glove-6b-50d"),
-        encoder=config.BiLSTMEncoder(pool="mean"), stages=stages,
+        method="BiLSTM-Avg", seed=1, vectors=Vectors(name="glove-6b-50d"),
+        encoder=BiLSTMEncoder(pool="mean"), stages=stages,
     )  # fmt: skip
     text = card(model, "BiLSTM-Avg", recipe, [])
     assert "BiLSTM-Avg, the mean of the states" in text and "Wieting and Gimpel 2017" in text
@@ -126,8 +129,8 @@ def test_real_vectors_have_their_licence_and_what_they_stand_in_for(drawn: DRAWN
 
 
 def test_fewer_words_than_were_measured_are_said(drawn: DRAWN) -> None:
-    model = drawn(config.AverageEncoder(), ["cook"])
-    recipe = Recipe(method="PP", seed=1, vectors=config.Vectors(name="glove-6b-50d"), encoder=config.AverageEncoder())
+    model = drawn(AverageEncoder(), ["cook"])
+    recipe = Recipe(method="PP", seed=1, vectors=Vectors(name="glove-6b-50d"), encoder=AverageEncoder())
     measured = [Measured(run("table1", [], {("PP", 1): 0.5}), [])]
     assert "Measured with all" not in card(model, "PP", recipe, measured)
     model.description.origin["words"] = 1000

@@ -14,19 +14,25 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sentbook import config
 from sentbook.exchange import loading, portable
 from sentbook.exchange.artifact import of_artifact
 from sentbook.exchange.portable import CONFIG, WEIGHTS, WORDS, Portable
 from sentbook.models import encode
+from sentbook.models.average import AverageEncoder
+from sentbook.models.bilstm import BiLSTMEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.gran import GRANEncoder
+from sentbook.models.wsv import WSVEncoder
 from sentbook.system.errors import CheckpointError, DataError
 from sentbook.training.recipes import Trained
 
 WIDTHS = st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple)
-ENCODERS: st.SearchStrategy[config.Encoder] = st.one_of(
-    st.just(config.AverageEncoder()),
+ENCODERS: st.SearchStrategy[Encoder] = st.one_of(
+    st.just(AverageEncoder()),
     st.builds(
-        config.CSEEncoder,
+        CSEEncoder,
         widths=WIDTHS,
         filters=st.integers(1, 4),
         activation=st.sampled_from(["linear", "tanh"]),
@@ -34,18 +40,16 @@ ENCODERS: st.SearchStrategy[config.Encoder] = st.one_of(
         pooling=st.sampled_from(["sum", "mean"]),
         windows=st.sampled_from(["masked", "batch"]),
     ),
-    st.builds(config.GRANEncoder, hidden=st.none() | st.integers(1, 6)),
+    st.builds(GRANEncoder, hidden=st.none() | st.integers(1, 6)),
     st.builds(
-        config.BiLSTMEncoder,
+        BiLSTMEncoder,
         hidden=st.integers(1, 6),
         pool=st.sampled_from(["max", "mean"]),
         padding=st.sampled_from(["masked", "zeros"]),
     ),
+    st.builds(CNNEncoder, widths=WIDTHS, filters=st.integers(1, 4), padding=st.sampled_from(["masked", "released"])),
     st.builds(
-        config.CNNEncoder, widths=WIDTHS, filters=st.integers(1, 4), padding=st.sampled_from(["masked", "released"])
-    ),
-    st.builds(
-        config.WSVEncoder,
+        WSVEncoder,
         filters=st.integers(1, 4),
         layers=st.integers(1, 3),
         k=st.integers(1, 4),
@@ -62,7 +66,7 @@ VOCABULARIES = st.lists(st.text(LETTERS, max_size=6), min_size=1, max_size=12, u
 @settings(max_examples=60, deadline=None)
 @given(encoder=ENCODERS, words=VOCABULARIES, data=st.data())
 def test_what_is_read_is_what_was_written(
-    drawn: Callable[..., Portable], encoder: config.Encoder, words: list[str], data: st.DataObject
+    drawn: Callable[..., Portable], encoder: Encoder, words: list[str], data: st.DataObject
 ) -> None:
     model = drawn(encoder, words)
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +95,7 @@ def test_an_artifact_goes_through_a_folder(trained: Trained, tmp_path: Path) -> 
 
 @pytest.fixture
 def folder(drawn: Callable[..., Portable], tmp_path: Path) -> Path:
-    drawn(config.CSEEncoder(filters=2), ["red", "cat"]).write(tmp_path)
+    drawn(CSEEncoder(filters=2), ["red", "cat"]).write(tmp_path)
     return tmp_path
 
 
@@ -124,7 +128,7 @@ def test_a_damaged_folder_is_refused(folder: Path, damage: Callable[[Path], obje
 
 def test_a_word_with_a_line_break_cannot_be_written(drawn: Callable[..., Portable], tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"The word 'b\\nc' holds a line break"):
-        drawn(config.AverageEncoder(), ["a", "b\nc"]).write(tmp_path)
+        drawn(AverageEncoder(), ["a", "b\nc"]).write(tmp_path)
 
 
 def test_weights_are_read_once_and_are_float32(folder: Path) -> None:

@@ -16,10 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from sentbook import config, exchange
+from sentbook import exchange
 from sentbook.exchange import export, sentence_transformer
 from sentbook.exchange.portable import Portable
 from sentbook.models import encode
+from sentbook.models.average import AverageEncoder
+from sentbook.models.bilstm import BiLSTMEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.gran import GRANEncoder
+from sentbook.models.wsv import WSVEncoder
 from sentbook.system.errors import DataError
 from sentbook.training.recipes import Trained
 
@@ -92,16 +99,16 @@ def test_the_similarity_is_the_cosine(models: dict[str, Any]) -> None:
 
 ENCODERS = st.sampled_from(
     [
-        config.AverageEncoder(),
-        config.CSEEncoder(filters=2, widths=(1, 4)),
-        config.CSEEncoder(filters=2, activation="tanh", pooling="mean"),
-        config.GRANEncoder(hidden=3),
-        config.BiLSTMEncoder(hidden=3),
-        config.BiLSTMEncoder(hidden=3, pool="mean", padding="zeros"),  # zeros add nothing to a mean
-        config.CNNEncoder(filters=2),
-        config.CNNEncoder(filters=2, padding="released"),
-        config.WSVEncoder(filters=2, layers=1),
-        config.WSVEncoder(filters=2, layers=3, bias=True, selection="smallest", map_weights="fixed"),
+        AverageEncoder(),
+        CSEEncoder(filters=2, widths=(1, 4)),
+        CSEEncoder(filters=2, activation="tanh", pooling="mean"),
+        GRANEncoder(hidden=3),
+        BiLSTMEncoder(hidden=3),
+        BiLSTMEncoder(hidden=3, pool="mean", padding="zeros"),  # zeros add nothing to a mean
+        CNNEncoder(filters=2),
+        CNNEncoder(filters=2, padding="released"),
+        WSVEncoder(filters=2, layers=1),
+        WSVEncoder(filters=2, layers=3, bias=True, selection="smallest", map_weights="fixed"),
     ]
 )
 TOKENS = st.lists(st.sampled_from(["red", "cat", "#cat", "sees", "é", "unseen"]), min_size=1, max_size=20)
@@ -110,7 +117,7 @@ TOKENS = st.lists(st.sampled_from(["red", "cat", "#cat", "sees", "é", "unseen"]
 @settings(max_examples=60, deadline=None)
 @given(encoder=ENCODERS, texts=st.lists(TOKENS.map(" ".join), min_size=1, max_size=12), batch=st.integers(1, 13))
 def test_any_encoder_that_may_be_exported(
-    package: Any, drawn: Callable[..., Portable], encoder: config.Encoder, texts: list[str], batch: int
+    package: Any, drawn: Callable[..., Portable], encoder: Encoder, texts: list[str], batch: int
 ) -> None:
     model = drawn(encoder, ["red", "cat", "sees", "é", "other"])
     assert not model.encoder.batch_dependent

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sentbook import config
 from sentbook.exchange import stream
 from sentbook.exchange.artifact import of_artifact
 from sentbook.exchange.portable import Portable
 from sentbook.exchange.stream import encode_lines, file_at
 from sentbook.models import encode
+from sentbook.models.average import AverageEncoder
+from sentbook.models.cse import CSEEncoder
 from sentbook.system.errors import ConfigError, DataError, StorageError
 from sentbook.training.recipes import Trained
 
@@ -25,7 +26,7 @@ WORDS = ["red", "cat", "sees", "dog", "#a", "é"]
 
 @pytest.fixture(scope="module")
 def model(drawn: Callable[..., Portable]) -> Portable:
-    return drawn(config.CSEEncoder(filters=2), WORDS)
+    return drawn(CSEEncoder(filters=2), WORDS)
 
 
 def lines(count: int) -> list[str]:
@@ -125,7 +126,7 @@ def test_a_fault_has_its_line(
 
 
 def test_an_unknown_whole_sentence_is_still_told(drawn: Callable[..., Portable]) -> None:
-    model = drawn(config.AverageEncoder(), ["A red cat."], tokenisation="sentence")
+    model = drawn(AverageEncoder(), ["A red cat."], tokenisation="sentence")
     with pytest.raises(DataError, match="is none of those that have a vector of their own"):
         encode_lines(model, [b"A red cat.\n", b"Another.\n"], io.BytesIO())
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook.config import AverageEncoder, CSEEncoder
 from sentbook.data.text import PADDING, UNKNOWN, Vocabulary
 from sentbook.data.vectors import WordVectors
 from sentbook.models import CSE, Average, build
+from sentbook.models.average import AverageEncoder
 from sentbook.models.build import embedding_matrix
+from sentbook.models.cse import CSEEncoder
 
 
 def test_rows_are_padding_unknown_then_the_words() -> None:

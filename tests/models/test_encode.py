@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook.config import AverageEncoder, CSEEncoder
 from sentbook.data.text import Vocabulary
 from sentbook.models import SentenceEncoder, build, encode, encode_ids
+from sentbook.models.average import AverageEncoder
+from sentbook.models.cse import CSEEncoder
 from sentbook.system.errors import DataError, NumericalError
 
 WORDS = ["a", "red", "cat", "sees", "one", "dog", "and", "runs"]

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from sentbook.config import WSVEncoder
 from sentbook.data.text import TokenIds
 from sentbook.models import WSV, build, encode_ids
 from sentbook.models.word_map import word_set_map
+from sentbook.models.wsv import WSVEncoder
 
 VOCABULARY, DIMENSION, FILTERS = 30, 6, 5
 

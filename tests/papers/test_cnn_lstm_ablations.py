@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from sentbook import config
 from sentbook import records as results
-from sentbook.config import AverageEncoder, CNNLSTMPaper, RankingTraining
 from sentbook.data import suites
 from sentbook.data import vectors as word_vectors
 from sentbook.data.novels import Books
@@ -30,9 +29,11 @@ from sentbook.evaluation.relatedness_head import PairVectors, relatedness
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate
 from sentbook.evaluation.taskbook import INTERVALS, TaskBook
+from sentbook.models.average import AverageEncoder
 from sentbook.models.encode import encode_ids
 from sentbook.papers.cnn_lstm import experiments as ablations
 from sentbook.papers.cnn_lstm import texts
+from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.runs.printed import table as reported
 from sentbook.study import Study
 from sentbook.training import pretraining, recipes
@@ -41,6 +42,7 @@ from sentbook.training.loop import History
 from sentbook.training.problems import ranking
 from sentbook.training.problems.ranking import Ranked, rank_images
 from sentbook.training.recipes import Trained, over_books, untrained
+from sentbook.training.settings import RankingTraining
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
 NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]
@@ -71,26 +73,26 @@ def forget() -> None:
         cached.cache_clear()
 
 
-def paper(**changes: Any) -> CNNLSTMPaper:
+def paper(**changes: Any) -> Settings:
     return config.load("cnn_lstm", config.merge(CHANGES, changes))
 
 
 @pytest.fixture(scope="module")
-def settings() -> CNNLSTMPaper:
+def settings() -> Settings:
     return paper()
 
 
-def study_of(settings: CNNLSTMPaper) -> Study:
+def study_of(settings: Settings) -> Study:
     return Study("cnn_lstm", "table3", settings)
 
 
 @pytest.fixture(scope="module")
-def study(settings: CNNLSTMPaper) -> Study:
+def study(settings: Settings) -> Study:
     return study_of(settings)
 
 
 @pytest.fixture(scope="module")
-def trained(settings: CNNLSTMPaper, study: Study, cache: None) -> dict[str, Trained]:
+def trained(settings: Settings, study: Study, cache: None) -> dict[str, Trained]:
     """The four models, words learned, and the autoencoder with fixed words."""
     made = ablations.recipes(study, settings)
     return {name: study.train(made[name])[0] for name in [*NAMES, "autoencoder+emb."]}
@@ -120,7 +122,7 @@ def metric(method: str, name: str, value: float, seed: int = 1, protocol: str = 
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_row_is_trained_as_its_name_says(settings: CNNLSTMPaper, study: Study) -> None:
+def test_a_row_is_trained_as_its_name_says(settings: Settings, study: Study) -> None:
     made = ablations.recipes(study, settings)
     assert list(made) == NAMES + [f"{name}+emb." for name in NAMES]
     assert list(ablations.recipes(study, settings, ["+emb."])) == [f"{name}+emb." for name in NAMES]
@@ -149,7 +151,7 @@ def test_every_seed_is_a_recipe_and_a_row() -> None:
 
 @pytest.mark.parametrize(("table", "words"), [("table3", ["", "+emb."]), ("table4", ["+emb."]), ("table5", ["+emb."])])
 def test_the_papers_own_rows_have_the_names_under_which_they_are_filed(
-    table: str, words: list[str], settings: CNNLSTMPaper, study: Study
+    table: str, words: list[str], settings: Settings, study: Study
 ) -> None:
     rows = {row.method for row in ablations.features(ablations.recipes(study, settings, words))}
     printed = set(reported("cnn_lstm", table).method)
@@ -159,7 +161,7 @@ def test_the_papers_own_rows_have_the_names_under_which_they_are_filed(
 
 
 def test_combine_is_the_hierarchical_beside_the_composite_model(
-    settings: CNNLSTMPaper, study: Study, trained: Mapping[str, Trained]
+    settings: Settings, study: Study, trained: Mapping[str, Trained]
 ) -> None:
     rows = {row.method: row for row in ablations.features(ablations.recipes(study, settings))}
     for suffix in ("", "+emb."):
@@ -171,7 +173,7 @@ def test_combine_is_the_hierarchical_beside_the_composite_model(
     assert one.shape == other.shape == (3, 24) and not np.array_equal(one, other)
 
 
-def test_without_both_of_its_models_there_is_no_combination(settings: CNNLSTMPaper, study: Study) -> None:
+def test_without_both_of_its_models_there_is_no_combination(settings: Settings, study: Study) -> None:
     made = ablations.recipes(study, settings)
     some = {name: made[name] for name in ("autoencoder", "composite model", "hierarchical model+emb.")}
     rows = ablations.features(some)
@@ -182,7 +184,7 @@ def test_without_both_of_its_models_there_is_no_combination(settings: CNNLSTMPap
 # -- marks -------------------------------------------------------------------------------------------------------------
 
 
-def test_marks_are_not_trained(settings: CNNLSTMPaper, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marks_are_not_trained(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = paper(seeds=[3, 5], modern=["universal-sentence-encoder", "all-minilm-l6-v2"])
     monkeypatch.setattr(ablations.modern, "available", lambda name: name == "all-minilm-l6-v2")
     marks = ablations.marks(study_of(wanted), wanted)
@@ -208,7 +210,7 @@ def test_a_random_start_draws_filters_of_a_common_size(fixed: bool, bound: float
     assert 0.99 * bound < filters.abs().max() <= bound
 
 
-def test_random_and_fixed_words_of_a_common_size_say_about_as_much(settings: CNNLSTMPaper, study: Study) -> None:
+def test_random_and_fixed_words_of_a_common_size_say_about_as_much(settings: Settings, study: Study) -> None:
     """Neither does tanh saturate, nor are all vectors zeros."""
     for mark in ablations.marks(study, settings)[:2]:
         size = np.abs(mark.vectors(task("miniworld/question").train.first[:50])).mean()
@@ -222,9 +224,7 @@ def test_the_papers_encoder_has_the_papers_parameters() -> None:
 # -- classification ----------------------------------------------------------------------------------------------------
 
 
-def test_the_book_holds_what_is_classified(
-    settings: CNNLSTMPaper, study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_book_holds_what_is_classified(settings: Settings, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = ablations.some(ablations.marks(study, settings), ["average of words"])
     book = ablations.task_book(settings, rows)
     assert book.methods == ["average of words"] and book.datasets == ["miniworld/question", "miniworld/paraphrase"]
@@ -238,7 +238,7 @@ def test_the_book_holds_what_is_classified(
         ablations.task_book(settings, rows, "SentEval")
 
 
-def test_the_most_frequent_class_is_a_row(settings: CNNLSTMPaper) -> None:
+def test_the_most_frequent_class_is_a_row(settings: Settings) -> None:
     rows = {row.dataset: row for row in ablations.majority_rows(settings)}
     assert list(rows) == list(settings.classification)
     for name, row in rows.items():
@@ -295,7 +295,7 @@ def holm(p: list[float]) -> list[float]:
     return adjusted
 
 
-def test_contrasts_pair_the_papers_rows_and_correct_over_the_columns(settings: CNNLSTMPaper) -> None:
+def test_contrasts_pair_the_papers_rows_and_correct_over_the_columns(settings: Settings) -> None:
     book = invented(all_methods())
     tests = ablations.contrasts(book, settings)
     assert [(test.a, test.b) for test in tests[::3]] == CONTRASTS
@@ -312,7 +312,7 @@ def test_contrasts_pair_the_papers_rows_and_correct_over_the_columns(settings: C
     assert any(test.p_holm != test.p for test in tests)
 
 
-def test_rows_that_are_not_there_are_not_compared(settings: CNNLSTMPaper) -> None:
+def test_rows_that_are_not_there_are_not_compared(settings: Settings) -> None:
     book = invented(["autoencoder", "composite model", "random CNN", "average of words"])
     found = {(test.a, test.b) for test in ablations.contrasts(book, settings)}
     assert found == {
@@ -324,7 +324,7 @@ def test_rows_that_are_not_there_are_not_compared(settings: CNNLSTMPaper) -> Non
 
 
 def test_relatedness_is_that_of_the_softmax_and_found_again(
-    settings: CNNLSTMPaper, study: Study, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [row] = ablations.some(ablations.marks(study, settings), ["average of words"])
     book = ablations.related(settings, [row])
@@ -356,7 +356,7 @@ def test_relatedness_is_that_of_the_softmax_and_found_again(
         ablations.related(settings, [Features(row.method, 2, row.parts)])
 
 
-def test_scores_of_relatedness_are_compared_in_three_measures(settings: CNNLSTMPaper) -> None:
+def test_scores_of_relatedness_are_compared_in_three_measures(settings: Settings) -> None:
     pairs, rng = suites.relatedness("miniworld", "test"), np.random.default_rng(0)
     book = ScoreBook([pairs])
     for at, method in enumerate(all_methods()):
@@ -404,7 +404,7 @@ def scenes(monkeypatch: pytest.MonkeyPatch) -> dict[str, CaptionedScenes]:
 
 
 def test_ranks_are_found_again(
-    scenes: dict[str, CaptionedScenes], settings: CNNLSTMPaper, study: Study, monkeypatch: pytest.MonkeyPatch
+    scenes: dict[str, CaptionedScenes], settings: Settings, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [average] = ablations.some(ablations.marks(study, settings), ["average of words"])
     rows = [average, Features(average.method, 2, average.parts), ablations.marks(study, settings)[0]]
@@ -433,7 +433,7 @@ def test_ranks_are_found_again(
         ablations.ranked(settings, rows)
 
 
-def with_ranking(settings: CNNLSTMPaper, **changes: Any) -> CNNLSTMPaper:
+def with_ranking(settings: Settings, **changes: Any) -> Settings:
     return settings.model_copy(update={"ranking": RankingTraining(**settings.ranking.model_dump() | changes)})
 
 
@@ -445,7 +445,7 @@ def ranks(seed: int, share: float) -> Ranked:
     return Ranked("miniworld/scenes", RankingProtocol(splits=1, images=None), values, annotation, search, History(), 3)
 
 
-def test_ranks_are_compared_by_the_first_place_in_both_ways(settings: CNNLSTMPaper) -> None:
+def test_ranks_are_compared_by_the_first_place_in_both_ways(settings: Settings) -> None:
     found = {name: [ranks(at, 0.3 + 0.03 * at)] for at, name in enumerate(all_methods())}
     tests = ablations.ranking_tests(found, 200)
     fixed = [f"{name}+emb." for name in ROWS]
@@ -577,7 +577,7 @@ def test_paragraphs_go_on_from_held_out_books(trained: Mapping[str, Trained], bo
 # -- table 1 -----------------------------------------------------------------------------------------------------------
 
 
-def test_analogies_are_of_the_world_that_was_read(settings: CNNLSTMPaper, trained: Mapping[str, Trained]) -> None:
+def test_analogies_are_of_the_world_that_was_read(settings: Settings, trained: Mapping[str, Trained]) -> None:
     found = texts.controlled(settings)
     assert len(found) == 240 and "miniworld" in found.name
     other = settings.model_copy(update={"pretraining": settings.pretraining.model_copy(update={"corpus": "novels"})})
@@ -686,12 +686,12 @@ def test_what_does_not_differ_is_not_significant() -> None:
 
 
 @pytest.fixture(scope="module")
-def searched(trained: Mapping[str, Trained], settings: CNNLSTMPaper) -> texts.Searched:
+def searched(trained: Mapping[str, Trained], settings: Settings) -> texts.Searched:
     return texts.searched(trained["autoencoder+emb."], settings)
 
 
 def test_what_is_searched_is_held_out_and_distinct(
-    searched: texts.Searched, trained: Mapping[str, Trained], settings: CNNLSTMPaper
+    searched: texts.Searched, trained: Mapping[str, Trained], settings: Settings
 ) -> None:
     books = searched.books
     assert books.held[np.searchsorted(books.offsets, searched.rows, side="right") - 1].all()
@@ -738,7 +738,7 @@ def test_the_nearest_are_those_of_brute_force(searched: texts.Searched, trained:
 
 
 def test_the_untrained_encoder_has_the_same_words(
-    searched: texts.Searched, trained: Mapping[str, Trained], settings: CNNLSTMPaper
+    searched: texts.Searched, trained: Mapping[str, Trained], settings: Settings
 ) -> None:
     made, before = trained["autoencoder+emb."], texts.untrained_encoder(trained["autoencoder+emb."], settings)
     after = made.generator()[0].encoder
@@ -752,7 +752,7 @@ def test_the_untrained_encoder_has_the_same_words(
 
 
 def test_a_sentence_is_like_itself_and_as_like_others_as_their_words(
-    searched: texts.Searched, settings: CNNLSTMPaper
+    searched: texts.Searched, settings: Settings
 ) -> None:
     count = len(searched.queries)
     itself = Nearest(searched.queries[:, None], np.ones((count, 1)))

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from sentbook import config
-from sentbook.config import CrossPaper
 from sentbook.data import label_pairs, modern, suites
 from sentbook.data.tasks import task
 from sentbook.evaluation.columns import Column
@@ -22,6 +21,7 @@ from sentbook.papers.cross import experiments as cross
 from sentbook.papers.cross import scores as cross_scores
 from sentbook.papers.cross.experiments import Encoder
 from sentbook.papers.cross.scores import Labelled
+from sentbook.papers.cross.settings import Settings
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.runs import ledger
 from sentbook.study import Study
@@ -29,12 +29,12 @@ from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.search import Found, search
 
 
-def study_of(settings: CrossPaper) -> Study:
+def study_of(settings: Settings) -> Study:
     return Study("cross", "matrix", settings)
 
 
 @pytest.fixture(scope="module")
-def settings() -> CrossPaper:
+def settings() -> Settings:
     return config.load(
         "cross", {"profile": "demo", "datasets": ["miniworld", "miniworld-paraphrase"], "label_pairs": 1000}
     )
@@ -53,7 +53,7 @@ class Made:
 
 
 @pytest.fixture(scope="module")
-def made(settings: CrossPaper, tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("artifacts")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTBOOK_ARTIFACTS", str(folder))
@@ -109,13 +109,13 @@ def test_every_combination_is_asked_for_or_said_to_be_missing(monkeypatch: pytes
     assert "not trained here" in missing["MiniLM [DNT]"] and "pip install" in missing["USE [UE]"]
 
 
-def test_a_seed_draws_its_share_of_the_label_pairs(settings: CrossPaper) -> None:
+def test_a_seed_draws_its_share_of_the_label_pairs(settings: Settings) -> None:
     rows = cross.encoders(study_of(settings), settings)[:1]
     stages = [w.stage for w in cross.transfers(settings, rows) if w.stage.dataset in label_pairs.TASK_OF]
     assert [round(stage.share * label_pairs.SIZES["train"]) for stage in stages] == [1000, 1000]
 
 
-def test_what_cannot_be_a_column_is_told(settings: CrossPaper) -> None:
+def test_what_cannot_be_a_column_is_told(settings: Settings) -> None:
     for changes, words in (
         ({"datasets": ["miniworld", "mr"]}, "holds mr, whose sentences have classes"),
         ({"datasets": ["msrp"]}, "holds no scored pairs"),
@@ -156,7 +156,7 @@ def test_sets_without_training_pairs_are_scored_by_what_was_trained_elsewhere(ma
     np.testing.assert_allclose(again[pairs.name], kept, atol=1e-5)
 
 
-def test_a_head_that_is_trained_again_is_the_head_of_the_transfer(made: Made, settings: CrossPaper) -> None:
+def test_a_head_that_is_trained_again_is_the_head_of_the_transfer(made: Made, settings: Settings) -> None:
     row = next(row for row in made.found if row.method == "CSE [FT]")
     start = made.rows[1].plain[0]
     with pytest.MonkeyPatch.context() as patch:
@@ -190,7 +190,7 @@ def test_the_columns_and_their_means(made: Made) -> None:
         assert mean.values[method] == pytest.approx(np.mean([one.values[method] for one in accuracies]))
 
 
-def test_every_metric_says_how_it_came_about(made: Made, settings: CrossPaper) -> None:
+def test_every_metric_says_how_it_came_about(made: Made, settings: Settings) -> None:
     rows = cross_scores.metric_rows(settings, made.book, made.labels, made.columns)
     values = {(m.method, m.dataset, m.metric, m.protocol): m.value for m in rows}
     assert len(values) == len(rows)
@@ -217,7 +217,7 @@ def test_decisions_are_made_by_thresholds_that_test_pairs_did_not_choose(made: M
         assert (book.stacked(method)[0] == book.gold).mean() > 0.5
 
 
-def test_outcomes_are_found_again(made: Made, settings: CrossPaper, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outcomes_are_found_again(made: Made, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(made.artifacts))
     for name in ("_make_cosines", "_make_head_scores", "_make_sentences"):
         monkeypatch.setattr(cross_scores, name, None)
@@ -249,7 +249,7 @@ def test_the_recorded_matrix_has_the_numbers_of_the_recorded_pages(experiment: s
 # -- cost and overlap --------------------------------------------------------------------------------------------------
 
 
-def test_speed_is_timed_by_turns_and_told_beside_the_first(made: Made, settings: CrossPaper) -> None:
+def test_speed_is_timed_by_turns_and_told_beside_the_first(made: Made, settings: Settings) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTBOOK_ARTIFACTS", str(made.artifacts))
         first, second = cross_cost.speeds(settings, made.rows, made.book.pairs("miniworld/relatedness").first)
@@ -259,7 +259,7 @@ def test_speed_is_timed_by_turns_and_told_beside_the_first(made: Made, settings:
     assert second["parameters"] > 0 and second["word parameters"] == first["word parameters"]
 
 
-def test_shares_of_met_sentences(made: Made, settings: CrossPaper, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shares_of_met_sentences(made: Made, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     clean = cross_cost.met(settings, made.book)
     assert set(clean) == {"paraphrases", "paraphrases of GRAN", "inference"}
     names = {"domains/avg", "miniworld/relatedness", "miniworld/paraphrase", *settings.classification}

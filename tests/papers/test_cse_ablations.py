@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from sentbook import config
-from sentbook.config import CSEPaper
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
 from sentbook.papers import describe
 from sentbook.papers.cse import experiments as ablations
 from sentbook.papers.cse.experiments import cse_variants, interior_permutation
+from sentbook.papers.cse.settings import Settings
 from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Recipe, Trained
 
@@ -30,7 +30,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-def paper(**changes: Any) -> CSEPaper:
+def paper(**changes: Any) -> Settings:
     return config.load("cse", {"profile": "demo", "cse": {"filters": 4}, **changes})
 
 
@@ -68,7 +68,7 @@ def test_describe_has_a_row_a_variant() -> None:
     assert frame["what it changes"].is_unique
 
 
-def recipe(settings: CSEPaper, encoder: Any, method: str = "m", stages: tuple[Any, ...] = ()) -> Recipe:
+def recipe(settings: Settings, encoder: Any, method: str = "m", stages: tuple[Any, ...] = ()) -> Recipe:
     return Recipe(
         method=method, seed=1, vectors=settings.vectors, encoder=encoder, stages=stages, suite=settings.suite,
         tokenisation=settings.tokenisation,

@@ -6,23 +6,24 @@ import numpy as np
 import pytest
 
 from sentbook import config
-from sentbook.config import DirectTransfer, DNTPaper, HeadTraining
 from sentbook.data import suites
 from sentbook.evaluation import winners
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.papers.dnt import experiments as dnt
+from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
 from sentbook.training.recipes import Trained
 from sentbook.training.search import Found
+from sentbook.training.settings import DirectTransfer, Grid, HeadTraining
 
 
 @pytest.fixture(scope="module")
-def settings() -> DNTPaper:
+def settings() -> Settings:
     return config.load("dnt", {"profile": "demo", "seeds": [1, 2, 3]})
 
 
 @pytest.fixture(scope="module")
-def study(settings: DNTPaper) -> Study:
+def study(settings: Settings) -> Study:
     return Study("dnt", "table4", settings)
 
 
@@ -38,7 +39,7 @@ def test_the_paper_profile_is_the_papers_grid_and_width() -> None:
 
 @pytest.mark.parametrize("profile", ["small", "paper"])
 def test_a_smaller_profile_chooses_among_points_of_the_papers_grid(profile: str) -> None:
-    grid, own = config.Grid(), config.load("dnt", {"profile": profile})
+    grid, own = Grid(), config.load("dnt", {"profile": profile})
     for part in (own.feature_grid, own.network_grid, own.direct_grid):
         assert set(part.learning_rates) <= set(grid.learning_rates)
         assert set(part.batch_sizes) <= set(grid.batch_sizes)
@@ -46,7 +47,7 @@ def test_a_smaller_profile_chooses_among_points_of_the_papers_grid(profile: str)
 
 
 @pytest.mark.parametrize("row", dnt.ROWS)
-def test_a_row_freezes_what_its_name_says(row: dnt.Row, settings: DNTPaper) -> None:
+def test_a_row_freezes_what_its_name_says(row: dnt.Row, settings: Settings) -> None:
     stage, grid = dnt.stage_of(settings, row, "miniworld")
     assert isinstance(stage, DirectTransfer if row.startswith("DNT") else HeadTraining)
     assert stage.embedding_update == ("lazy" if row.endswith("row1") else "frozen")
@@ -57,7 +58,7 @@ def test_a_row_freezes_what_its_name_says(row: dnt.Row, settings: DNTPaper) -> N
         assert stage.loss == ("mse" if "MSE" in row else "kl")
 
 
-def test_pre_training_is_each_encoders_own_and_meets_no_test_sentence(study: Study, settings: DNTPaper) -> None:
+def test_pre_training_is_each_encoders_own_and_meets_no_test_sentence(study: Study, settings: Settings) -> None:
     starts = dnt.encoders(study, settings)
     assert {name: recipes[0].stages for name, recipes in starts.items()} == {
         "InferSent": (settings.inference,),
@@ -71,7 +72,7 @@ def test_pre_training_is_each_encoders_own_and_meets_no_test_sentence(study: Stu
         assert all(stage.exclude_overlap for recipe in recipes for stage in recipe.stages)
 
 
-def test_seeds_of_the_rows(study: Study, settings: DNTPaper) -> None:
+def test_seeds_of_the_rows(study: Study, settings: Settings) -> None:
     rows = dnt.wanted(settings, dnt.encoders(study, settings))
     assert len(rows) == 3 * len(settings.datasets) * len(dnt.ROWS)
     for row in rows:
@@ -79,7 +80,7 @@ def test_seeds_of_the_rows(study: Study, settings: DNTPaper) -> None:
         assert [start.seed for start in row.starts] == ([1, 2, 3] if every else [1])
 
 
-def test_table_5_moves_the_target_alone(study: Study, settings: DNTPaper) -> None:
+def test_table_5_moves_the_target_alone(study: Study, settings: Settings) -> None:
     rows = dnt.by_target(settings, dnt.encoders(study, settings))
     named = {(row.method, row.stage.dataset): row.stage for row in rows}
     for (method, dataset), stage in named.items():
@@ -88,7 +89,7 @@ def test_table_5_moves_the_target_alone(study: Study, settings: DNTPaper) -> Non
             assert stage.model_dump() | {"target": "[-1, 1]"} == other.model_dump()
 
 
-def test_all_pairs_are_the_rows_of_table_4(study: Study, settings: DNTPaper) -> None:
+def test_all_pairs_are_the_rows_of_table_4(study: Study, settings: Settings) -> None:
     """So that the artifacts of one page serve the other."""
     starts = {"BiLSTM-Avg": dnt.encoders(study, settings)["BiLSTM-Avg"]}
     whole = {row.method: row for row in dnt.wanted(settings, starts, datasets=settings.shared_datasets)}
@@ -111,7 +112,7 @@ def scored(dataset: suites.Dataset, size: int, trial: int) -> tuple[Found, np.nd
     return Found("GRAN [DNT] row1", dataset, stage, [Told.__new__(Told)], []), values
 
 
-def test_scores_come_back_on_the_data_sets_scale(study: Study, settings: DNTPaper) -> None:
+def test_scores_come_back_on_the_data_sets_scale(study: Study, settings: Settings) -> None:
     pairs = suites.pairs("miniworld", "test")
     found, values = scored("miniworld", len(pairs), 3)
     book = dnt.score(study, settings, [], [found], ["miniworld"])
@@ -119,7 +120,7 @@ def test_scores_come_back_on_the_data_sets_scale(study: Study, settings: DNTPape
 
 
 @pytest.mark.real_data
-def test_the_parts_of_sts12_are_cut_from_its_pooled_pairs(study: Study, settings: DNTPaper, mirror: object) -> None:
+def test_the_parts_of_sts12_are_cut_from_its_pooled_pairs(study: Study, settings: Settings, mirror: object) -> None:
     found, _ = scored("sts12", 1959, 234)
     book = dnt.score(study, settings, [], [found], ["sts12"])
     parts = [book.stacked("GRAN [DNT] row1", name)[0] for name in book.names[1:]]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from sentbook.config import LayerMeasurement
 from sentbook.papers.wsv import layer_cost
 from sentbook.papers.wsv.layer_cost import BASE, EXACT, measure, speedups
+from sentbook.papers.wsv.settings import LayerMeasurement
 from sentbook.records import CurvePoint
 
 CPU = torch.device("cpu")

@@ -11,28 +11,29 @@ import numpy as np
 import pytest
 
 from sentbook import config
-from sentbook.config import CrossPaper, HeadTraining
 from sentbook.data import suites
 from sentbook.data.text import TokenIds
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.protocol_matrix import HOUSE, STEP
 from sentbook.evaluation.protocols import COSINE_PEARSON, Score
 from sentbook.papers.cross import protocols
+from sentbook.papers.cross.settings import Settings
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError
 from sentbook.system.paths import artifacts
 from sentbook.training.recipes import Trained
 from sentbook.training.search import search
+from sentbook.training.settings import HeadTraining
 
 
 @pytest.fixture(scope="module")
-def settings() -> CrossPaper:
+def settings() -> Settings:
     return config.load("cross", {"profile": "demo", "tokenisations": ["ptb", "words"], "protocol_seeds": [1, 2]})
 
 
 @pytest.fixture(scope="module")
-def trained(settings: CrossPaper, tmp_path_factory: pytest.TempPathFactory) -> list[Trained]:
+def trained(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> list[Trained]:
     patch = pytest.MonkeyPatch()
     patch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path_factory.mktemp("artifacts")))
     found = Study("cross", "protocols", settings).train(protocols.recipes(settings))
@@ -66,7 +67,7 @@ def test_unknown_words_are_dropped_but_where_nothing_else_is_left() -> None:
 
 
 def test_the_head_is_feature_transfer(
-    settings: CrossPaper, trained: list[Trained], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, trained: list[Trained], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its predictions are those of the same cell of the DNT paper's table 4."""
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
@@ -84,7 +85,7 @@ def test_the_head_is_feature_transfer(
         np.testing.assert_allclose((scores["the test"] - 1) / (classes - 1), same.scores("test"), atol=1e-5)
 
 
-def test_scores_choices_and_what_is_recorded(settings: CrossPaper, trained: list[Trained]) -> None:
+def test_scores_choices_and_what_is_recorded(settings: Settings, trained: list[Trained]) -> None:
     matrix, heads = protocols.score(settings, trained)
     assert [(head["tokens"], head["dataset"]) for head in heads] == [("ptb", "miniworld"), ("words", "miniworld")]
     assert matrix.seeds == [1, 2]
@@ -136,7 +137,7 @@ def test_pairs_that_were_met_are_left_out(monkeypatch: pytest.MonkeyPatch) -> No
     assert protocols.unseen([pairs], [])["set"].tolist() == [False, False, True, True]
 
 
-def test_the_miniworlds_pre_training_is_met(settings: CrossPaper, trained: list[Trained]) -> None:
+def test_the_miniworlds_pre_training_is_met(settings: Settings, trained: list[Trained]) -> None:
     """Every sentence that the encoder was trained on, of every seed, and nothing without training."""
     from sentbook.data import corpora
     from sentbook.data.overlap import key

@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from sentbook import config
-from sentbook.config import CSEEncoder, WSVEncoder, WSVPaper
 from sentbook.data import vectors
 from sentbook.data.vectors import WordVectors
 from sentbook.models import SentenceEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.wsv import WSVEncoder
 from sentbook.papers import describe
 from sentbook.papers.wsv import experiments as ablations
 from sentbook.papers.wsv.experiments import (
@@ -25,6 +26,7 @@ from sentbook.papers.wsv.experiments import (
     variant_recipes,
     wsv_variants,
 )
+from sentbook.papers.wsv.settings import Settings
 from sentbook.runs.printed import table as reported
 from sentbook.study import Study
 from sentbook.system.errors import DataError
@@ -57,11 +59,11 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], str | None]] = {
 }
 
 
-def paper(**changes: Any) -> WSVPaper:
+def paper(**changes: Any) -> Settings:
     return config.load("wsv", config.merge({"profile": "demo", "wsv": {"filters": 6}}, changes))
 
 
-def study(settings: WSVPaper) -> Study:
+def study(settings: Settings) -> Study:
     return Study("wsv", "table2", settings)
 
 
@@ -176,7 +178,7 @@ def test_the_first_vectors_of_a_row_that_are_here_are_taken(
     sizes: list[str], monkeypatch: pytest.MonkeyPatch, here: bool
 ) -> None:
     monkeypatch.setattr(vectors, "available", lambda name: here or name not in vectors.LARGE)
-    settings = paper(dimensions=[row.model_dump() for row in WSVPaper().dimensions])
+    settings = paper(dimensions=[row.model_dump() for row in Settings().dimensions])
     groups = dimension_recipes(study(settings), settings)
     assert [group[0].vectors.name for group in groups] == sizes == [row.vectors[not here and at < 3]
         for at, row in enumerate(settings.dimensions)]  # fmt: skip
@@ -209,7 +211,7 @@ def test_without_any_vectors_of_a_row_there_is_one_sentence(monkeypatch: pytest.
 # -- checks ------------------------------------------------------------------------------------------------------------
 
 
-def fresh(settings: WSVPaper, **changes: Any) -> Trained:
+def fresh(settings: Settings, **changes: Any) -> Trained:
     encoder = settings.wsv.model_copy(update=changes)
     [recipe] = study(settings).recipes("WSV", encoder, seeds=[3])
     return Trained(recipe, {})

@@ -15,6 +15,7 @@ from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.protocol_matrix import WITH_TRAINING, ProtocolMatrix
 from sentbook.evaluation.protocols import COSINE_PEARSON, Score
 from sentbook.papers.cross import protocols as ablations
+from sentbook.papers.cross.settings import Settings
 from sentbook.records import Provenance, Run
 from sentbook.report import protocols
 from sentbook.report.markup import Fragment
@@ -38,7 +39,7 @@ def made(encoder: str = "BiLSTM-Avg") -> Run:
     rng = np.random.default_rng(0)
     sets = [ScoredPairs(name, ["x"] * n, ["y"] * n, rng.uniform(0, 5, n), (0, 5)) for name, n in SIZES.items()]
     matrix = ProtocolMatrix(sets)
-    tokens = config.CrossPaper().tokenisations
+    tokens = Settings().tokenisations
     settings = config.load("cross", {"profile": "demo", "encoder": encoder, "tokenisations": tokens})
     for name in tokens:
         for score, noise in ((Score.COSINE, 1), (Score.TRAINED_HEAD, 3)):

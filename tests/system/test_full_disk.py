@@ -24,16 +24,18 @@ import torch
 from nbformat import v4
 
 from sentbook import records as results
-from sentbook.config import CSEEncoder, MarginTraining, Vectors
 from sentbook.data import novels, sources
 from sentbook.data.text import Vocabulary
+from sentbook.data.vectors import Vectors
 from sentbook.evaluation import features
+from sentbook.models.cse import CSEEncoder
 from sentbook.runs import execution
 from sentbook.runs import ledger as store
 from sentbook.system.errors import StorageError
 from sentbook.training import checkpoint, recipes
 from sentbook.training import loop as training
 from sentbook.training.recipes import Recipe
+from sentbook.training.settings import MarginTraining
 
 ROOT = os.name == "posix" and os.geteuid() == 0
 LIMIT = 64  # bytes a file

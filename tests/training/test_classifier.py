@@ -15,10 +15,12 @@ import torch
 from scipy import stats
 from torch import nn
 
-from sentbook.config import AverageEncoder, ClassifierTraining, CNNEncoder, Encoder, Vectors
 from sentbook.data.tasks import ClassificationTask, Examples
 from sentbook.data.text import Vocabulary
-from sentbook.models.cnn import CNN
+from sentbook.data.vectors import Vectors
+from sentbook.models.average import AverageEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.system.errors import CheckpointError, ConfigError
 from sentbook.training.loop import fit
 from sentbook.training.problems import classifier
@@ -38,6 +40,7 @@ from sentbook.training.problems.classifier import (
     shrinking,
 )
 from sentbook.training.recipes import Recipe, Trained, load
+from sentbook.training.settings import ClassifierTraining
 
 SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
 WORDS = [f"w{chr(97 + number)}" for number in range(10)]

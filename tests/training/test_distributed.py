@@ -32,7 +32,6 @@ import torch
 from safetensors.torch import save_file
 
 from sentbook import checkpoint, distributed, training
-from sentbook.config import CNNEncoder, GenerationTraining, MarginTraining
 from sentbook.data.text import TokenIds
 from sentbook.encoders import build
 from sentbook.errors import ConfigError

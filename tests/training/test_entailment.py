@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook.config import BiLSTMEncoder, EntailmentTraining
 from sentbook.data import inference, suites
 from sentbook.data.overlap import key
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import LabelledPairs
+from sentbook.models.bilstm import BiLSTMEncoder
 from sentbook.models.build import build
 from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
 from sentbook.training.loop import fit
 from sentbook.training.problems.entailment import EntailmentProblem
+from sentbook.training.settings import EntailmentTraining
 
 WORDS = [f"w{chr(97 + number)}" for number in range(12)]
 CLASSES = ("contradiction", "neutral", "entailment")

@@ -12,15 +12,19 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from sentbook.config import AverageEncoder, CNNEncoder, Encoder, GenerationTraining, Vectors
 from sentbook.data.tasks import ClassificationTask, Examples, task
 from sentbook.data.text import TOKENISERS
+from sentbook.data.vectors import Vectors
 from sentbook.evaluation import classification, features
 from sentbook.evaluation.classification import Classified, pair_features
 from sentbook.evaluation.features import Family, Features, classify, combined, protocol_of, side_by_side
 from sentbook.models import encode
+from sentbook.models.average import AverageEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNNEncoder
 from sentbook.system.errors import CheckpointError, DataError, NumericalError, StorageError
 from sentbook.training.recipes import Recipe, load
+from sentbook.training.settings import GenerationTraining
 
 AVERAGE, RANDOM_CNN = AverageEncoder(), CNNEncoder(filters=4, bound=0.1)
 SENTENCES = ["the dog sees a cat .", "the cook", "the dog sees a cat .", "a small dog runs", "the cook"]

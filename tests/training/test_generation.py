@@ -12,21 +12,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sentbook.config import Training
 from sentbook.data import novels
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import Stories
 from sentbook.models.cnn import CNN
+from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.system.errors import DataError
 from sentbook.training.loop import fit
-from sentbook.training.problems.generation import (
-    EncoderDecoder,
-    GenerationProblem,
-    Kind,
-    OrderedSentences,
-    text,
-    word_table,
-)
+from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, text, word_table
+from sentbook.training.settings import Training
 
 KINDS: list[Kind] = ["autoencoder", "future predictor", "composite", "hierarchical"]
 kinds = pytest.mark.parametrize("kind", KINDS)

@@ -7,15 +7,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from sentbook.config import CSEEncoder, MarginTraining
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.models import CSE, Average
 from sentbook.models.build import build
+from sentbook.models.cse import CSEEncoder
 from sentbook.models.losses import margin_loss
 from sentbook.training.correlation import pearson
 from sentbook.training.cosine import cosine
 from sentbook.training.problems.paraphrase import ParaphraseProblem, prepare
+from sentbook.training.settings import MarginTraining
 
 WORDS = [f"{a}{b}" for a in "bcdfghjklm" for b in "aeiou"]
 VOCABULARY = Vocabulary(WORDS)

@@ -11,19 +11,21 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook.config import AverageEncoder, GenerationTraining
 from sentbook.data import novels, vectors
 from sentbook.data.miniworld import World
 from sentbook.data.novels import Books, Part
 from sentbook.data.text import TOKENISERS
 from sentbook.data.vectors import WordVectors
+from sentbook.models.average import AverageEncoder
 from sentbook.models.build import build
 from sentbook.models.cnn import CNN
 from sentbook.models.decoders import HierarchicalDecoder, LSTMDecoder
+from sentbook.models.encoder_decoder import Kind
 from sentbook.system.errors import DataError
 from sentbook.training import pretraining
 from sentbook.training.pretraining import collection, expand, lexicon, model, problem, texts
-from sentbook.training.problems.generation import Kind, OrderedSentences, word_table
+from sentbook.training.problems.generation import OrderedSentences, word_table
+from sentbook.training.settings import GenerationTraining
 
 STAGE = GenerationTraining(
     corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, paragraph=4, held_out=64, bound=0.1

@@ -9,7 +9,6 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from sentbook.config import RankingTraining
 from sentbook.data import images as corpora
 from sentbook.data.types import CaptionedScenes
 from sentbook.evaluation.ranking import COCO_1K, RankingProtocol, measures, median_rank, rank
@@ -26,6 +25,7 @@ from sentbook.training.problems.ranking import (
     part_ranks,
     rank_images,
 )
+from sentbook.training.settings import RankingTraining
 
 SIZES: dict[corpora.Split, int] = {"train": 300, "dev": 60, "test": 60}
 TWENTIES = RankingProtocol(splits=3, images=20)

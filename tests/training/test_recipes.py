@@ -11,11 +11,14 @@ import joblib.externals.loky
 import pytest
 import torch
 
-from sentbook.config import AverageEncoder, CSEEncoder, MarginTraining, Vectors
+from sentbook.data.vectors import Vectors
 from sentbook.models import encode
+from sentbook.models.average import AverageEncoder
+from sentbook.models.cse import CSEEncoder
 from sentbook.system.errors import CheckpointError, ConfigError, NumericalError, StorageError
 from sentbook.training import checkpoint, recipes
 from sentbook.training.recipes import Recipe, from_file, load, obtain
+from sentbook.training.settings import MarginTraining
 
 PHRASE = MarginTraining(
     corpora=("miniworld-phrases",), validation="miniworld", limit=80, epochs=2, batch_size=20, checks_per_epoch=2,
@@ -315,7 +318,6 @@ from pathlib import Path
 import torch
 
 from sentbook import checkpoint, recipes, training
-from sentbook.config import CSEEncoder, MarginTraining
 from sentbook.recipes import Recipe
 
 torch.set_num_threads(1)

@@ -10,16 +10,20 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook.config import CNNEncoder, Encoder, GenerationTraining, MarginTraining, SimilarityTraining, Stage, Vectors
 from sentbook.data import vectors
 from sentbook.data.text import UNKNOWN
+from sentbook.data.vectors import Vectors
 from sentbook.models import encode
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNNEncoder
 from sentbook.models.encode import encode_ids
+from sentbook.models.encoder_decoder import Kind
 from sentbook.system.errors import CheckpointError, ConfigError, DataError
 from sentbook.training import checkpoint, pretraining, recipes
 from sentbook.training import loop as training
-from sentbook.training.problems.generation import GenerationProblem, Kind
+from sentbook.training.problems.generation import GenerationProblem
 from sentbook.training.recipes import Recipe, Trained, from_file, load, obtain, over_books, prepare_stage
+from sentbook.training.settings import GenerationTraining, MarginTraining, SimilarityTraining, Stage
 
 STAGE = GenerationTraining(
     corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, epochs=1, checks_per_epoch=2, paragraph=4,

@@ -11,14 +11,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from sentbook.config import AverageEncoder, MarginTraining, SimilarityTraining, Stage, Vectors, WSVEncoder
 from sentbook.data import suites, vectors
 from sentbook.data.text import TOKENISERS, UNKNOWN
+from sentbook.data.vectors import Vectors
+from sentbook.models.average import AverageEncoder
+from sentbook.models.wsv import WSVEncoder
 from sentbook.system.errors import CheckpointError
 from sentbook.training import checkpoint, recipes
 from sentbook.training import loop as training
 from sentbook.training.problems.similarity import SimilarityProblem
 from sentbook.training.recipes import Recipe, Trained, from_file, load, obtain, untrained
+from sentbook.training.settings import MarginTraining, SimilarityTraining, Stage
 
 WSV = WSVEncoder(filters=4)
 SIMILARITY = SimilarityTraining(

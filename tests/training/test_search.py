@@ -10,18 +10,21 @@ from typing import Any
 import pytest
 
 from sentbook import config
-from sentbook.config import DirectTransfer, DNTPaper, Grid
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
+from sentbook.data.vectors import Vectors
+from sentbook.models.average import AverageEncoder
 from sentbook.papers.dnt import experiments as dnt
+from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
 from sentbook.system.errors import NumericalError
 from sentbook.training import recipes
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.search import Wanted, points, search
+from sentbook.training.settings import DirectTransfer, Grid
 
 
-def settings(**changes: Any) -> DNTPaper:
+def settings(**changes: Any) -> Settings:
     return config.load("dnt", {"profile": "demo", **changes})
 
 
@@ -47,7 +50,7 @@ class Told(Study):
 
 
 def wanted(study: Study, grid: Grid) -> Wanted:
-    starts = study.recipes("PP [UE]", config.AverageEncoder(), seeds=[4, 5, 6])
+    starts = study.recipes("PP [UE]", AverageEncoder(), seeds=[4, 5, 6])
     return Wanted("PP [DNT] row1", starts, DirectTransfer(dataset="miniworld"), grid)
 
 
@@ -92,7 +95,7 @@ def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / name))
         monkeypatch.setattr(suites, "pairs", make)
         study = Study("dnt", "table4", settings(**changes))
-        starts = {"PP": study.recipes("PP [UE]", config.AverageEncoder())}
+        starts = {"PP": study.recipes("PP [UE]", AverageEncoder())}
         rows = dnt.wanted(study.settings, starts, ["FT KL", "DNT row1"], ["miniworld"])
         histories = [(row.stage, row.trained[0].metadata["history"]) for row in search(study, rows)]
         chosen.append([(stage, history["best"], history["best_step"]) for stage, history in histories])
@@ -111,8 +114,8 @@ def test_a_divergence_is_written_down_and_not_tried_again(monkeypatch: pytest.Mo
     recipe = Recipe(
         method="PP [DNT] row1",
         seed=1,
-        vectors=config.Vectors(name="miniworld"),
-        encoder=config.AverageEncoder(),
+        vectors=Vectors(name="miniworld"),
+        encoder=AverageEncoder(),
         stages=(DirectTransfer(dataset="miniworld"),),
         suite="miniworld",
     )

@@ -11,15 +11,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sentbook.config import AverageEncoder, Encoder, SimilarityTraining, WSVEncoder
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.models import SentenceEncoder, build, encode_ids
+from sentbook.models.average import AverageEncoder
+from sentbook.models.build import Encoder
 from sentbook.models.losses import pair_score, score_loss
+from sentbook.models.wsv import WSVEncoder
 from sentbook.training.correlation import mse, pearson
 from sentbook.training.loop import fit
 from sentbook.training.problems import similarity
 from sentbook.training.problems.similarity import SimilarityProblem
+from sentbook.training.settings import SimilarityTraining
 
 WORDS = [f"{a}{b}" for a in "bcdfghjk" for b in "aeiouy"]
 VOCABULARY = Vocabulary(WORDS)

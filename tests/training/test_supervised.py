@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook.config import CSEEncoder, MarginTraining, RelatednessTraining, Vectors
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
+from sentbook.data.vectors import Vectors
+from sentbook.models.cse import CSEEncoder
 from sentbook.system.errors import CheckpointError, ConfigError, StorageError
 from sentbook.training import checkpoint, recipes, supervised
 from sentbook.training.problems.transfer import RelatednessProblem
 from sentbook.training.recipes import Recipe
+from sentbook.training.settings import MarginTraining, RelatednessTraining
 from sentbook.training.supervised import SupervisedRecipe, fine_tune
 
 PHRASE = MarginTraining(

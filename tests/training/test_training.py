@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook.config import AverageEncoder, CSEEncoder, MarginTraining
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.models import SentenceEncoder, build
+from sentbook.models.average import AverageEncoder
+from sentbook.models.cse import CSEEncoder
 from sentbook.system.errors import CheckpointError, ConfigError, DeviceError, NumericalError, SentbookError
 from sentbook.training import loop as training
 from sentbook.training.loop import Trainer, device_of, fit
 from sentbook.training.problems.paraphrase import ParaphraseProblem
+from sentbook.training.settings import MarginTraining
 
 WORDS = [f"w{chr(97 + a)}{chr(97 + b)}" for a in range(8) for b in range(8)]
 

@@ -11,17 +11,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from sentbook.config import CNNEncoder, CSEEncoder, MarginTraining, Training
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.models import build
+from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training import checkpoint
 from sentbook.training import loop as training
 from sentbook.training.loop import History, Trainer, fit
 from sentbook.training.problem import Problem, is_divisible
-from sentbook.training.problems.generation import EncoderDecoder, GenerationProblem, Kind, OrderedSentences
+from sentbook.training.problems.generation import GenerationProblem, OrderedSentences
 from sentbook.training.problems.paraphrase import ParaphraseProblem
+from sentbook.training.settings import MarginTraining, Training
 
 KINDS: list[Kind] = ["autoencoder", "future predictor", "composite", "hierarchical"]
 WORDS = 12

@@ -6,14 +6,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sentbook.config import CSEEncoder, RelatednessTraining
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.models import encode
 from sentbook.models.build import build
+from sentbook.models.cse import CSEEncoder
 from sentbook.training.correlation import pearson
 from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import RelatednessProblem
+from sentbook.training.settings import RelatednessTraining
 
 WORDS = ["a", "red", "cat", "sees", "one", "dog", "and", "runs", "far", "away"]
 VOCABULARY = Vocabulary(WORDS)

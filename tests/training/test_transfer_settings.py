@@ -10,15 +10,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from sentbook.config import AverageEncoder, CSEEncoder, DirectTransfer, Encoder, HeadTraining, WSVEncoder
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import ScoredPairs
-from sentbook.models.build import build
+from sentbook.models.average import AverageEncoder
+from sentbook.models.build import Encoder, build
+from sentbook.models.cse import CSEEncoder
 from sentbook.models.losses import squared_error_loss
+from sentbook.models.wsv import WSVEncoder
 from sentbook.runs import printed as reported
 from sentbook.training.loop import Problem, fit
 from sentbook.training.problems.similarity import SimilarityProblem
 from sentbook.training.problems.transfer import SETTINGS, HeadProblem, Setting, settings_table
+from sentbook.training.settings import DirectTransfer, HeadTraining
 
 WORDS = [f"w{chr(97 + number)}" for number in range(20)]
 VOCABULARY = Vocabulary(WORDS)

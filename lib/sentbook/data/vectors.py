@@ -18,6 +18,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from sentbook.config import Section
 from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
 from sentbook.data.originals import original
@@ -40,6 +41,14 @@ VectorName = Literal[
     "universal-sentence-encoder",
     "file",
 ]
+
+
+class Vectors(Section):
+    """Initial word vectors; `path` only with ``name: file`` (PARAGRAM-SL999 in the papers)."""
+
+    name: VectorName = "file"
+    path: str = ""
+
 
 # Files of 134 to 394 MB: never downloaded unasked.
 LARGE: dict[str, str] = {

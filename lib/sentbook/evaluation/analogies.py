@@ -17,8 +17,9 @@ from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.evaluation.statistics import Estimate, resample_counts
 from sentbook.models.decoders import LSTMDecoder
 from sentbook.models.encode import encode_ids
+from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.system.errors import ConfigError, NumericalError
-from sentbook.training.problems.generation import EncoderDecoder, text
+from sentbook.training.problems.generation import text
 
 Array = NDArray[np.float64]
 Encode = Callable[[Sequence[str]], ArrayLike]

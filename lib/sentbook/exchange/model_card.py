@@ -9,8 +9,14 @@ from dataclasses import dataclass
 import yaml
 
 from sentbook import records as results
-from sentbook.config import (
-    PROFILES,
+from sentbook.config import PROFILES
+from sentbook.data import corpora, sources, vectors
+from sentbook.exchange.portable import Portable
+from sentbook.runs import ledger
+from sentbook.system.errors import ConfigError
+from sentbook.system.paths import root
+from sentbook.training.recipes import Recipe
+from sentbook.training.settings import (
     EntailmentTraining,
     GenerationTraining,
     HeadTraining,
@@ -18,12 +24,6 @@ from sentbook.config import (
     SimilarityTraining,
     Stage,
 )
-from sentbook.data import corpora, sources, vectors
-from sentbook.exchange.portable import Portable
-from sentbook.runs import ledger
-from sentbook.system.errors import ConfigError
-from sentbook.system.paths import root
-from sentbook.training.recipes import Recipe
 
 _PP = "Wieting et al. 2016, *Towards Universal Paraphrastic Sentence Embeddings*, ICLR"
 _RECURRENT = (

@@ -22,9 +22,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from sentbook.config import Encoder, Section, parse
+from sentbook.config import Section, parse
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.models import SentenceEncoder, build, encode
+from sentbook.models.build import Encoder
 from sentbook.system.errors import CheckpointError, ConfigError, DataError
 
 CONFIG, WEIGHTS, WORDS = "config.json", "model.safetensors", "vocabulary.txt"

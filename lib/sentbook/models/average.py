@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
+from sentbook.config import Section
 from sentbook.models.base import SentenceEncoder
+
+
+class AverageEncoder(Section):
+    """PP."""
+
+    kind: Literal["average"] = "average"
 
 
 class Average(SentenceEncoder):

@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
+from sentbook.config import Section
 from sentbook.data.text import PADDING
 from sentbook.models.base import SentenceEncoder
 from sentbook.models.recurrent import states
 
 StatePool = Literal["max", "mean"]
 StatePadding = Literal["masked", "zeros"]
+
+
+class BiLSTMEncoder(Section):
+    """InferSent (``max``) and BiLSTM-Avg (``mean``), see `sentbook.models.BiLSTM`; 2 x 2048 numbers as published."""
+
+    kind: Literal["bilstm"] = "bilstm"
+    hidden: int = Field(2048, ge=1, description="of each direction")
+    pool: StatePool = "max"
+    padding: StatePadding = "masked"
 
 
 class BiLSTM(SentenceEncoder):

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from sentbook.data.vectors import WordVectors
-from sentbook.models.average import Average
+from sentbook.models.average import Average, AverageEncoder
 from sentbook.models.base import SentenceEncoder
-from sentbook.models.bilstm import BiLSTM
-from sentbook.models.cnn import CNN
-from sentbook.models.cse import CSE
-from sentbook.models.gran import GRAN
-from sentbook.models.wsv import WSV
+from sentbook.models.bilstm import BiLSTM, BiLSTMEncoder
+from sentbook.models.cnn import CNN, CNNEncoder
+from sentbook.models.cse import CSE, CSEEncoder
+from sentbook.models.gran import GRAN, GRANEncoder
+from sentbook.models.wsv import WSV, WSVEncoder
 
-if TYPE_CHECKING:  # the configuration names this room's choices, so it imports it
-    from sentbook.config import Encoder
+Encoder = Annotated[
+    AverageEncoder | CSEEncoder | WSVEncoder | BiLSTMEncoder | GRANEncoder | CNNEncoder, Field(discriminator="kind")
+]
 
 
 def embedding_matrix(vectors: WordVectors) -> Tensor:

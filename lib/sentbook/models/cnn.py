@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sentbook.config import Section
 from sentbook.models.base import SentenceEncoder
 
 WindowPadding = Literal["masked", "released"]
+
+
+class CNNEncoder(Section):
+    """The encoder of the CNN-LSTM models, see `sentbook.models.CNN`; 3 x 800 numbers as published."""
+
+    kind: Literal["cnn"] = "cnn"
+    widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((3, 4, 5), min_length=1)
+    filters: int = Field(800, ge=1, description="filters of each width")
+    padding: WindowPadding = "masked"
+    bound: float = Field(0.01, gt=0, description="filters start uniform in [-bound, bound]")
 
 
 class CNN(SentenceEncoder):

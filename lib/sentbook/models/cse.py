@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sentbook.config import Section
 from sentbook.models.base import SentenceEncoder
 
 Activation = Literal["linear", "tanh"]
 Pooling = Literal["sum", "mean"]
 Windows = Literal["masked", "batch"]
+
+
+class CSEEncoder(Section):
+    """CSE, see `sentbook.models.CSE`. The defaults are the clean variant; `faithful` is the released code's."""
+
+    kind: Literal["cse"] = "cse"
+    widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((1, 2, 3), min_length=1)
+    filters: int = Field(100, ge=1, description="filters of each width")
+    activation: Activation = "linear"
+    bias: bool = True
+    pooling: Pooling = "sum"
+    windows: Windows = "masked"
 
 
 class CSE(SentenceEncoder):

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
+from sentbook.config import Section
 from sentbook.models.base import SentenceEncoder
 from sentbook.models.recurrent import states
+
+
+class GRANEncoder(Section):
+    """The gated recurrent averaging network, see `sentbook.models.GRAN`."""
+
+    kind: Literal["gran"] = "gran"
+    hidden: int | None = Field(None, ge=1, description="of the LSTM; None: as wide as the word vectors")
 
 
 class GRAN(SentenceEncoder):

@@ -7,15 +7,31 @@ from collections.abc import Sequence
 from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sentbook.config import Section
 from sentbook.data.text import PADDING
 from sentbook.models import additive
 from sentbook.models.base import SentenceEncoder
 
 MapPadding = Literal["masked", "zeros in training"]
 Selection = Literal["largest", "smallest"]
+
+
+class WSVEncoder(Section):
+    """WSV-SCNN-SV, see `sentbook.models.WSV`. The defaults are the paper's for vectors of 300 dimensions."""
+
+    kind: Literal["wsv"] = "wsv"
+    filters: int = Field(600, ge=1, description="F of every layer")
+    layers: int = Field(1, ge=1, le=3)
+    k: int = Field(3, ge=1, le=16)
+    alpha: tuple[float, float] = (0.4, 0.6)
+    map_weights: Literal["trained", "fixed"] = "trained"
+    bias: bool = False
+    padding: MapPadding = "masked"
+    selection: Selection = "largest"
 
 
 class WSV(SentenceEncoder):

@@ -213,7 +213,7 @@ def _configuration(run: Run) -> str:
 
 def _differences(run: Run) -> list[tuple[str, Any, Any]]:
     """(name, here, in the profile ``paper``) of the values that can change a number."""
-    if run.paper not in config.PAPERS or run.profile == "paper":
+    if run.paper not in config.papers() or run.profile == "paper":
         return []
     theirs = _flat(config.load(run.paper, {"profile": "paper"}).model_dump(mode="json"))
     ours = _flat(run.provenance.config)

@@ -96,9 +96,7 @@ def parse_claims(text: str, paper: str) -> dict[str, ClaimSpec]:
     found = {spec.id: spec for spec in specs}
     if len(found) < len(specs):
         twice = sorted(name for name, count in Counter(spec.id for spec in specs).items() if count > 1)
-        raise ConfigError(
-            f"{paper}/claims.yaml has {', '.join(twice)} more than once; give each its own id."
-        )
+        raise ConfigError(f"{paper}/claims.yaml has {', '.join(twice)} more than once; give each its own id.")
     return found
 
 

@@ -22,12 +22,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook.config import Training
 from sentbook.data.text import bucketed_batches, shuffled_batches
 from sentbook.system.errors import CheckpointError, ConfigError, DamagedCheckpointError, NumericalError, SentbookError
 from sentbook.training import checkpoint, distributed, optim
 from sentbook.training.devices import device_of, peak_memory_bytes, tensor_cores
 from sentbook.training.problem import Divisible, Problem, is_divisible
+from sentbook.training.settings import Training
 from sentbook.training.state import Midway, load_optimiser, optimiser_tensors, part
 
 CHECKPOINT_SECONDS = 60.0

@@ -8,15 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sentbook.config import GenerationTraining
 from sentbook.data import novels
 from sentbook.data.miniworld import World
 from sentbook.data.novels import Books, Collection, Limits
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.vectors import WordVectors, linear_map
 from sentbook.models import SentenceEncoder
+from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.system.errors import DataError
-from sentbook.training.problems.generation import EncoderDecoder, GenerationProblem, OrderedSentences, word_table
+from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, word_table
+from sentbook.training.settings import GenerationTraining
 
 MINIWORLD_STORIES = 3_000
 

@@ -23,26 +23,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook import records as results
-from sentbook.config import (
-    DirectTransfer,
-    Encoder,
-    EntailmentTraining,
-    GenerationTraining,
-    HeadTraining,
-    MarginTraining,
-    Section,
-    SimilarityTraining,
-    Stage,
-    Vectors,
-    digest,
-    parse,
-)
+from sentbook.config import Section, digest, parse
 from sentbook.data import corpora, inference, sources, suites, vectors
 from sentbook.data.miniworld.fingerprint import fingerprint
 from sentbook.data.splits import share_of
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
+from sentbook.data.vectors import Vectors
 from sentbook.models import FrozenVectors, SentenceEncoder
-from sentbook.models.build import build, embedding_matrix
+from sentbook.models.build import Encoder, build, embedding_matrix
+from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.system import versions
 from sentbook.system.errors import CheckpointError, ConfigError, NumericalError
 from sentbook.system.files import alone, replacing
@@ -51,10 +40,19 @@ from sentbook.system.paths import artifacts
 from sentbook.training import checkpoint, distributed, pretraining
 from sentbook.training.loop import Problem, device_of, fit, peak_memory_bytes
 from sentbook.training.problems.entailment import EntailmentProblem
-from sentbook.training.problems.generation import EncoderDecoder, GenerationProblem
+from sentbook.training.problems.generation import GenerationProblem
 from sentbook.training.problems.paraphrase import prepare
 from sentbook.training.problems.similarity import SimilarityProblem
 from sentbook.training.problems.transfer import HeadProblem
+from sentbook.training.settings import (
+    DirectTransfer,
+    EntailmentTraining,
+    GenerationTraining,
+    HeadTraining,
+    MarginTraining,
+    SimilarityTraining,
+    Stage,
+)
 
 # Raise when a change to the code changes the numbers of trained encoders.
 ARTIFACT_VERSION = 1

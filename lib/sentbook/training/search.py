@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sentbook.config import DirectTransfer, Grid, HeadTraining
 from sentbook.study import Study
 from sentbook.system.errors import NumericalError
 from sentbook.training.recipes import Recipe, Trained
+from sentbook.training.settings import DirectTransfer, Grid, HeadTraining
 
 Transfer = DirectTransfer | HeadTraining
 

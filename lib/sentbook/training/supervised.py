@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from sentbook import records as results
-from sentbook.config import RelatednessTraining, Section, digest
+from sentbook.config import Section, digest
 from sentbook.data import sources, suites
 from sentbook.system import versions
 from sentbook.system.files import alone
@@ -23,6 +23,7 @@ from sentbook.training import checkpoint
 from sentbook.training.loop import fit, peak_memory_bytes
 from sentbook.training.problems.transfer import RelatednessProblem
 from sentbook.training.recipes import ARTIFACT_VERSION, Recipe, load
+from sentbook.training.settings import RelatednessTraining
 
 
 class SupervisedRecipe(Section):

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from sentbook import records as results
-from sentbook.config import AverageEncoder, CNNEncoder, CNNLSTMPaper, digest
+from sentbook.config import digest
 from sentbook.data import modern, suites
 from sentbook.data.images import digest as images_digest
 from sentbook.data.images import divided
@@ -24,10 +24,13 @@ from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate
 from sentbook.evaluation.taskbook import INTERVALS, TaskBook
 from sentbook.models import build
+from sentbook.models.average import AverageEncoder
+from sentbook.models.cnn import CNNEncoder
+from sentbook.models.encoder_decoder import Kind
+from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
 from sentbook.training.loop import History
 from sentbook.training.problems.classifier import Cell, cells
-from sentbook.training.problems.generation import Kind
 from sentbook.training.problems.ranking import Ranked, captioned, compare, interval, protocol_of, rank_images
 from sentbook.training.recipes import Recipe
 
@@ -46,7 +49,7 @@ RANDOM_BOUND, RANDOM_WORDS = 0.07, 25
 MAJORITY = "the training examples' most frequent class for every example"
 
 
-def recipes(study: Study, settings: CNNLSTMPaper, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
+def recipes(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
     """The trained models, one recipe a seed, by their names: learned words (``""``), fixed ones (``+emb.``)."""
     made = {}
     for suffix in words:
@@ -58,7 +61,7 @@ def recipes(study: Study, settings: CNNLSTMPaper, words: Iterable[str] = ("", FI
     return made
 
 
-def pretrained(study: Study, settings: CNNLSTMPaper) -> dict[str, list[Recipe]]:
+def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """The encoders that several notebooks start from."""
     return recipes(study, settings)
 
@@ -80,13 +83,13 @@ def of(group: Iterable[Recipe]) -> list[Features]:
     return [Features(recipe.method, recipe.seed, (recipe,)) for recipe in group]
 
 
-def random_start(settings: CNNLSTMPaper, *, fixed: bool) -> CNNEncoder:
+def random_start(settings: Settings, *, fixed: bool) -> CNNEncoder:
     """The encoder as it is before training, with filters of a common size in place of the paper's [-.01, .01]."""
     bound = RANDOM_BOUND if fixed else RANDOM_BOUND / RANDOM_WORDS
     return settings.encoder.model_copy(update={"bound": bound})
 
 
-def marks(study: Study, settings: CNNLSTMPaper) -> list[Features]:
+def marks(study: Study, settings: Settings) -> list[Features]:
     """What any training must beat, and what later encoders reach: nothing of these is trained here."""
     plain = [
         *study.recipes("random CNN", random_start(settings, fixed=False), random_words=True),
@@ -99,7 +102,7 @@ def marks(study: Study, settings: CNNLSTMPaper) -> list[Features]:
 # -- tables 3 to 5 -----------------------------------------------------------------------------------------------------
 
 
-def task_book(settings: CNNLSTMPaper, rows: Sequence[Features], family: Family = "skip-thoughts") -> TaskBook:
+def task_book(settings: Settings, rows: Sequence[Features], family: Family = "skip-thoughts") -> TaskBook:
     """Every task's labels from every row's vectors."""
     book = TaskBook()
     found = classify(rows, settings.classification, family=family, device=settings.device, jobs=settings.jobs)
@@ -108,7 +111,7 @@ def task_book(settings: CNNLSTMPaper, rows: Sequence[Features], family: Family =
     return book
 
 
-def majority_rows(settings: CNNLSTMPaper) -> list[results.Metric]:
+def majority_rows(settings: Settings) -> list[results.Metric]:
     """The accuracy of the most frequent class."""
     return [
         results.Metric(
@@ -124,7 +127,7 @@ def majority_rows(settings: CNNLSTMPaper) -> list[results.Metric]:
     ]
 
 
-def contrasts(book: TaskBook, settings: CNNLSTMPaper) -> list[results.Test]:
+def contrasts(book: TaskBook, settings: Settings) -> list[results.Test]:
     """The comparisons that the paper's text makes, each a family over the columns."""
     pairs = [
         ("autoencoder", "future predictor"),
@@ -139,7 +142,7 @@ def contrasts(book: TaskBook, settings: CNNLSTMPaper) -> list[results.Test]:
     return [test for a, b in pairs if {a, b} <= have for test in book.table_tests(a, b, settings.resamples)]
 
 
-def related(settings: CNNLSTMPaper, rows: Sequence[Features]) -> ScoreBook:
+def related(settings: Settings, rows: Sequence[Features]) -> ScoreBook:
     """Scores of relatedness from a softmax on every row's vectors."""
     test = suites.relatedness(settings.relatedness, "test")
     name = "SICK2014-test" if settings.relatedness == "sick" else test.name
@@ -190,7 +193,7 @@ def relatedness_metrics(book: ScoreBook) -> list[results.Metric]:
     ]
 
 
-def ranked(settings: CNNLSTMPaper, rows: Sequence[Features]) -> dict[str, list[Ranked]]:
+def ranked(settings: Settings, rows: Sequence[Features]) -> dict[str, list[Ranked]]:
     """What every row's vectors reach in ranking images and sentences for each other; a run a seed."""
     training = settings.ranking
     keys = [
@@ -218,7 +221,7 @@ def ranked(settings: CNNLSTMPaper, rows: Sequence[Features]) -> dict[str, list[R
     return found
 
 
-def _rank(row: Features, settings: CNNLSTMPaper) -> Arrays:
+def _rank(row: Features, settings: Settings) -> Arrays:
     def vectors(sentences: list[str]) -> NDArray[np.float32]:
         return row.vectors(sentences, settings.device)
 
@@ -312,7 +315,7 @@ def relatedness_tests(book: ScoreBook, resamples: int) -> list[results.Test]:
 # -- figure 3 ----------------------------------------------------------------------------------------------------------
 
 
-def cells_of_figure3(settings: CNNLSTMPaper) -> list[Cell]:
+def cells_of_figure3(settings: Settings) -> list[Cell]:
     """Every task of single sentences with all labels, and the questions' with shares of them."""
     single = [name for name in settings.classification if not task(name).pairs]
     questions = [name for name in single if task(name).test is not None]

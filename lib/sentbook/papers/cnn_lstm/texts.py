@@ -13,7 +13,6 @@ import torch
 from numpy.typing import NDArray
 
 from sentbook import records as results
-from sentbook.config import CNNLSTMPaper
 from sentbook.data import vectors as word_vectors
 from sentbook.data.analogies import Analogies, template_analogies
 from sentbook.data.miniworld.analogies import miniworld_analogies
@@ -27,9 +26,11 @@ from sentbook.models.average import Average
 from sentbook.models.build import embedding_matrix
 from sentbook.models.decoders import LSTMDecoder
 from sentbook.models.encode import encode, encode_ids
+from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.papers.cnn_lstm.experiments import random_start
+from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.training.pretraining import books, texts
-from sentbook.training.problems.generation import EncoderDecoder, examples, text
+from sentbook.training.problems.generation import examples, text
 from sentbook.training.recipes import Trained, over_books
 
 # -- pre-training ------------------------------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ def written_right(tests: Sequence[results.Test]) -> list[results.Test]:
     return [test for test in tests if test.metric == "accuracy" and "beam" in test.dataset]
 
 
-def controlled(settings: CNNLSTMPaper) -> Analogies:
+def controlled(settings: Settings) -> Analogies:
     """Analogies with known answers, of the world that the model was trained on."""
     if settings.pretraining.corpus == "miniworld-stories":
         return miniworld_analogies(240)
@@ -294,7 +295,7 @@ class Searched:
         return self.books.text(self.queries[at])
 
 
-def searched(trained: Trained, settings: CNNLSTMPaper) -> Searched:
+def searched(trained: Trained, settings: Settings) -> Searched:
     """Held-out sentences of five words and more, and queries among them."""
     stage = trained.recipe.generation
     assert stage is not None
@@ -320,13 +321,13 @@ def nearest_of(what: Searched, encoder: SentenceEncoder) -> nearest.Nearest:
     )
 
 
-def untrained_encoder(trained: Trained, settings: CNNLSTMPaper) -> SentenceEncoder:
+def untrained_encoder(trained: Trained, settings: Settings) -> SentenceEncoder:
     """The same encoder over the same words before its training, with filters of a common size."""
     return over_books(trained.recipe.model_copy(update={"encoder": random_start(settings, fixed=True)})).eval()
 
 
 def likeness(
-    what: Searched, found: Mapping[str, nearest.Nearest], settings: CNNLSTMPaper
+    what: Searched, found: Mapping[str, nearest.Nearest], settings: Settings
 ) -> dict[str, NDArray[np.float64]]:
     """(Q,) cosines of each query and what was found for it, by the averages of their pre-trained words.
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from sentbook.config import CrossPaper, MarginTraining
 from sentbook.data import corpora, inference, modern, overlap, suites
 from sentbook.data.label_pairs import divided
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
@@ -19,11 +18,13 @@ from sentbook.evaluation.winners import CellBook
 from sentbook.models import encode
 from sentbook.papers.cross.experiments import TASK_OF_PAIRS, Encoder, settings_of
 from sentbook.papers.cross.scores import rows_of
+from sentbook.papers.cross.settings import Settings
 from sentbook.training.recipes import load
+from sentbook.training.settings import MarginTraining
 
 
 @torch.no_grad()
-def speeds(settings: CrossPaper, rows: Sequence[Encoder], sentences: Sequence[str]) -> list[dict[str, Any]]:
+def speeds(settings: Settings, rows: Sequence[Encoder], sentences: Sequence[str]) -> list[dict[str, Any]]:
     """Of each encoder its size, and sentences a second of processor time from text to vector, on one thread.
 
     Encoders take turns, ``settings.rounds`` rounds; the median is told, and its ratio to the first encoder's.
@@ -74,7 +75,7 @@ def _runnable(one: Encoder) -> tuple[Callable[[list[str]], object], tuple[int, i
     return run, (encoder.parameter_count(), encoder.embedding.weight.numel())
 
 
-def met(settings: CrossPaper, book: CellBook) -> dict[str, dict[str, float]]:
+def met(settings: Settings, book: CellBook) -> dict[str, dict[str, float]]:
     """Pre-training -> column -> the share of its distinct test sentences that the pre-training holds.
 
     Sentences of the data sets of dnt/table4 were taken out; those of the other columns were not. The novels

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from sentbook import config
-from sentbook.config import CNNLSTMPaper, CrossPaper, DNTPaper
 from sentbook.data import label_pairs
 from sentbook.data.suites import Dataset
 from sentbook.evaluation.features import Features
 from sentbook.evaluation.winners import named
 from sentbook.papers.cnn_lstm import experiments as cnn_lstm
+from sentbook.papers.cnn_lstm.settings import Settings as CNNLSTMSettings
+from sentbook.papers.cross.settings import Settings as CrossSettings
 from sentbook.papers.dnt import experiments as dnt
+from sentbook.papers.dnt.settings import Settings as DNTSettings
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Recipe
@@ -42,13 +44,13 @@ class Encoder:
     trainable: bool = True
 
 
-def settings_of(settings: CrossPaper) -> tuple[DNTPaper, CNNLSTMPaper]:
+def settings_of(settings: CrossSettings) -> tuple[DNTSettings, CNNLSTMSettings]:
     """The configurations of ``dnt`` and ``cnn_lstm`` in the same profile, with the seeds and the device of this one."""
     given = {name: getattr(settings, name) for name in ("profile", "seeds", "ablation_seeds", "device", "jobs")}
     return config.load("dnt", given), config.load("cnn_lstm", given)
 
 
-def encoders(study: Study, settings: CrossPaper) -> list[Encoder]:
+def encoders(study: Study, settings: CrossSettings) -> list[Encoder]:
     """The encoders in the matrix's order; of today's those whose package is installed.
 
     Raises:
@@ -76,7 +78,7 @@ def encoders(study: Study, settings: CrossPaper) -> list[Encoder]:
     return found
 
 
-def transfers(settings: CrossPaper, rows: Sequence[Encoder]) -> list[Wanted]:
+def transfers(settings: CrossSettings, rows: Sequence[Encoder]) -> list[Wanted]:
     """Feature transfer and direct network transfer to scored pairs, and the latter to labelled ones.
 
     Pairs of a classification task's sentences are drawn from `sentbook.data.label_pairs` by each seed.
@@ -94,18 +96,18 @@ def transfers(settings: CrossPaper, rows: Sequence[Encoder]) -> list[Wanted]:
     return made
 
 
-def _wanted(base: DNTPaper, one: Encoder, setting: str, dataset: Dataset, **changes: Any) -> Wanted:
+def _wanted(base: DNTSettings, one: Encoder, setting: str, dataset: Dataset, **changes: Any) -> Wanted:
     stage, grid = dnt.stage_of(base, ROWS[setting], dataset)
     return Wanted(named(one.name, setting), one.starts, stage.model_copy(update=changes), grid)
 
 
-def sources_of(settings: CrossPaper) -> list[Dataset]:
+def sources_of(settings: CrossSettings) -> list[Dataset]:
     """The data sets of label pairs of the configuration's tasks."""
     by_task = {task: dataset for dataset, task in label_pairs.TASK_OF.items()}
     return [by_task[task] for task in settings.classification]  # type: ignore[misc]
 
 
-def missing(settings: CrossPaper, rows: Sequence[Encoder]) -> dict[str, str]:
+def missing(settings: CrossSettings, rows: Sequence[Encoder]) -> dict[str, str]:
     """Method -> why the matrix has no numbers of it; every setting of an encoder whose package is not installed."""
     found = {named(one.name, "DNT"): "its weights are not trained here" for one in rows if not one.trainable}
     present = {one.name for one in rows}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook import records as results
-from sentbook.config import CrossPaper, DNTPaper, EntailmentTraining, HeadTraining, MarginTraining, load
+from sentbook.config import load
 from sentbook.data import corpora, inference, suites
 from sentbook.data.overlap import key
 from sentbook.data.splits import STS2012_SOURCES
@@ -31,7 +31,9 @@ from sentbook.evaluation.protocol_matrix import (
 from sentbook.evaluation.protocols import COSINE_PEARSON, Aggregation, Measure, Protocol, Score
 from sentbook.evaluation.statistics import holm
 from sentbook.models import FrozenVectors, encode_ids
+from sentbook.papers.cross.settings import Settings as CrossSettings
 from sentbook.papers.dnt import experiments as dnt
+from sentbook.papers.dnt.settings import Settings as DNTSettings
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.cosine import cosine, tokenise_sets
@@ -39,6 +41,7 @@ from sentbook.training.loop import device_of, fit
 from sentbook.training.problems.transfer import HeadProblem
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.search import points
+from sentbook.training.settings import EntailmentTraining, HeadTraining, MarginTraining
 
 Array = NDArray[np.float64]
 
@@ -55,7 +58,7 @@ class Choice:
 # -- the encoder -------------------------------------------------------------------------------------------------------
 
 
-def transfer_settings(settings: CrossPaper) -> DNTPaper:
+def transfer_settings(settings: CrossSettings) -> DNTSettings:
     """The configuration of ``dnt`` in the same profile, which makes encoders and heads, so that they are found."""
     changes: dict[str, Any] = {name: getattr(settings, name) for name in ("profile", "device", "jobs")}
     if settings.protocol_seeds is not None:
@@ -63,7 +66,7 @@ def transfer_settings(settings: CrossPaper) -> DNTPaper:
     return load("dnt", changes)
 
 
-def recipes(settings: CrossPaper) -> list[Recipe]:
+def recipes(settings: CrossSettings) -> list[Recipe]:
     """The encoder that ``settings`` names, one recipe a seed.
 
     Raises:
@@ -77,7 +80,7 @@ def recipes(settings: CrossPaper) -> list[Recipe]:
     return known[settings.encoder]
 
 
-def test_sets(settings: CrossPaper) -> list[ScoredPairs]:
+def test_sets(settings: CrossSettings) -> list[ScoredPairs]:
     """STS 2012 to 2016, SICK and STS-B, or the mini-world's domains."""
     if settings.suite == "miniworld":
         return suites.test_sets("miniworld")
@@ -153,7 +156,7 @@ def without_unknown(tokens: TokenIds) -> TokenIds:
     return TokenIds(np.concatenate(known), np.cumsum([0, *map(len, known)]))
 
 
-def score(settings: CrossPaper, trained: Sequence[Trained]) -> tuple[ProtocolMatrix, list[dict[str, Any]]]:
+def score(settings: CrossSettings, trained: Sequence[Trained]) -> tuple[ProtocolMatrix, list[dict[str, Any]]]:
     """Every score that a protocol reads, and how each head was chosen.
 
     Cosine and head are scored under every tokenisation, the head trained anew for each; the other choices under the
@@ -187,7 +190,7 @@ def score(settings: CrossPaper, trained: Sequence[Trained]) -> tuple[ProtocolMat
 
 
 def _heads(
-    transfer: DNTPaper, encoded: Sequence[Encoded], dataset: suites.Dataset
+    transfer: DNTSettings, encoded: Sequence[Encoded], dataset: suites.Dataset
 ) -> tuple[list[dict[str, Array]], dict[str, Any]]:
     """The scores of feature transfer by KL, one mapping a seed, and what its grid was chosen from."""
     grid = points(*dnt.stage_of(transfer, "FT KL", dataset))
@@ -256,7 +259,7 @@ def shared_with_benchmark(sets: Sequence[ScoredPairs]) -> dict[str, float]:
 # -- choices -----------------------------------------------------------------------------------------------------------
 
 
-def choices(settings: CrossPaper) -> list[Choice]:
+def choices(settings: CrossSettings) -> list[Choice]:
     """Each choice moved alone, in the order in which a number is made: pairs, text, score, measure, year."""
     house = replace(COSINE_PEARSON, tokens=settings.tokenisation)
     head = replace(house, score=Score.TRAINED_HEAD)
@@ -321,7 +324,7 @@ def metric_rows(matrix: ProtocolMatrix, method: str, moved: Sequence[Choice]) ->
 
 def extra(
     matrix: ProtocolMatrix,
-    settings: CrossPaper,
+    settings: CrossSettings,
     moved: Sequence[Choice],
     chosen: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from sentbook import records as results
-from sentbook.config import CrossPaper, digest
+from sentbook.config import digest
 from sentbook.data import label_pairs, readers, splits, suites
 from sentbook.data.label_pairs import divided, training
 from sentbook.data.tasks import task
@@ -26,6 +26,7 @@ from sentbook.evaluation.statistics import bootstrap
 from sentbook.evaluation.sts import year_of
 from sentbook.evaluation.winners import CellBook, encoder_of, named, setting_of
 from sentbook.papers.cross.experiments import TASK_OF_PAIRS, Encoder, settings_of, sources_of
+from sentbook.papers.cross.settings import Settings
 from sentbook.system.errors import NumericalError
 from sentbook.training.cosine import cosine
 from sentbook.training.loop import fit
@@ -55,14 +56,14 @@ def further(dataset: str) -> list[ScoredPairs]:
     return []
 
 
-def scored_sets(settings: CrossPaper) -> list[ScoredPairs]:
+def scored_sets(settings: Settings) -> list[ScoredPairs]:
     """The test pairs of every scored data set, then the sets without training pairs."""
     scored = [name for name in settings.datasets if name not in TASK_OF_PAIRS]
     own = [dataclasses.replace(suites.pairs(name, "test"), name=suites.test_name(name)) for name in scored]
     return own + [pairs for name in scored for pairs in further(name)]
 
 
-def score(settings: CrossPaper, rows: Sequence[Encoder], found: Sequence[Found]) -> CellBook:
+def score(settings: Settings, rows: Sequence[Encoder], found: Sequence[Found]) -> CellBook:
     """The scores of every encoder and setting on every pair: cosines, and what the heads of feature transfer say."""
     book = CellBook(scored_sets(settings))
     every = [book.pairs(name) for name in book.names]
@@ -93,7 +94,7 @@ def _outcome_key(what: str, **parts: Any) -> str:
 
 
 def _cosines(
-    settings: CrossPaper, rows: Sequence[Features], sets: Sequence[ScoredPairs]
+    settings: Settings, rows: Sequence[Features], sets: Sequence[ScoredPairs]
 ) -> list[dict[str, NDArray[np.float64]]]:
     """For each kind of features (N,) cosines of every set, by its name; what was found before is not made again."""
     names = [pairs.name for pairs in sets]
@@ -119,7 +120,7 @@ def _both_sides(
 
 
 def _head_scores(
-    settings: CrossPaper, recipe: Recipe, start: Features, sets: Sequence[ScoredPairs]
+    settings: Settings, recipe: Recipe, start: Features, sets: Sequence[ScoredPairs]
 ) -> dict[str, NDArray[np.float64]]:
     """(N,) expected scores of each set by the head of a feature transfer, by the set's name."""
     names = [pairs.name for pairs in sets]
@@ -183,7 +184,7 @@ class Labelled:
         return [Measure.ACCURACY, Measure.F1] if self.pairs else [Measure.ACCURACY]
 
 
-def label(settings: CrossPaper, rows: Sequence[Encoder], found: Sequence[Found]) -> list[Labelled]:
+def label(settings: Settings, rows: Sequence[Encoder], found: Sequence[Found]) -> list[Labelled]:
     """The labels of every encoder and setting on paraphrases, then on the tasks of single sentences."""
     pairs = [name for name in settings.datasets if name in TASK_OF_PAIRS]
     return [
@@ -192,7 +193,7 @@ def label(settings: CrossPaper, rows: Sequence[Encoder], found: Sequence[Found])
     ]
 
 
-def _paraphrases(settings: CrossPaper, dataset: str, rows: Sequence[Encoder], found: Sequence[Found]) -> Labelled:
+def _paraphrases(settings: Settings, dataset: str, rows: Sequence[Encoder], found: Sequence[Found]) -> Labelled:
     """UE: a threshold on the cosine, the best on the training pairs. FT: logistic regression on features of the pair.
     DNT: a threshold on the trained cosine, the best on the trial pairs, which it was not trained on."""
     parts = {split: suites.pairs(dataset, split) for split in splits.SPLITS}
@@ -218,7 +219,7 @@ def _paraphrases(settings: CrossPaper, dataset: str, rows: Sequence[Encoder], fo
     return book
 
 
-def _regressions(settings: CrossPaper, book: Labelled, plain: Sequence[tuple[Encoder, Features]]) -> None:
+def _regressions(settings: Settings, book: Labelled, plain: Sequence[tuple[Encoder, Features]]) -> None:
     """Add the labels of Gan et al.'s protocol on an official test set, which other notebooks may have made already."""
     made = classify([row for _, row in plain], [book.name], device=settings.device, jobs=settings.jobs)
     for (one, features), (_, _, classified) in zip(plain, made, strict=True):
@@ -226,7 +227,7 @@ def _regressions(settings: CrossPaper, book: Labelled, plain: Sequence[tuple[Enc
         book.protocols["FT"] = str(classified.protocol)
 
 
-def _sentences(settings: CrossPaper, dataset: str, rows: Sequence[Encoder], found: Sequence[Found]) -> Labelled:
+def _sentences(settings: Settings, dataset: str, rows: Sequence[Encoder], found: Sequence[Found]) -> Labelled:
     """UE and DNT: the nearest class mean by the cosine, before and after training on pairs of labelled sentences.
     FT: logistic regression. All on the same test sentences."""
     name = label_pairs.TASK_OF[dataset]
@@ -272,7 +273,7 @@ def _make_sentences(row: Features, name: str, regress: bool, device: str) -> Arr
 # -- the matrix --------------------------------------------------------------------------------------------------------
 
 
-def rows_of(settings: CrossPaper, book: CellBook) -> list[tuple[str, Measure]]:
+def rows_of(settings: Settings, book: CellBook) -> list[tuple[str, Measure]]:
     """The rows of the book that are columns of the matrix, with their measures: means over the sets without training
     pairs, then the data sets with them. STS 2012's pooled test pairs are a part of its year's and no column."""
     scored = [name for name in settings.datasets if name not in TASK_OF_PAIRS]
@@ -282,7 +283,7 @@ def rows_of(settings: CrossPaper, book: CellBook) -> list[tuple[str, Measure]]:
     return [*((row, Measure.PEARSON) for row in means), *own]
 
 
-def columns(settings: CrossPaper, book: CellBook, labelled: Sequence[Labelled]) -> list[Column]:
+def columns(settings: Settings, book: CellBook, labelled: Sequence[Labelled]) -> list[Column]:
     """Every column of the matrix: similarity and its mean, then labels (accuracy, F1 beside that of pairs) and theirs.
 
     A method is in a mean where it is in all of its columns. Means are of plain averages over columns.
@@ -315,7 +316,7 @@ def columns(settings: CrossPaper, book: CellBook, labelled: Sequence[Labelled]) 
 
 
 def metric_rows(
-    settings: CrossPaper, book: CellBook, labelled: Sequence[Labelled], made: Iterable[Column]
+    settings: Settings, book: CellBook, labelled: Sequence[Labelled], made: Iterable[Column]
 ) -> list[results.Metric]:
     """The ledger's rows. A year of STS is told as the mean of its sets and pooled, and STS12 as dnt/table4 has it."""
     base, _ = settings_of(settings)

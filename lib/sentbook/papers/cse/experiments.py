@@ -10,13 +10,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sentbook.config import CSEEncoder, CSEPaper, MarginTraining
 from sentbook.data import suites
 from sentbook.data.text import TokenIds
 from sentbook.models import CSE, encode_ids
+from sentbook.models.cse import CSEEncoder
+from sentbook.papers.cse.settings import Settings
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Recipe, Trained
+from sentbook.training.settings import MarginTraining
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Variant:
     change: str
 
 
-def cse_variants(settings: CSEPaper) -> dict[str, Variant]:
+def cse_variants(settings: Settings) -> dict[str, Variant]:
     """The clean encoder, the released code's, and one variant for each choice in between."""
 
     def variant(
@@ -61,7 +63,7 @@ def cse_variants(settings: CSEPaper) -> dict[str, Variant]:
     }
 
 
-def pretrained(study: Study, settings: CSEPaper) -> dict[str, list[Recipe]]:
+def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """The encoders that several notebooks start from: after phrase pairs, and on top of that after sentence pairs."""
     stages = settings.phrase, settings.sentence
     return {
@@ -70,7 +72,7 @@ def pretrained(study: Study, settings: CSEPaper) -> dict[str, list[Recipe]]:
     }
 
 
-def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], settings: CSEPaper) -> dict[str, float]:
+def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], settings: Settings) -> dict[str, float]:
     """How far a sentence's vector moves when its interior is permuted, as a share of its length: the largest.
 
     The interior is all but the first and last h - 1 words, h the widest filter. Sentences are the test
@@ -106,7 +108,7 @@ def interior_permutation(encoders: Iterable[Trained], methods: Sequence[str], se
     return moved
 
 
-def average_as_cse(trained: Trained, settings: CSEPaper) -> float:
+def average_as_cse(trained: Trained, settings: Settings) -> float:
     """The largest difference between PP and CSE with width 1, identity filters, no bias and mean pooling."""
     average = trained.encoder()
     depth = average.embedding.dimension

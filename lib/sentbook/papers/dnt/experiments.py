@@ -11,18 +11,22 @@ import torch
 from numpy.typing import NDArray
 
 from sentbook import records as results
-from sentbook.config import AverageEncoder, DNTPaper, Encoder, Grid, HeadTraining, Stage, Vectors
 from sentbook.data import suites, vectors
+from sentbook.data.vectors import Vectors
 from sentbook.evaluation.protocols import Aggregation, Protocol, Score
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate, holm, seed_interval
 from sentbook.evaluation.winners import measure_on
 from sentbook.models import encode
+from sentbook.models.average import AverageEncoder
+from sentbook.models.build import Encoder
+from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
 from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import SETTINGS, Setting
 from sentbook.training.recipes import Recipe, Trained, load, prepare_stage
 from sentbook.training.search import Found, Transfer, Wanted
+from sentbook.training.settings import Grid, HeadTraining, Stage
 
 Row = Literal["FT MSE", "FT KL", "NT MSE row1", "NT MSE row2", "NT KL row1", "NT KL row2", "DNT row1", "DNT row2"]
 ROWS: tuple[Row, ...] = get_args(Row)
@@ -46,7 +50,7 @@ SHORT: dict[str, str] = {"all-minilm-l6-v2": "MiniLM", "universal-sentence-encod
 Starts = Mapping[str, Sequence[Recipe]]
 
 
-def encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
+def encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """The pre-trained encoders of table 4, one recipe a seed, by the encoder's name."""
     made: dict[str, tuple[Encoder, Stage]] = {
         "InferSent": (settings.infersent, settings.inference),
@@ -56,7 +60,7 @@ def encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
     return {name: study.recipes(f"{name} [UE]", encoder, stage) for name, (encoder, stage) in made.items()}
 
 
-def other_encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
+def other_encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """Encoders without an LSTM, pre-trained as BiLSTM-Avg is, with the seeds of ablations."""
     made: dict[str, Encoder] = {"PP": settings.pp, "CSE": settings.cse, "WSV": settings.wsv}
     return {
@@ -65,12 +69,12 @@ def other_encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
     }
 
 
-def pretrained(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
+def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """The encoders that several notebooks start from."""
     return {**encoders(study, settings), **other_encoders(study, settings)}
 
 
-def modern_encoders(study: Study, settings: DNTPaper) -> dict[str, list[Recipe]]:
+def modern_encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """Encoders of today whose package is installed: nothing of them is trained, a sentence is one word."""
     return {
         SHORT[name]: study.recipes(
@@ -109,7 +113,7 @@ def as_printed(book: ScoreBook) -> ScoreBook:
     return book.only(list(filter(is_printed, book.methods)))
 
 
-def stage_of(settings: DNTPaper, row: Row, dataset: suites.Dataset) -> tuple[Transfer, Grid]:
+def stage_of(settings: Settings, row: Row, dataset: suites.Dataset) -> tuple[Transfer, Grid]:
     """The stage of a row on ``dataset``, as its setting in table 3 has it, and the grid it is chosen from."""
     setting = SETTING_OF[row]
     changes: dict[str, Any] = {
@@ -124,7 +128,7 @@ def stage_of(settings: DNTPaper, row: Row, dataset: suites.Dataset) -> tuple[Tra
 
 
 def wanted(
-    settings: DNTPaper,
+    settings: Settings,
     starts: Starts,
     rows: Sequence[Row] = ROWS,
     datasets: Sequence[suites.Dataset] | None = None,
@@ -144,7 +148,7 @@ def wanted(
     ]
 
 
-def by_target(settings: DNTPaper, starts: Starts) -> list[Wanted]:
+def by_target(settings: Settings, starts: Starts) -> list[Wanted]:
     """The rows of table 5: direct network transfer towards both ranges of the gold score."""
     names = {"[0, 1]": "norm0to1", "[-1, 1]": "norm-1to1"}
     made = []
@@ -157,7 +161,7 @@ def by_target(settings: DNTPaper, starts: Starts) -> list[Wanted]:
     return made
 
 
-def by_share(settings: DNTPaper, starts: Starts) -> list[Wanted]:
+def by_share(settings: Settings, starts: Starts) -> list[Wanted]:
     """Feature, network and direct network transfer from shares of the training pairs, every seed, words updated."""
     rows: tuple[Row, ...] = ("FT KL", "NT KL row1", "DNT row1")
     return [
@@ -181,7 +185,7 @@ def share_name(method: str, share: float) -> str:
     return f"{method} {round(100 * share)} %"
 
 
-def by_hidden(settings: DNTPaper, starts: Starts) -> list[Wanted]:
+def by_hidden(settings: Settings, starts: Starts) -> list[Wanted]:
     """Feature transfer by KL with other hidden layers than the configuration's: none, as SentEval, and 300 units."""
     return [
         Wanted(
@@ -195,7 +199,7 @@ def by_hidden(settings: DNTPaper, starts: Starts) -> list[Wanted]:
     ]
 
 
-def answer_sets(settings: DNTPaper) -> tuple[suites.Dataset, ...]:
+def answer_sets(settings: Settings) -> tuple[suites.Dataset, ...]:
     """The graded answers of the configuration; the real ones also divided at random."""
     return ("sag", "sag-random") if "sag" in settings.datasets else ("miniworld-answers",)
 
@@ -205,7 +209,7 @@ def answer_sets(settings: DNTPaper) -> tuple[suites.Dataset, ...]:
 
 def score(
     study: Study,
-    settings: DNTPaper,
+    settings: Settings,
     universal: Iterable[Trained],
     found: Iterable[Found],
     datasets: Sequence[suites.Dataset] | None = None,
@@ -312,7 +316,7 @@ def chosen(found: Iterable[Found]) -> list[dict[str, Any]]:
 TIMED: tuple[Row, ...] = ("NT MSE row1", "NT MSE row2", "NT KL row1", "NT KL row2", "DNT row1", "DNT row2")
 
 
-def timed(settings: DNTPaper, starts: Starts, *, share: float = 0.2) -> list[results.Cost]:
+def timed(settings: Settings, starts: Starts, *, share: float = 0.2) -> list[results.Cost]:
     """Examples a second of processor time, of an epoch on a share of one data set's training pairs.
 
     The trainings of a table run beside other work, and their seconds are no comparison of rows: here rows take turns
@@ -377,7 +381,7 @@ def hidden_pairs(methods: Sequence[str]) -> Pairs:
     return _partners(methods, ", no hidden layer", "") + _partners(methods, ", 300 hidden", "")
 
 
-def share_pairs(settings: DNTPaper, methods: Sequence[str]) -> Pairs:
+def share_pairs(settings: Settings, methods: Sequence[str]) -> Pairs:
     """Direct network transfer against the others with the same share of the training pairs, and against none."""
     rows = [
         pair
@@ -397,7 +401,7 @@ def direct_pairs(methods: Sequence[str]) -> Pairs:
 # -- table 5 -----------------------------------------------------------------------------------------------------------
 
 
-def nonnegative(universal: Iterable[Trained], settings: DNTPaper) -> dict[str, Estimate]:
+def nonnegative(universal: Iterable[Trained], settings: Settings) -> dict[str, Estimate]:
     """Encoder -> the share of the numbers in its vectors of test sentences that are 0 or more, over its seeds."""
     sets = [suites.pairs(dataset, "test") for dataset in settings.datasets]
     sentences = list(dict.fromkeys(text for pairs in sets for side in (pairs.first, pairs.second) for text in side))

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from sentbook.config import SimilarityTraining, Vectors, WSVEncoder, WSVPaper
 from sentbook.data import suites, vectors
 from sentbook.data.text import PADDING, Tokenisation
+from sentbook.data.vectors import Vectors
 from sentbook.models import WSV, encode_ids
 from sentbook.models.additive import k_max, projections, row_and_column_terms
 from sentbook.models.word_map import k_max_of_map
+from sentbook.models.wsv import WSVEncoder
+from sentbook.papers.wsv.settings import Settings
 from sentbook.study import Study
 from sentbook.system.errors import DataError
 from sentbook.training.recipes import Recipe, Trained
+from sentbook.training.settings import SimilarityTraining
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Variant:
     change: str
 
 
-def wsv_variants(settings: WSVPaper) -> dict[str, Variant]:
+def wsv_variants(settings: Settings) -> dict[str, Variant]:
     """The clean model, and a variant for each choice that the text leaves open or states in two ways."""
 
     def variant(change: str, tokenisation: Tokenisation | None = None, **changes: Any) -> Variant:
@@ -91,7 +94,7 @@ def variant_recipes(study: Study, variants: Mapping[str, Variant]) -> list[list[
     ]
 
 
-def pretrained(study: Study, settings: WSVPaper) -> dict[str, list[Recipe]]:
+def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """The encoders that several notebooks start from: the paper's own configuration, trained on SICK."""
     return {"WSV-SCNN-SV": study.recipes("WSV-SCNN-SV", settings.wsv, settings.sick)}
 
@@ -99,7 +102,7 @@ def pretrained(study: Study, settings: WSVPaper) -> dict[str, list[Recipe]]:
 # -- table 2 -----------------------------------------------------------------------------------------------------------
 
 
-def dimension_recipes(study: Study, settings: WSVPaper) -> list[list[Recipe]]:
+def dimension_recipes(study: Study, settings: Settings) -> list[list[Recipe]]:
     """A group for each row of table 2, named as in the paper; the first of a row's vector sets that is here is taken.
 
     The row of the paper's own configuration has all seeds, the others those of ablations.
@@ -138,7 +141,7 @@ def same_family(groups: Sequence[Sequence[Recipe]]) -> list[str]:
 # -- checks ------------------------------------------------------------------------------------------------------------
 
 
-def alone_and_in_batches(trained: Trained, settings: WSVPaper) -> float:
+def alone_and_in_batches(trained: Trained, settings: Settings) -> float:
     """The largest difference between a test sentence's vector alone and in a batch; one sentence is a single word."""
     pairs = suites.pairs(settings.sick.dataset, "test")
     sentences = [*dict.fromkeys(pairs.first[:200]), pairs.first[0].split()[-1]]
@@ -156,7 +159,7 @@ def map_weights(trained: Trained) -> tuple[float, float]:
     return first, second
 
 
-def exact_against_map(trained: Trained, settings: WSVPaper) -> dict[str, float]:
+def exact_against_map(trained: Trained, settings: Settings) -> dict[str, float]:
     """The largest differences between the exact layer and the convolution of the map, in float64, on test sentences:
     of the k largest cells, and of the gradients of the word vectors, of the kernel and of the map weights."""
     encoder = trained.encoder().double()

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sentbook.config import LayerMeasurement
 from sentbook.models.additive import k_max, projections, row_and_column_terms
 from sentbook.models.word_map import k_max_of_map
+from sentbook.papers.wsv.settings import LayerMeasurement
 from sentbook.records import CurvePoint, Metric
 
 BASE, EXACT = "conv2d on the map", "exact layer"

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sentbook import records as results
-from sentbook.config import ClassifierTraining, CNNEncoder, digest
+from sentbook.config import digest
 from sentbook.data import sources
 from sentbook.data.miniworld.fingerprint import fingerprint
 from sentbook.data.tasks import task as task_of
@@ -33,7 +33,7 @@ from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED
 from sentbook.evaluation.statistics import Estimate, from_bootstrap, holm, resample_counts, seed_interval
 from sentbook.models import SentenceEncoder
 from sentbook.models.build import build
-from sentbook.models.cnn import CNN
+from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.system import versions
 from sentbook.system.errors import CheckpointError, ConfigError
 from sentbook.system.files import alone, write_atomically
@@ -41,6 +41,7 @@ from sentbook.system.paths import artifacts
 from sentbook.training import checkpoint
 from sentbook.training.loop import fit, peak_memory_bytes
 from sentbook.training.recipes import Trained
+from sentbook.training.settings import ClassifierTraining
 
 # Raise when a change to the code changes the numbers of fine-tuned classifiers.
 VERSION = 1

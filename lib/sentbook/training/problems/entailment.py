@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook.config import EntailmentTraining
 from sentbook.data.text import Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.types import LabelledPairs
 from sentbook.models import SentenceEncoder
 from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
+from sentbook.training.settings import EntailmentTraining
 
 
 class EntailmentProblem:

@@ -10,13 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook.config import MarginTraining
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.models import SentenceEncoder
 from sentbook.models.losses import margin_loss
 from sentbook.training.correlation import pearson
 from sentbook.training.cosine import cosine_scores, tokenise_sets
+from sentbook.training.settings import MarginTraining
 
 
 class ParaphraseProblem:

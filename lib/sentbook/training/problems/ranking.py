@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sentbook import records as results
-from sentbook.config import RankingTraining
 from sentbook.data import images as corpora
 from sentbook.data.images import Split
 from sentbook.data.types import CaptionedScenes
@@ -28,6 +27,7 @@ from sentbook.models import SentenceEncoder
 from sentbook.models.losses.ranking import RankingMaps, ranking_loss
 from sentbook.system.errors import DataError, NumericalError
 from sentbook.training.loop import History, fit
+from sentbook.training.settings import RankingTraining
 
 SCENES_100 = RankingProtocol(splits=5, images=100)
 ALL_AT_ONCE = RankingProtocol(splits=1, images=None)

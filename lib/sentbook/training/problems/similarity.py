@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook.config import DirectTransfer, SimilarityTraining
 from sentbook.data.suites import measure_of
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
@@ -18,6 +17,7 @@ from sentbook.evaluation.sts import MEASURES
 from sentbook.models import SentenceEncoder, encode_ids
 from sentbook.models.losses import pair_score, score_loss
 from sentbook.training.correlation import mse, pearson
+from sentbook.training.settings import DirectTransfer, SimilarityTraining
 
 Array = NDArray[np.float64]
 

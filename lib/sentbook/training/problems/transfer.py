@@ -13,7 +13,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook.config import HeadTraining, RelatednessTraining
 from sentbook.data.suites import measure_of
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.types import ScoredPairs
@@ -21,6 +20,7 @@ from sentbook.evaluation.sts import MEASURES
 from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.losses import RelatednessHead, relatedness_loss, sparse_target, squared_error_loss
 from sentbook.training.correlation import pearson
+from sentbook.training.settings import HeadTraining, RelatednessTraining
 from sentbook.training.targets import shift_to_classes
 
 State = Literal["frozen", "updated", "absent"]

@@ -1,0 +1,59 @@
+"""Settings of the two pages across the papers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from sentbook.config import Seeds
+from sentbook.data import label_pairs
+from sentbook.data.suites import TRANSFER, Dataset, Suite
+from sentbook.data.tasks import Task
+from sentbook.data.text import Tokenisation
+from sentbook.training.settings import Paper
+
+
+class Settings(Paper):
+    """Across the papers: every encoder in every setting on every data set, and one encoder under every protocol.
+
+    Encoders, their pre-training and the grids of transfer are those of ``dnt`` and ``cnn_lstm`` in the same profile.
+    """
+
+    suite: Suite = "dnt"
+    seeds: Seeds = (1,)
+    ablation_seeds: Seeds = (1,)
+    datasets: tuple[Dataset, ...] = Field((*TRANSFER, "msrp"), min_length=1)
+    classification: tuple[Task, ...] = Field(("MR", "CR", "SUBJ", "MPQA", "TREC"), min_length=1)
+    cnn_lstm: str = Field("autoencoder+emb.", description="which of the CNN-LSTM models")
+    label_pairs: int = Field(
+        10_000, ge=100, le=20_000, description="pairs of labelled sentences for direct transfer to a task"
+    )
+    timed: int = Field(2_000, ge=10, description="sentences whose encoding is timed")
+    rounds: int = Field(3, ge=1, description="of timing")
+    encoder: str = Field("BiLSTM-Avg", description="the encoder whose number is taken under every protocol")
+    protocol_seeds: Seeds | None = Field(None, description="of that encoder; None: those that dnt trains it with")
+    tokenisations: tuple[Tokenisation, ...] = Field(
+        ("ptb", "ptb-cased", "words", "whitespace", "content", "stems"), min_length=1
+    )
+    modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
+        "all-minilm-l6-v2",
+        "universal-sentence-encoder",
+    )
+
+    @field_validator("datasets")
+    @classmethod
+    def _scored(cls, datasets: tuple[str, ...]) -> tuple[str, ...]:
+        if named := [name for name in datasets if name in label_pairs.TASK_OF]:
+            raise ValueError(f"holds {named[0]}, whose sentences have classes; name its task under classification")
+        if set(datasets) <= {"msrp", "miniworld-paraphrase"}:
+            raise ValueError("holds no scored pairs; add sick, for example")
+        return datasets
+
+    @field_validator("classification")
+    @classmethod
+    def _of_single_sentences(cls, tasks: tuple[str, ...]) -> tuple[str, ...]:
+        known = ", ".join(label_pairs.TASK_OF.values())
+        if wrong := [name for name in tasks if name not in label_pairs.TASK_OF.values()]:
+            raise ValueError(f"holds {wrong[0]}, which has no pairs of labelled sentences; choose among {known}")
+        return tasks

@@ -1,0 +1,47 @@
+"""Settings of the experiments of Zhang et al. 2018."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from sentbook.config import TrainingShare
+from sentbook.data.suites import TRANSFER, Dataset, Suite
+from sentbook.models.average import AverageEncoder
+from sentbook.models.bilstm import BiLSTMEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.gran import GRANEncoder
+from sentbook.models.wsv import WSVEncoder
+from sentbook.training.settings import DirectTransfer, EntailmentTraining, Grid, HeadTraining, MarginTraining, Paper
+
+
+class Settings(Paper):
+    """Every experiment of Zhang et al. 2018; pre-training is ``inference``, ``simple`` (GRAN) or ``paraphrase``."""
+
+    suite: Suite = "dnt"
+    infersent: BiLSTMEncoder = BiLSTMEncoder(pool="max")
+    bilstm_average: BiLSTMEncoder = BiLSTMEncoder(pool="mean")
+    gran: GRANEncoder = GRANEncoder()
+    pp: AverageEncoder = AverageEncoder()
+    cse: CSEEncoder = CSEEncoder()
+    wsv: WSVEncoder = WSVEncoder()
+    inference: EntailmentTraining = EntailmentTraining()
+    paraphrase: MarginTraining = MarginTraining(
+        corpora=("captions", "rewrites", "quora", "ppdb"), dropout=0.2, scramble=0.3, validation="stsb-dev"
+    )
+    simple: MarginTraining = MarginTraining(
+        corpora=("simple-wikipedia", "rewrites", "captions"), dropout=0.2, scramble=0.3, validation="stsb-dev"
+    )
+    datasets: tuple[Dataset, ...] = Field(TRANSFER, min_length=1)
+    head: HeadTraining = HeadTraining()
+    direct: DirectTransfer = DirectTransfer()
+    feature_grid: Grid = Grid()
+    network_grid: Grid = Grid()
+    direct_grid: Grid = Grid()
+    shares: tuple[TrainingShare, ...] = Field((0.1, 0.25, 0.5, 1.0), min_length=1)
+    shared_datasets: tuple[Dataset, ...] = Field(("stsb", "sick", "sim", "sag"), min_length=1)
+    modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
+        "all-minilm-l6-v2",
+        "universal-sentence-encoder",
+    )

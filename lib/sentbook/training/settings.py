@@ -1,0 +1,247 @@
+"""Settings of every way to train an encoder, and what the experiments of every paper have.
+
+Field names and defaults are part of a trained encoder's key.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from sentbook.config import Coefficient, Profile, Rate, Section, Seeds, Share, TrainingShare
+from sentbook.data.novels import PARAGRAPH, WORDS
+from sentbook.data.suites import Dataset, Suite
+from sentbook.data.text import Tokenisation
+from sentbook.data.vectors import Vectors
+from sentbook.models.decoders.lstm import Output, Start
+from sentbook.models.encoder_decoder import Kind
+from sentbook.models.losses.margin import Candidates, Selection
+from sentbook.models.losses.similarity import Falling, PairScore, ScoreLoss
+
+Per = Literal["token", "sentence"]
+
+
+class Training(Section):
+    """What every training has; see `sentbook.training.loop.fit`."""
+
+    epochs: int = Field(10, ge=1)
+    batch_size: int = Field(100, ge=2)
+    optimiser: Literal["adam", "adamw", "adagrad", "adadelta", "sgd"] = "adam"
+    learning_rate: Rate = 1e-3
+    embedding_update: Literal["dense", "lazy", "frozen"] = "lazy"
+    pull_back_words: Coefficient = Field(
+        1e-6, description="lambda_w of half the squared distance to the initial vectors"
+    )
+    composition_decay: Coefficient = Field(
+        0.0, description="lambda_c, towards 0, or to the loaded values when fine-tuning"
+    )
+    dropout: Share = Field(0.0, description="on elements of the word vectors")
+    clip: Annotated[float, Field(gt=0)] | None = Field(None, description="largest gradient norm")
+    bucket: bool = Field(True, description="batches of similar length")
+    checks_per_epoch: int = Field(4, ge=1, le=100)
+    keep: Literal["best", "last"] = "best"
+    precision: Literal["float32", "bf16"] = "float32"
+
+    def rate_after(self, rate: float, *, improved: bool) -> float:
+        """The learning rate after a check of the validation metric."""
+        return rate
+
+
+class MarginTraining(Training):
+    """Training on paraphrase pairs, equation 5 of Jiao et al."""
+
+    corpora: tuple[str, ...] = Field(("ppdb",), min_length=1)
+    limit: int | None = Field(None, ge=4, description="at most so many pairs, drawn by the seed")
+    exclude_overlap: bool = Field(True, description="drop pairs that hold a sentence of a test set")
+    margin: float = Field(0.6, ge=0, le=2)
+    selection: Selection = "max"
+    candidates: Candidates = "one side"
+    scramble: Share = Field(0.0, description="probability of permuting the words of a pair (the released code: .5)")
+    validation: Literal["sts2016", "stsb-dev", "miniworld"] = "sts2016"
+
+
+class RelatednessTraining(Training):
+    """Supervised relatedness, section 4.2 of Jiao et al.; the numbers are those of the released README."""
+
+    batch_size: int = Field(32, ge=2)
+    pull_back_words: Coefficient = 1e-4
+    composition_decay: Coefficient = 1e-5
+    dataset: Literal["sick", "miniworld"] = "sick"
+    hidden: int | None = Field(300, ge=1)
+    normalise: bool | None = Field(None, description="scale sentence vectors to length one; None: both, see table 3")
+    head_decay: Coefficient = Field(1e-7, description="lambda of equation 6")
+    smoothing: Coefficient = Field(1e-6, description="added to target probabilities")
+
+
+class SimilarityTraining(Training):
+    """Training of an encoder on scored pairs by the similarity of their vectors: sections 3.5 and 4.2 of Yao et al.
+
+    The paper gives batch size, learning rate (figure 6) and ten epochs (table 2); Adam is the reading.
+    """
+
+    batch_size: int = Field(50, ge=2)
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    dataset: Dataset = "sick"
+    score: PairScore = "cosine"
+    falling: Falling = Field("f1", description="of the distance, where the score is no cosine")
+    loss: ScoreLoss = "mse"
+    smoothing: float = Field(0.01, gt=0, le=0.5, description="of the predicted probability, in kl and cross-entropy")
+    watch: Literal["nothing", "test"] = Field("nothing", description="test metrics of every epoch, for a figure")
+    new_words: Literal["random", "shared"] = Field(
+        "random", description="words of the data set without a vector: one each, or that of unknown words"
+    )
+
+
+class DirectTransfer(SimilarityTraining):
+    """Direct network transfer, equation 1 of Zhang et al.: the cosine towards the score on its scale's limits."""
+
+    new_words: Literal["random", "shared"] = "shared"
+    target: Literal["[0, 1]", "[-1, 1]"] = "[0, 1]"
+    patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
+    share: TrainingShare = 1.0
+
+
+class HeadTraining(Training):
+    """Feature transfer and network transfer, section 4.3 of Zhang et al.; Tai's width of the hidden layer."""
+
+    batch_size: int = Field(32, ge=2)
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    dataset: Dataset = "sick"
+    hidden: int | None = Field(50, ge=1, description="of the classifier; None: no hidden layer, as SentEval")
+    normalise: bool = Field(False, description="scale sentence vectors to length one")
+    head_decay: Coefficient = 0.0
+    smoothing: Coefficient = Field(1e-6, description="added to target probabilities, in kl")
+    loss: Literal["mse", "kl"] = "kl"
+    frozen: bool = Field(False, description="train the classifier alone: feature transfer")
+    patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
+    share: TrainingShare = 1.0
+
+
+class EntailmentTraining(Training):
+    """InferSent's training on three-way inference, section 3.3 of Conneau et al. 2017.
+
+    The learning rate falls by 1 % an epoch, and to a fifth after each epoch that is no better on the held-out pairs.
+    """
+
+    epochs: int = Field(20, ge=1)
+    batch_size: int = Field(64, ge=2)
+    optimiser: Literal["adam", "adamw", "adagrad", "adadelta", "sgd"] = "sgd"
+    learning_rate: Rate = 0.1
+    embedding_update: Literal["dense", "lazy", "frozen"] = "frozen"
+    pull_back_words: Coefficient = 0.0
+    clip: Annotated[float, Field(gt=0)] | None = 5.0
+    checks_per_epoch: int = Field(1, ge=1, le=1)
+    corpus: Literal["nli", "miniworld-entailment"] = "nli"
+    hidden: int = Field(512, ge=1, description="of both layers of the classifier")
+    exclude_overlap: bool = Field(True, description="drop pairs that hold a sentence of a test set")
+    decay: float = Field(0.99, gt=0, le=1)
+    shrink: float = Field(5.0, ge=1)
+
+    def rate_after(self, rate: float, *, improved: bool) -> float:
+        return rate * self.decay / (1 if improved else self.shrink)
+
+
+class GenerationTraining(Training):
+    """Training by what decoders write, sections 2 and 4 of Gan et al. 2017.
+
+    With ``embedding_update: frozen`` the words keep their pre-trained vectors (+emb); else they are learned from noise.
+    """
+
+    epochs: int = Field(8, ge=1)
+    batch_size: int = Field(64, ge=2, description="sentences, or paragraphs of the hierarchical model (the paper: 8)")
+    learning_rate: Rate = 2e-4
+    embedding_update: Literal["dense", "frozen"] = "dense"  # type: ignore[assignment]
+    pull_back_words: Coefficient = 0.0
+    clip: Annotated[float, Field(gt=0)] | None = 5.0
+    accumulate: int = Field(1, ge=1, description="parts of a batch, one after the other, for less memory")
+    model: Kind = "autoencoder"
+    corpus: Literal["novels", "folder", "miniworld-stories"] = "novels"
+    path: str = Field("", description="of a folder of .txt books, with corpus: folder")
+    books: int | None = Field(None, ge=2, description="the first so many books; None: all")
+    limit: int | None = Field(None, ge=64, description="at most so many sentences in training, drawn by the seed")
+    held_out: int | None = Field(None, ge=64, description="at most so many sentences for the held-out likelihood")
+    vocabulary: int = Field(WORDS, ge=2, description="words that are learned and predicted")
+    longest: int = Field(38, ge=1, description="longer sentences are left out")
+    paragraph: int = Field(PARAGRAPH, ge=2, description="sentences of a paragraph")
+    hidden: int = Field(600, ge=1, description="of every LSTM")
+    start: Start = "zero"
+    output: Output = "full"
+    bound: float = Field(0.01, gt=0, description="weights of decoders and learned words start in [-bound, bound]")
+    per: Per = "token"
+    floor: Coefficient = Field(0.0, description="added to probabilities in training (the released code: 1e-6)")
+
+    @model_validator(mode="after")
+    def _has_its_folder(self) -> GenerationTraining:
+        if (self.corpus == "folder") != bool(self.path):
+            raise ValueError("corpus 'folder' and the path of a folder of .txt books go together")
+        return self
+
+
+class RankingTraining(Training):
+    """Maps of images and sentences into one space, section 4.2 of Gan et al. 2017."""
+
+    epochs: int = Field(30, ge=1)
+    batch_size: int = Field(128, ge=2)
+    embedding_update: Literal["frozen"] = "frozen"  # type: ignore[assignment]
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    corpus: Literal["coco", "miniworld-scenes"] = "coco"
+    path: str = Field("", description="of a folder in the public archive's layout, with corpus: coco")
+    dimension: int = Field(1000, ge=1)
+    margin: float = Field(0.1, ge=0, le=2)
+    contrasts: int | None = Field(50, ge=1)
+    faithful: bool = Field(False, description="images keep their length in training, as in the released code")
+    patience: int | None = Field(5, ge=1, description="checks without a better one after which training stops")
+
+
+class ClassifierTraining(Training):
+    """An encoder and a softmax on top, trained together on a classification task: figure 3 of Gan et al. 2017."""
+
+    epochs: int = Field(10, ge=1)
+    batch_size: int = Field(50, ge=2)
+    embedding_update: Literal["dense", "lazy", "frozen"] = "frozen"
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    head_dropout: Share = Field(0.5, description="on the sentence vector")
+    patience: int | None = Field(3, ge=1, description="checks without a better one after which training stops")
+
+
+Stage = MarginTraining | SimilarityTraining | DirectTransfer | HeadTraining | EntailmentTraining | GenerationTraining
+
+
+class Grid(Section):
+    """What a transfer chooses among on the development pairs: the paper's grid is the default.
+
+    Every learning rate is trained with every batch size. The numbers of epochs need no training each: the order of an
+    epoch does not depend on how many follow, so the longest run passes through the shorter ones, and the best epoch on
+    the development pairs is kept.
+    """
+
+    learning_rates: tuple[Rate, ...] = Field((0.1, 0.01, 0.001, 0.0001), min_length=1)
+    batch_sizes: tuple[Annotated[int, Field(ge=2)], ...] = Field((32, 64), min_length=1)
+    epochs: tuple[Annotated[int, Field(ge=1)], ...] = Field((10, 30, 50), min_length=1)
+    patience: int | None = Field(5, ge=1, description="epochs without a better one after which training stops")
+
+
+class Paper(Section):
+    """What the experiments of every paper have."""
+
+    profile: Profile = "paper"
+    seeds: Seeds = (1, 2, 3, 4, 5)
+    ablation_seeds: Seeds = (1, 2, 3)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    jobs: int = Field(1, ge=1, le=64, description="trainings side by side, one thread each")
+    suite: Suite = "sts"
+    tokenisation: Tokenisation = "ptb"
+    resamples: int = Field(2000, ge=100, description="of the bootstrap")
+    vectors: Vectors = Vectors()
+
+    @field_validator("seeds", "ablation_seeds")
+    @classmethod
+    def _distinct(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) != len(seeds):
+            raise ValueError("holds a seed twice")
+        return seeds
