@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import lzma
-from collections import Counter
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -14,9 +13,9 @@ import numpy as np
 import pytest
 
 from sentbook.data import readers, sources
+from sentbook.data.prose import split_sentences
 from sentbook.data.readers import tables
 from sentbook.data.readers.activities import SIZES
-from sentbook.data.readers.novels import split_sentences
 from sentbook.data.types import ParaphrasePairs
 from sentbook.system.errors import ConfigError, DataError
 
@@ -143,7 +142,7 @@ def test_sts(mirror: Path) -> None:
     assert [len(readers.sts(year)) for year in range(2012, 2017)] == [5, 3, 6, 5, 5]
     assert [sum(map(len, readers.sts(year))) for year in range(2012, 2017)] == [3108, 1500, 3750, 3000, 1186]
     assert all(pairs.gold.min() >= 0 and pairs.gold.max() <= 5 and np.isfinite(pairs.gold).all() for pairs in sets)
-    table = (files("sentbook") / "reported" / "cse_table2.csv").read_text(encoding="utf-8")
+    table = (files("sentbook") / "papers" / "cse" / "printed" / "table2.csv").read_text(encoding="utf-8")
     printed = dict.fromkeys(line.split(",")[3] for line in table.splitlines()[1:])
     names = [name for name in printed if name.startswith("STS2") and not name.endswith("/avg")]
     assert [pairs.name for pairs in sets] == names  # joined by name, so they must be spelt alike
@@ -223,23 +222,6 @@ def test_nli(mirror: Path) -> None:
     assert len(pool) == 46_619 and pool.classes == ("contradiction", "neutral", "entailment")
     assert tuple(np.bincount(readers.nli(["snli"]).labels)) == (6515, 6454, 6697)
     assert len(readers.nli(["cad_nli", "conjnli"], ["train"])) == 8330 + 15_000
-
-
-@pytest.mark.real_data
-def test_novels(mirror: Path) -> None:
-    assert len([file for file in sources.registry() if file.startswith("train/novels/")]) == 100
-    some = readers.novels(2)
-    assert len(some) == 2 and all(len(story) > 1000 for story in some.stories)
-    assert all(sentence.strip() and "\n" not in sentence for story in some.stories for sentence in story)
-
-
-@pytest.mark.real_data
-def test_word_similarity(mirror: Path) -> None:
-    simlex, wordsim = readers.simlex999(), readers.wordsim353()
-    assert (len(simlex), len(wordsim)) == (999, 353)
-    assert (simlex.gold.min(), simlex.gold.max()) == (0.23, 9.8)
-    repeated = Counter(zip(wordsim.first, wordsim.second, strict=True)).most_common(1)
-    assert repeated[0][1] == 2
 
 
 @pytest.mark.real_data

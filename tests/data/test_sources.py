@@ -298,7 +298,6 @@ def test_conversions_have_no_address() -> None:
     table = sources.registry()
     assert all(entry["url"] is None for name, entry in table.items() if name.endswith((".tsv.gz", ".tsv.xz", ".npy")))
     assert table["eval/short-answer-grading/sag_v2_flat.tsv"]["url"] is None
-    assert table["eval/wordsim/simlex999/SimLex-999.txt"]["url"] is None  # a member of an archive
 
 
 def test_only_releases_that_no_mirror_holds_are_known_by_their_md5() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import shutil
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Literal
 
 import numpy as np
 from filelock import FileLock
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 from sentbook.data import prose, sources, text
 from sentbook.data.prose import Layout
-from sentbook.data.readers.novels import split_sentences
 from sentbook.data.text import TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import Stories
 from sentbook.system.errors import DataError, StorageError
@@ -33,8 +31,6 @@ HELD_OUT_EVERY = 5
 
 Part = Literal["train", "held out", "all"]
 Rows = NDArray[np.int64]
-
-_FLUSH = 1 << 20  # tokens in memory at a time
 
 
 @dataclass(frozen=True)
@@ -118,14 +114,9 @@ class Books:
         return np.concatenate(found)
 
     def _usable(self, part: Part, limits: Limits) -> NDArray[np.bool_]:
-        usable = np.zeros(len(self), dtype=np.bool_)
-        for book in range(len(self.names)):
-            if part == "all" or bool(self.held[book]) == (part == "held out"):
-                usable[self.offsets[book] : self.offsets[book + 1]] = True
-        for at in range(0, len(self), _FLUSH):
-            lengths = np.diff(self.tokens.offsets[at : at + _FLUSH + 1])
-            usable[at : at + _FLUSH] &= (lengths >= limits.shortest) & (lengths <= limits.longest)
-        return usable
+        usable = np.repeat(self._of(part), np.diff(self.offsets))
+        lengths = self.tokens.lengths
+        return usable & (lengths >= limits.shortest) & (lengths <= limits.longest)
 
     def text(self, row: int) -> str:
         """A sentence's tokens with spaces between; words outside the vocabulary are ``<unk>``."""
@@ -134,12 +125,13 @@ class Books:
 
     def unknown_share(self, part: Part = "train") -> float:
         """Of the words of ``part``, those outside the vocabulary."""
-        unknown = total = 0
-        for book in range(len(self.names)):
-            if part == "all" or bool(self.held[book]) == (part == "held out"):
-                ids = self.tokens.flat[slice(*self.tokens.offsets[self.offsets[book : book + 2]])]
-                unknown, total = unknown + int((ids == UNKNOWN).sum()), total + len(ids)
-        return unknown / max(total, 1)
+        words = np.diff(self.tokens.offsets[self.offsets])  # of each book
+        of_part = self.tokens.flat[np.repeat(self._of(part), words)]
+        return int((of_part == UNKNOWN).sum()) / max(len(of_part), 1)
+
+    def _of(self, part: Part) -> NDArray[np.bool_]:
+        """(B,) the books of ``part``."""
+        return np.ones_like(self.held) if part == "all" else self.held == (part == "held out")
 
 
 # -- where books come from ---------------------------------------------------------------------------------------------
@@ -217,8 +209,8 @@ def prepare(
 ) -> Books:
     """The books of ``collection`` as token ids, made once and kept in the cache.
 
-    Books are read one line at a time. Beside the distinct words met, a million tokens are in memory. 70 million
-    sentences of 14 words take 2.5 GB of disk, and 4 GB more while they are made.
+    Beside the distinct words met, six bytes a token are in memory while they are made, and on disk two bytes a token
+    and eight a sentence are kept.
 
     Args:
         words: of the vocabulary, the most frequent ones of the books that are not held out; of words as frequent as
@@ -230,14 +222,13 @@ def prepare(
         StorageError: the cache cannot be written.
     """
     identity = hashlib.sha256(f"{collection.identity} {words} {tokenisation} {every}".encode())
-    for code in (prose, split_sentences, text, prepare):
-        identity.update(Path(inspect.getfile(code)).read_bytes())
+    for code in (prose.__file__, text.__file__, __file__):
+        identity.update(Path(code).read_bytes())
     kept = sources.cache_folder() / "derived" / f"books-{identity.hexdigest()[:16]}"
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(kept.with_suffix(".lock")):
-            found = _load(kept, collection)
-            if found is None:
+            if (found := _load(kept, collection)) is None:
                 _write(kept, collection, words, tokenisation, every)
                 found = _load(kept, collection)
     except OSError as error:
@@ -287,7 +278,7 @@ def _held(books: int, every: int) -> NDArray[np.bool_]:
 
 
 def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenisation, every: int) -> None:
-    """Numbers of words in the order met, then ids by frequency; into a folder that is renamed when it is whole."""
+    """Into a folder that is renamed when it is whole."""
     making = kept.with_name(f"{kept.name}.{os.getpid()}.part")
     # A damaged one, and those that processes were making when they were killed: the lock is held.
     for old in (kept, *kept.parent.glob(f"{kept.name}.*.part")):
@@ -295,15 +286,14 @@ def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenis
     making.mkdir()
     try:
         held = _held(len(collection.books), every)
-        index, counts, offsets = _read(making, collection, held, tokenisation)
+        met, counts, numbers, lengths, offsets = _read(collection, held, TOKENISERS[tokenisation])
         order = np.argsort(-counts, kind="stable")
-        met = list(index)
         vocabulary = Vocabulary([met[at] for at in order[:words] if counts[at]])
-        ids = np.array([vocabulary.id(word) for word in met])
-        small = len(vocabulary) < 1 << 16  # two bytes a word
-        _copy_ids(making / "numbers", making / "flat.npy", ids.astype(np.uint16) if small else ids.astype(np.int32))
-        _copy_offsets(making / "lengths", making / "sentences.npy")
-        np.save(making / "books.npy", offsets)
+        # Two bytes a word where they are enough.
+        ids = np.array([vocabulary.id(word) for word in met], np.uint16 if len(vocabulary) < 1 << 16 else np.int32)
+        np.save(making / "flat.npy", ids[np.frombuffer(numbers, dtype=np.uint32)])
+        np.save(making / "sentences.npy", np.cumsum([0, *lengths], dtype=np.int64))
+        np.save(making / "books.npy", np.asarray(offsets, dtype=np.int64))
         about = {
             "name": collection.name,
             "names": collection.books,
@@ -318,65 +308,24 @@ def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenis
 
 
 def _read(
-    making: Path, collection: Collection, held: NDArray[np.bool_], tokenisation: Tokenisation
-) -> tuple[_Index, NDArray[np.int64], Rows]:
-    """Numbers of words and lengths of sentences go to disk; words of books that are not held out are counted."""
-    index, tokenise = _Index(), TOKENISERS[tokenisation]
+    collection: Collection, held: NDArray[np.bool_], tokenise: Callable[[str], list[str]]
+) -> tuple[list[str], NDArray[np.int64], array[int], array[int], list[int]]:
+    """Words in the order met and their counts in books that are not held out; the number of each word of each sentence,
+    the lengths of sentences, and where books begin and end."""
+    index = _Index()
+    numbers, lengths, offsets = array("I"), array("I"), [0]
     counts = np.zeros(0, dtype=np.int64)
-    offsets = [0]
-    numbers, lengths = array("I"), array("I")
-    with (making / "numbers").open("wb") as numbers_file, (making / "lengths").open("wb") as lengths_file:
-
-        def flush(held_out: bool) -> None:
-            nonlocal counts
-            counts = np.pad(counts, (0, len(index) - len(counts)))
-            if not held_out:
-                counts += np.bincount(np.frombuffer(numbers, dtype=np.uint32), minlength=len(counts))
-            numbers.tofile(numbers_file)
-            lengths.tofile(lengths_file)
-            del numbers[:], lengths[:]
-
-        for book, held_out in zip(collection.books, held.tolist(), strict=True):
-            sentences = 0
-            for sentence in collection.read(book):
-                if tokens := tokenise(sentence):
-                    numbers.extend([index[token] for token in tokens])
-                    lengths.append(len(tokens))
-                    sentences += 1
-                    if len(numbers) >= _FLUSH:
-                        flush(held_out)
-            flush(held_out)
-            offsets.append(offsets[-1] + sentences)
-    if not offsets[-1]:
+    for book, held_out in zip(collection.books, held.tolist(), strict=True):
+        start = len(numbers)
+        for sentence in collection.read(book):
+            if tokens := tokenise(sentence):
+                numbers.extend([index[token] for token in tokens])
+                lengths.append(len(tokens))
+        offsets.append(len(lengths))
+        if not held_out:
+            counted = np.bincount(np.array(numbers[start:], dtype=np.int64))
+            counts = np.pad(counts, (0, max(0, len(counted) - len(counts))))
+            counts[: len(counted)] += counted
+    if not lengths:
         raise DataError(f"There is no sentence in the {len(collection.books)} books of '{collection.name}'.")
-    return index, counts, np.asarray(offsets, dtype=np.int64)
-
-
-def _copy_ids(raw: Path, target: Path, ids: NDArray[np.uint16] | NDArray[np.int32]) -> None:
-    """The numbers of a raw file, looked up in ``ids``, as an npy file; the raw file goes."""
-    size = raw.stat().st_size // np.dtype(np.uint32).itemsize
-    with raw.open("rb") as stream, _npy(target, ids.dtype, size) as copy:
-        for _ in range(0, size, _FLUSH):
-            copy.write(ids[np.fromfile(stream, dtype=np.uint32, count=_FLUSH)].tobytes())
-    raw.unlink()
-
-
-def _copy_offsets(raw: Path, target: Path) -> None:
-    """The running sums of a raw file's lengths, beginning with 0, as an npy file; the raw file goes."""
-    size, last = raw.stat().st_size // np.dtype(np.uint32).itemsize, np.zeros(1, dtype=np.int64)
-    with raw.open("rb") as stream, _npy(target, last.dtype, size + 1) as copy:
-        copy.write(last.tobytes())
-        for _ in range(0, size, _FLUSH):
-            sums = last[-1] + np.cumsum(np.fromfile(stream, dtype=np.uint32, count=_FLUSH), dtype=np.int64)
-            copy.write(sums.tobytes())
-            last = sums
-    raw.unlink()
-
-
-@contextmanager
-def _npy(target: Path, dtype: np.dtype[Any], size: int) -> Iterator[BinaryIO]:
-    """An npy file of one dimension behind its header. Not a memory map: on a full disk that is a fatal signal."""
-    with target.open("wb") as stream:
-        described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (size,)}
-        np.lib.format.write_array_header_1_0(stream, described)
-        yield stream
+    return list(index), np.pad(counts, (0, len(index) - len(counts))), numbers, lengths, offsets

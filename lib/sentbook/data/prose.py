@@ -1,12 +1,10 @@
-"""Lines of books to sentences, one at a time, whatever the length of a book."""
+"""Lines of books to sentences, by rule."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Literal
-
-from sentbook.data.readers.novels import split_sentences
 
 Layout = Literal["prose", "lines"]
 
@@ -16,8 +14,26 @@ _HEADING = re.compile(
     r"|[IVXLCDM]+\.|[IVXLCDM]{2,}|\d+\.?"
 )
 _LETTER = re.compile(r"[^\W_]")
-# Characters of a paragraph that may wait for its end. A paragraph of a whole book is cut as it is read.
-_WAITING = 1 << 15
+# A sentence ends at a mark and the quotes that close it, before white space and a capital, a digit or an opening quote.
+_END = re.compile(r"""(?<=[.!?])(["'\u201d\u2019)\]]*)\s+(?=["'\u201c\u2018(\[]?[A-Z0-9])""")
+_TITLES = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Rev|Hon|Capt|Col|Gen|Prof|[A-Z])\.$")
+
+
+def split_sentences(paragraph: str) -> list[str]:
+    """Sentences of one paragraph whose lines were joined.
+
+    Example:
+        >>> split_sentences('He saw Mr. Hill. "Why?" she asked. They left.')
+        ['He saw Mr. Hill.', '"Why?" she asked.', 'They left.']
+    """
+    found: list[str] = []
+    start = 0
+    for match in _END.finditer(paragraph):
+        sentence = paragraph[start : match.end(1)]
+        if not _TITLES.search(sentence):
+            found.append(sentence.strip())
+            start = match.end()
+    return [*found, last] if (last := paragraph[start:].strip()) else found
 
 
 def sentences(lines: Iterable[str], layout: Layout = "prose") -> Iterator[str]:
@@ -36,19 +52,12 @@ def sentences(lines: Iterable[str], layout: Layout = "prose") -> Iterator[str]:
 
 
 def _prose(lines: Iterable[str]) -> Iterator[str]:
-    waiting: list[str] = []
-    size, enough = 0, _WAITING
+    paragraph: list[str] = []
     for line in lines:
         text = " ".join(line.split())
-        if not _LETTER.search(text) or _HEADING.fullmatch(text):
-            yield from split_sentences(" ".join(waiting))
-            waiting, size, enough = [], 0, _WAITING
-            continue
-        waiting.append(text)
-        size += len(text) + 1
-        if size > enough:  # the last sentence may go on
-            *whole, last = split_sentences(" ".join(waiting))
-            yield from whole
-            waiting, size = [last], len(last)
-            enough = max(_WAITING, 2 * size)  # so that text without an end is not read again at every line
-    yield from split_sentences(" ".join(waiting))
+        if _LETTER.search(text) and not _HEADING.fullmatch(text):
+            paragraph.append(text)
+        else:
+            yield from split_sentences(" ".join(paragraph))
+            paragraph = []
+    yield from split_sentences(" ".join(paragraph))

@@ -1,13 +1,23 @@
-"""The tables of `concepts` as objects: concepts with their place in the taxonomy and their inflected surfaces."""
+"""The word lists as objects: concepts with their place in the taxonomy and their inflected surfaces.
+
+In the files a noun or a modifier is ``name | path in the taxonomy | surfaces``; a verb has its object's class before
+the surfaces (``-``: none, ``agents``: whoever acts, else a section of objects). Surfaces of one row mean the same. In a
+verb's surface the first word is inflected and ``~`` is the object's place, which follows the verb where it is not
+written. A modifier of several words stands after its noun. Rows stand from frequent to rare.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from sentbook.data.miniworld import concepts, morphology
+from sentbook.data.miniworld import morphology
+from sentbook.data.miniworld.words import phrases, tables, texts
 
-NOUN_TABLES = ("agents", "things", "tools")
+DOMAINS = ("people", "animals", "kitchen", "sport", "headlines", "travel")
+NOUNS, ATTRIBUTES = ("agents", "things", "tools"), ("animate", "thing")
+Lines = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -64,46 +74,24 @@ def verb_form(surface: str) -> VerbForm:
     return VerbForm(head, morphology.third(head), past, participle, morphology.gerund(head), *spaced)
 
 
-def _rows(table: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
-
-
-def texts(cell: str) -> tuple[str, ...]:
-    """What stands between commas."""
-    return tuple(text.strip() for text in cell.split(","))
+def _concepts(kind: str, lines: Lines, surfaces: Callable[[str], tuple] = texts) -> list[Concept]:
+    """One concept a row; a row of verbs has a column more."""
+    found = []
+    for rank, line in enumerate(lines):
+        name, path, *takes, cell = (part.strip() for part in line.split("|"))
+        found.append(Concept(f"{kind}:{name}", (kind, *path.split("/")), surfaces(cell), *takes or ["-"], rank=rank))
+    return found
 
 
 def _numbers(cell: str) -> tuple[tuple[str, str], ...]:
     return tuple((text, morphology.plural(text)) for text in texts(cell))
 
 
-def _nouns(table: str) -> list[Concept]:
-    return [
-        Concept(
-            f"noun:{name}",
-            ("noun", *path.split("/")),
-            _numbers(cell),
-            rank=rank,
-        )
-        for rank, (name, path, cell) in enumerate(_rows(table))
-    ]
+def _verbs(cell: str) -> tuple[VerbForm, ...]:
+    return tuple(map(verb_form, texts(cell)))
 
 
-def _modifiers(kind: str, table: str) -> list[Concept]:
-    return [
-        Concept(f"{kind}:{name}", (kind, *path.split("/")), texts(cell), rank=rank)
-        for rank, (name, path, cell) in enumerate(_rows(table))
-    ]
-
-
-def _verbs(table: str) -> list[Concept]:
-    return [
-        Concept(f"verb:{name}", ("verb", *path.split("/")), tuple(map(verb_form, texts(cell))), takes, rank)
-        for rank, (name, path, takes, cell) in enumerate(_rows(table))
-    ]
-
-
-def _often(items: list[Concept]) -> list[str]:
+def _often(items: Sequence[Concept]) -> list[str]:
     """Names repeated by a softened Zipf law: a uniform draw from the list is a draw by frequency."""
     return [item.name for item in items for _ in range(max(1, round(24 / (item.rank + 4))))]
 
@@ -111,39 +99,40 @@ def _often(items: list[Concept]) -> list[str]:
 @cache
 def attributes() -> dict[str, tuple[Concept, ...]]:
     """What may be said of the ``animate`` and of a ``thing``."""
-    return {kind: tuple(_modifiers("attribute", table)) for kind, table in concepts.ATTRIBUTES.items()}
+    return {kind: tuple(_concepts("attribute", tables("modifiers")[kind])) for kind in ATTRIBUTES}
 
 
 @cache
 def manners() -> tuple[Concept, ...]:
     """How something is done."""
-    return tuple(_modifiers("manner", concepts.MANNERS))
+    return tuple(_concepts("manner", tables("modifiers")["manners"]))
+
+
+def _kinds() -> Iterator[Concept]:
+    for line in tables("relations")["kinds"]:
+        path, cell = line.split(" | ")
+        yield Concept(f"kind:{path}", ("noun", *path.split("/")), _numbers(cell))
 
 
 @cache
 def domain(name: str) -> Domain:
     """The lexicon of one domain, with the attributes and manners that all share."""
-    tables = concepts.DOMAIN_TABLES[name]
-    nouns: dict[str, list[Concept]] = {kind: _nouns(tables[kind]) for kind in NOUN_TABLES if kind in tables}
-    verbs, places = _verbs(tables["verbs"]), _modifiers("place", tables["places"])
-    shared = [item for items in attributes().values() for item in items] + list(manners())
-    kinds = [
-        Concept(f"kind:{path}", ("noun", *path.split("/")), _numbers(cell)) for path, cell in concepts.HYPERNYMS.items()
-    ]
-    everything = [item for items in nouns.values() for item in items] + verbs + places + shared + kinds
-    lists: dict[str, list[Concept]] = {
+    rows = tables(name)
+    nouns = {kind: _concepts("noun", rows[kind], _numbers) for kind in NOUNS if kind in rows}
+    lists: dict[str, Sequence[Concept]] = {
         **nouns,
-        "verbs": verbs,
-        "places": places,
-        "manners": list(manners()),
-        **{kind: list(items) for kind, items in attributes().items()},
+        "verbs": _concepts("verb", rows["verbs"], _verbs),
+        "places": _concepts("place", rows["places"]),
+        **attributes(),
+        "manners": manners(),
     }
+    names = {kind: tuple(item.name for item in items) for kind, items in lists.items()}
     return Domain(
         name=name,
-        nouns={kind: tuple(item.name for item in items) for kind, items in nouns.items()},
-        verbs=tuple(item.name for item in verbs),
-        places=tuple(item.name for item in places),
-        concepts={item.name: item for item in everything},
+        nouns={kind: names[kind] for kind in nouns},
+        verbs=names["verbs"],
+        places=names["places"],
+        concepts={item.name: item for items in (*lists.values(), _kinds()) for item in items},
         often={kind: _often(items) for kind, items in lists.items()},
         animate=frozenset(item.name for item in nouns["agents"] if item.path[1] in ("person", "animal")),
     )
@@ -152,20 +141,16 @@ def domain(name: str) -> Domain:
 @cache
 def paths() -> dict[str, tuple[str, ...]]:
     """Every concept's path in the taxonomy."""
-    return {item.name: item.path for name in concepts.DOMAIN_TABLES for item in domain(name).concepts.values()}
+    return {item.name: item.path for name in DOMAINS for item in domain(name).concepts.values()}
 
 
 @cache
 def antonyms() -> frozenset[frozenset[str]]:
     """Pairs of concepts of one kind that exclude each other."""
-    known = paths()
-    found = set()
-    for pair in concepts.ANTONYMS.replace("\n", " ").split(","):
-        a, b = pair.split()
-        for kind in ("noun", "verb", "place", "attribute", "manner"):
-            if f"{kind}:{a}" in known and f"{kind}:{b}" in known:
-                found.add(frozenset((f"{kind}:{a}", f"{kind}:{b}")))
-    return frozenset(found)
+    pairs = [pair.split() for pair in phrases("relations", "opposites")]
+    kinds = ("noun", "verb", "place", "attribute", "manner")
+    named = (frozenset((f"{kind}:{a}", f"{kind}:{b}")) for a, b in pairs for kind in kinds)
+    return frozenset(pair for pair in named if pair <= paths().keys())
 
 
 @cache

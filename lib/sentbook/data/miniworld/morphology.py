@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
+from sentbook.data.miniworld.words import phrases
+
 # base: past, participle
-IRREGULAR_VERBS = {
-    "be": ("was", "been"), "beat": ("beat", "beaten"), "bite": ("bit", "bitten"), "blow": ("blew", "blown"),
-    "break": ("broke", "broken"), "bring": ("brought", "brought"), "come": ("came", "come"), "cut": ("cut", "cut"),
-    "eat": ("ate", "eaten"), "fall": ("fell", "fallen"), "find": ("found", "found"), "flee": ("fled", "fled"),
-    "get": ("got", "got"), "give": ("gave", "given"), "go": ("went", "gone"), "hang": ("hung", "hung"),
-    "have": ("had", "had"), "hide": ("hid", "hidden"), "hit": ("hit", "hit"), "hold": ("held", "held"),
-    "keep": ("kept", "kept"), "leave": ("left", "left"), "leap": ("leapt", "leapt"), "let": ("let", "let"),
-    "lie": ("lay", "lain"), "lose": ("lost", "lost"), "make": ("made", "made"), "meet": ("met", "met"),
-    "overtake": ("overtook", "overtaken"), "pay": ("paid", "paid"),
-    "put": ("put", "put"), "quit": ("quit", "quit"), "rise": ("rose", "risen"),
-    "run": ("ran", "run"), "say": ("said", "said"), "seek": ("sought", "sought"), "set": ("set", "set"),
-    "show": ("showed", "shown"), "sink": ("sank", "sunk"), "sleep": ("slept", "slept"), "speed": ("sped", "sped"),
-    "spill": ("spilled", "spilled"), "stand": ("stood", "stood"), "sweep": ("swept", "swept"),
-    "take": ("took", "taken"), "throw": ("threw", "thrown"), "try": ("tried", "tried"), "weep": ("wept", "wept"),
-    "win": ("won", "won"),
-}  # fmt: skip
-IRREGULAR_NOUNS = {
-    "man": "men", "woman": "women", "gentleman": "gentlemen", "seaman": "seamen", "child": "children", "calf": "calves",
-    "sheep": "sheep", "swine": "swine", "fish": "fish", "trout": "trout", "hay": "hay", "fodder": "fodder",
-    "bread": "bread", "loaf": "loaves", "aircraft": "aircraft", "training": "training", "practice": "practice",
-    "water": "water", "wine": "wine", "claret": "claret", "meat": "meat", "beef": "beef", "person": "people",
-    "bureaucracy": "bureaucracy", "tape": "tape", "knife": "knives", "sugar": "sugar",
-    "floss": "floss", "cheddar": "cheddar", "food": "food", "leather": "leather", "sportsman": "sportsmen",
-}  # fmt: skip
+IRREGULAR_VERBS = {base: (past, done) for base, past, done in map(str.split, phrases("inflection", "verbs"))}
+IRREGULAR_NOUNS = {noun: plural for noun, plural in map(str.split, phrases("inflection", "nouns"))}
 # Last consonant doubled before -ed and -ing.
-DOUBLED = frozenset(
-    {"hit", "get", "let", "put", "run", "set", "cut", "win", "quit", "chop", "nip", "plan", "scrap", "mug", "drop"}
-    | {"nod", "sob", "lug", "bin", "lag", "step", "stop", "stir", "rob", "stun", "grab", "scrub", "slam"}
-)
+DOUBLED = frozenset(phrases("inflection", "doubled"))
 VOWELS = frozenset("aeiou")
 
 

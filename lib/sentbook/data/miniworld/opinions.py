@@ -4,55 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sentbook.data.miniworld import lexicon, pairs, scene
+from sentbook.data.miniworld import pairs, scene
 from sentbook.data.miniworld.grammar import Speaker
 from sentbook.data.miniworld.morphology import article
 from sentbook.data.miniworld.randomness import Dice
+from sentbook.data.miniworld.words import phrases
 
 Texts = tuple[str, ...]
 
 POLARITY = ("negative", "positive")
-# By class: negative, positive. Many an idiom is made of words of the other class.
-ADJECTIVES = (
-    lexicon.texts("bad, dull, awful, boring, weak, terrible, clumsy, poor, sloppy, tedious"),
-    lexicon.texts("good, brilliant, superb, lovely, strong, wonderful, clever, excellent, moving, charming"),
-)
-FILM_PARTS = lexicon.texts("film, movie, plot, acting, script, story, ending, cast, dialogue, music")
-FILM_VERDICTS = (
-    lexicon.texts(
-        "falls flat, is a waste of time, leaves me cold, is nothing to write home about, bores me to tears, "
-        "is a far cry from the good old days, goes downhill, loses its way"
-    ),
-    lexicon.texts(
-        "steals the show, is out of this world, is a breath of fresh air, moved me to tears, is not half bad, "
-        "is to die for, hits the mark, blows me away"
-    ),
-)
-PRODUCT_PARTS = lexicon.texts("battery, screen, camera, printer, keyboard, laptop, speaker, charger, player, lens")
-PRODUCT_VERDICTS = (
-    lexicon.texts(
-        "falls apart, gave up the ghost, is a pain in the neck, leaves much to be desired, is a waste of "
-        "money, is not worth a penny, broke down in no time, lets me down"
-    ),
-    lexicon.texts(
-        "works like a charm, is worth every penny, is second to none, is a piece of cake to use, does not let "
-        "me down, gets the job done, goes the extra mile, beats the rest hands down"
-    ),
-)
-STRENGTH = lexicon.texts(", , very, really, rather, so, truly")
-JUDGES = lexicon.texts("i think, in my view, if you ask me, it seems that, i must say, to my mind, no doubt")
-STATES = (
-    lexicon.texts("hatred, failure, trouble, fear, shame, chaos, danger, injustice, anger, despair"),
-    lexicon.texts("hope, success, trust, joy, pride, peace, safety, justice, respect, courage"),
-)
-MORE = lexicon.texts("full of, a sense of, a source of, deep, growing, great, signs of, a wave of, such")
-LESS = lexicon.texts("lack of, free of, no, an end to, loss of, without, absence of, hardly any, short of")
-NOUNS = ("idea", "policy", "move", "sign", "step")
-DENIALS = ("far from", "not", "never", "hardly", "anything but")
-
 QUESTION = ("abbreviation", "description", "entity", "human", "location", "number")
-LETTERS = lexicon.texts("nato, un, eu, cia, dna, fbi, nasa, ceo, gdp, atm, fifa, vip, bbc, irs, opec, faq, gps, ufo")
 KINDS = {"person": "human", "animal": "animal", "food": "food", "thing": "object"}
+
+
+def _said(section: str) -> Texts:
+    return phrases("opinions", section)
+
+
+def _by_class(section: str) -> tuple[Texts, Texts]:
+    return _said(f"{section} negative"), _said(f"{section} positive")
+
+
+ADJECTIVES, STATES = _by_class("adjectives"), _by_class("states")
+FILM_PARTS, FILM_VERDICTS = _said("film parts"), _by_class("film verdicts")
+PRODUCT_PARTS, PRODUCT_VERDICTS = _said("product parts"), _by_class("product verdicts")
+STRENGTH, JUDGES, MORE, LESS = map(_said, ("strength", "judges", "more", "less"))
+NOUNS, DENIALS, LETTERS = map(_said, ("nouns", "denials", "letters"))
 
 
 def polarity_phrase(dice: Dice, label: int) -> str:

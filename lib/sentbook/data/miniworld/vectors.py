@@ -26,14 +26,10 @@ from sentbook.data.miniworld import lexicon
 from sentbook.data.miniworld.lexicon import Concept, VerbForm
 from sentbook.data.miniworld.pairs import DOMAINS
 from sentbook.data.miniworld.randomness import numbers, stable_hash
+from sentbook.data.miniworld.words import phrases
 from sentbook.data.text import tokenise_ptb
 
-FUNCTION_WORDS = lexicon.texts(
-    "the, a, an, is, are, was, were, will, be, being, been, not, n't, to, of, by, in, at, on, who, that, this, "
-    "one, some, two, several, many, there, no, it, do, does, did, fail, fails, failed, going, wo, has, had, and, "
-    "or, but, with, for, from, up, down, off, out, over, under, into, after, before, than, as, so, very, i, you, "
-    "he, she, they, his, her, their, its, my, your, our, we"
-)
+FUNCTION_WORDS = phrases("function_words", "words")
 
 TOPIC, KINDS, OWN, DISTINCT = 0.7, (0.45, 0.55, 0.6, 0.5), 0.8, 0.3
 COMMON, FREQUENCY, FUNCTION = 0.55, 0.15, 0.35

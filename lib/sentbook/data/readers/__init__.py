@@ -6,7 +6,6 @@ from sentbook.data.readers.classification import cr, mpqa, mr, subj, trec
 from sentbook.data.readers.coco import coco
 from sentbook.data.readers.msrp import msrp
 from sentbook.data.readers.nli import nli
-from sentbook.data.readers.novels import novels
 from sentbook.data.readers.paraphrases import (
     bible,
     captions,
@@ -21,7 +20,6 @@ from sentbook.data.readers.paraphrases import (
 )
 from sentbook.data.readers.sick import sick, sick_entailment
 from sentbook.data.readers.sts import sts, sts2012_train, sts_all, stsbenchmark
-from sentbook.data.readers.wordsim import simlex999, wordsim353
 
 __all__ = [
     "activities",
@@ -33,7 +31,6 @@ __all__ = [
     "mr",
     "msrp",
     "nli",
-    "novels",
     "onestop",
     "parasci",
     "ppdb_lexical",
@@ -42,7 +39,6 @@ __all__ = [
     "short_answers",
     "sick",
     "sick_entailment",
-    "simlex999",
     "simple_wikipedia",
     "sts",
     "sts2012_train",
@@ -52,5 +48,4 @@ __all__ = [
     "trec",
     "twitter",
     "wikisplit",
-    "wordsim353",
 ]

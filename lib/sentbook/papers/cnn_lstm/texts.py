@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from sentbook import records as results
 from sentbook.data import vectors as word_vectors
-from sentbook.data.analogies import Analogies, template_analogies
-from sentbook.data.miniworld.analogies import miniworld_analogies
+from sentbook.data.analogies import Analogies, miniworld_analogies, template_analogies
 from sentbook.data.novels import Books, Limits, Rows
 from sentbook.data.text import UNKNOWN, TokenIds, Vocabulary
 from sentbook.evaluation import analogies as arithmetic
