@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 
 from sentbook.data.analogies import CELLS, Analogies, miniworld_analogies, paper_analogies, template_analogies
@@ -29,7 +28,7 @@ def columns(given: Analogies) -> list[tuple[str, str, str, str]]:
 @MADE
 def test_words_of_d_and_others(make: Maker) -> None:
     given = make(240, 3)
-    assert len(set(columns(given))) == 240 and np.ptp(list(Counter(given.kinds).values())) <= 3
+    assert len(set(columns(given))) == 240 and len(set(given.kinds)) > 10
     for (a, b, c, d), more in zip(columns(given), given.others, strict=True):
         total = bag(a)
         total.subtract(bag(b))
