@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from sentbook.records import Metric, Run, Test
-from sentbook.report import contrasts, settings
+from sentbook.report import contrasts
 from sentbook.report.markup import Fragment
 from sentbook.report.svg import Plot
 
@@ -74,11 +74,3 @@ def test_share_curves_tell_their_ends(run: Run) -> None:
     assert "SICK: BiLSTM-Avg [FT] KL from 51.2 to 60.2, BiLSTM-Avg [DNT] row1 from 61.2 to 70.2" in plot.alt
     assert "STSB-dev" not in plot.alt
     assert "STS12" not in plot.alt  # an average of sets is no panel
-
-
-def test_the_settings_are_drawn_in_both_modes() -> None:
-    plot = settings.transfer_settings(caption="Settings")
-    for drawing in (plot.light, plot.dark):
-        assert drawing.count(">classifier<") == 2
-        assert drawing.count(">cosine<") == 2
-        assert drawing.count(">words<") == 8

@@ -3,15 +3,16 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sentbook.records import Run
-from sentbook.report import figures, summary
+from sentbook.report import diagram, figures, summary
+from sentbook.report.style import PALETTE, style_sheet
 from sentbook.report.svg import Plot
 from sentbook.system.errors import ConfigError
+from sentbook.system.paths import root
 
 Check = Callable[[str], object]
 RANDOM = np.random.default_rng(0)
@@ -28,25 +29,25 @@ DRAW: dict[str, Callable[[Run], Plot]] = {
     "heat map": lambda run: figures.error_heatmap(
         RANDOM.uniform(0, 1, 600), GOLD, {name: np.abs(5 * score - GOLD) for name, score in SCORES.items()}
     ),
-    "architecture": lambda run: figures.architecture_cse(caption="The encoder"),
 }
 
 
 @pytest.mark.parametrize("name", DRAW)
-def test_figures_are_well_formed_in_both_modes(name: str, run: Run, well_formed: Check) -> None:
+def test_figures_are_well_formed_and_follow_the_theme(name: str, run: Run, well_formed: Check) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plot = DRAW[name](run)
     html = plot._repr_html_()
     well_formed(html)
-    assert html.count('class="sb-plot only-light"') == html.count('class="sb-plot only-dark"') == 1
-    assert plot.light != plot.dark
-    assert html.count('role="img"') == 2 and html.count("aria-label=") == 2 and plot.alt
-    assert "<metadata" not in html and "*{" not in plot.light and "#ffffff" not in plot.dark
+    assert html.count('role="img"') == html.count("aria-label=") == 1 and plot.alt
+    assert "<metadata" not in html and "*{" not in plot.drawing
+    # Every colour follows the theme: what is left of the palette is a fallback inside a variable.
+    assert not re.search(r"(?<!,)#[0-9a-f]{6}\b", plot.drawing)
+    assert "var(--sb-" in plot.drawing
     assert not re.search(r'(?:href|src)="(?!#)', html)  # nothing is fetched
 
 
-@pytest.mark.parametrize("name", ["training_curves", "forest", "architecture", "scatter"])
+@pytest.mark.parametrize("name", ["training_curves", "forest", "scatter"])
 def test_two_calls_draw_the_same(name: str, run: Run) -> None:
     assert DRAW[name](run) == DRAW[name](run)
 
@@ -56,29 +57,21 @@ def test_figures_of_one_page_share_no_identifier(run: Run, well_formed: Check) -
 
 
 def test_every_reference_has_its_target(run: Run) -> None:
-    for drawing in (DRAW["paired_dots"](run).light, DRAW["scatter"](run).dark):
+    for drawing in (DRAW["paired_dots"](run).drawing, DRAW["scatter"](run).drawing):
         ids = set(re.findall(r'\bid="([^"]+)"', drawing))
         used = set(re.findall(r'href="#([^"]+)"', drawing)) | set(re.findall(r"url\(#([^)]+)\)", drawing))
         assert used and used <= ids
 
 
 def test_text_stays_text_and_scaled(run: Run) -> None:
-    drawing = DRAW["forest"](run).light
+    drawing = DRAW["forest"](run).drawing
     assert "MSRpar</text>" in drawing and "+9.0 [+7.0, +11.0]</text>" in drawing
-
-
-def test_the_style_shows_exactly_one_mode(run: Run) -> None:
-    html = DRAW["bars"](run).html()
-    assert ".sb-plot.only-dark{display: none}" in html
-    for theme in ('html[data-theme="dark"]', 'body[data-jp-theme-light="false"]'):
-        for mode in ("only-light", "only-dark"):
-            assert f"{theme} .sentbook .sb-plot.{mode}" in html
 
 
 def test_seeds_of_different_length_meet_at_common_steps(run: Run) -> None:
     short = [p for p in run.curves if p.seed != 3 or p.step <= 4000]
     plot = figures.training_curves(run.model_copy(update={"curves": short}))
-    ticks = [float(tick) for tick in re.findall(r">([\d.]+) k</text>", plot.light)]
+    ticks = [float(tick) for tick in re.findall(r">([\d.]+) k</text>", plot.drawing)]
     assert 3 <= max(ticks) <= 4  # seed 3 stopped at 4000 of 8000
 
 
@@ -95,13 +88,18 @@ def test_what_is_not_there_is_a_clear_mistake(run: Run) -> None:
             call()
 
 
-def test_figures_are_saved_as_two_files(run: Run, tmp_path: Path) -> None:
-    written = DRAW["architecture"](run).save(tmp_path / "encoder.svg")
-    assert [file.name for file in written] == ["encoder-light.svg", "encoder-dark.svg"]
-    assert all(file.read_text(encoding="utf-8").startswith("<?xml") for file in written)
+def test_every_variable_of_a_drawing_has_a_light_and_a_dark_value() -> None:
+    sheet = style_sheet()
+    used = set(re.findall(r"--sb-[\w-]+", " ".join(PALETTE.variables().values()))) - {"--sb-ground"}
+    for name in used:
+        assert len(re.findall(rf"{name}:", sheet)) == 3, name  # light, dark, and dark by the reader's system
 
 
-def test_the_caption_is_no_sibling_of_a_hidden_mode(run: Run, well_formed: Check) -> None:
-    """The book's theme hides ``.only-dark ~ figcaption`` on light pages."""
-    figure = well_formed(DRAW["architecture"](run).html())[0]
-    assert [child.tag for child in figure] == ["style", "div", "figcaption"]
+def test_diagrams_are_read_aloud_and_follow_the_theme(well_formed: Check) -> None:
+    for file in sorted((root() / "book" / "_static" / "diagrams").glob("*.svg")):
+        html = diagram(file.stem, caption="<b>").html()
+        well_formed(html)
+        assert "&lt;b&gt;" in html and "<title" in html and "<desc" in html and "currentColor" in html
+        assert not re.search(r'(?:fill|stroke)[:=]\s*"?#', html)  # colours are variables with a fallback
+    with pytest.raises(ConfigError, match="no diagram encoder"):
+        diagram("encoder")

@@ -57,7 +57,7 @@ def test_tasks_with_their_gains(run: Run, paper: pd.DataFrame, well_formed: Chec
     assert "mean of 3 runs [95 % t-interval]" in plot.caption
     assert "+3.52" in plot.caption
     well_formed(plot.html(style=False))
-    for drawing in (plot.light, plot.dark):
+    for drawing in (plot.drawing,):
         assert [name in drawing for name in (">+3.0<", ">\u22121.0<", ">Mean<", ">random parameters<")] == [True] * 4
 
 
@@ -65,7 +65,7 @@ def test_error_bars_are_drawn_only_with_several_runs(run: Run) -> None:
     def caps(runs: int) -> int:
         plot = pretraining_gain.by_task(fine_tuned(run, GAINS, runs))
         assert isinstance(plot, Plot)
-        return len(re.findall(r"LineCollection", plot.light))
+        return len(re.findall(r"LineCollection", plot.drawing))
 
     assert caps(3) == 8  # four data sets with all labels, two starts
     assert caps(1) == 0
@@ -81,12 +81,12 @@ def test_shares_rise_and_the_papers_points_are_hollow(run: Run, paper: pd.DataFr
     assert "TREC: 10 % 82.0 and 90.0, 50 % 82.0 and 86.0, 100 % 82.0 and 84.0" in plot.alt
     assert "MR" not in plot.alt
     assert "Hollow: the paper." in plot.caption
-    assert ">random parameters, paper<" in plot.light
+    assert ">random parameters, paper<" in plot.drawing
     well_formed(plot.html(style=False))
     without = pretraining_gain.by_share(fine_tuned(run, GAINS))
     assert isinstance(without, Plot)
     assert "Hollow" not in without.caption
-    assert "paper" not in without.light
+    assert "paper" not in without.drawing
 
 
 def test_a_start_that_was_not_run_leaves_a_dash(run: Run) -> None:

@@ -229,7 +229,7 @@ def test_dots_show_ours_and_the_printed_ones(figure5: Run, printed: pd.DataFrame
         "Pearson\u2019s r \u00d7 100",
         "(lower is better)",
     ):
-        assert f">{words}</text>" in plot.light
+        assert f">{words}</text>" in plot.drawing
     assert "derived" in plot.caption and "place 3 of 5" in plot.alt
     assert plot == systems.ranking_bars(figure5, printed, caption=f"Figure 5 {HOSTILE}", **options)
     assert not systems.ranking_bars(None, printed, **options)

@@ -9,6 +9,7 @@ import pytest
 
 from sentbook.records import Claim, Finding, Part, Run
 from sentbook.report import verdict_page
+from sentbook.report.style import style_sheet
 from sentbook.runs.causes import causes
 from sentbook.runs.verdicts import BOUND, PRINTED, claims
 
@@ -157,5 +158,5 @@ def test_a_number_stands_in_its_unit(run: Run, well_formed: Check, finding: Find
 
 
 def test_the_style_sheet_is_small_and_names_the_cards() -> None:
-    sheet = verdict_page._sheet()
+    sheet = style_sheet("verdicts")
     assert ".sb-claim" in sheet and "\n" not in sheet and "/*" not in sheet and len(sheet) < 3000

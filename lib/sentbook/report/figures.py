@@ -10,14 +10,12 @@ from typing import Concatenate, ParamSpec
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from sentbook.records import Run, Test
 from sentbook.report import numbers
-from sentbook.report.diagram import architecture_cse
 from sentbook.report.marks import Recorded, run_name
 from sentbook.report.markup import Fragment
 from sentbook.report.style import MARKERS, Palette, place
@@ -427,7 +425,7 @@ def scatter(
                 )
             else:
                 axes.hexbin(
-                    x, values, gridsize=(26, 15), mincnt=1, bins="log", cmap=_ramp(colour, palette), linewidths=0.1
+                    x, values, gridsize=(26, 15), mincnt=1, bins="log", cmap=palette.ramp(colour), linewidths=0.1
                 )
             axes.set_title(f"{name}, r = {numbers.plain(r[name], 3)}")
             axes.set_xlabel(gold_label)
@@ -481,7 +479,7 @@ def error_heatmap(
     def draw(figure: Figure, palette: Palette) -> None:
         all_axes = np.atleast_1d(figure.subplots(1, len(tables), sharey=True))
         for axes, (name, table) in zip(all_axes, tables.items(), strict=True):
-            ramp = _ramp(palette.of("PP", ("PP",)), palette)
+            ramp = palette.ramp(palette.of("PP", ("PP",)))
             axes.pcolormesh(
                 np.arange(shape[1] + 1),
                 np.arange(shape[0] + 1),
@@ -553,12 +551,6 @@ def _legend(axes: Axes, entries: int) -> None:
     )
 
 
-def _ramp(colour: str, palette: Palette) -> LinearSegmentedColormap:
-    """From almost the ground to the full colour, so that more is stronger in both modes."""
-    start = palette.faint if palette.mode == "dark" else "#eef1f4"
-    return LinearSegmentedColormap.from_list("sentbook", [start, colour])
-
-
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
 
@@ -586,7 +578,6 @@ def _sentence(caption: str, note: str) -> str:
 __all__ = [
     "Plot",
     "ablation_bars",
-    "architecture_cse",
     "error_heatmap",
     "forest",
     "paired_dots",

@@ -6,14 +6,11 @@ from pathlib import Path
 
 from sentbook.data import corpora, sources
 from sentbook.report import (
-    encoder_decoder,
-    exact_layer,
     figures,
     pages,
     pedigree,
     protocols,
     run_pages,
-    settings,
     summary,
     verdict_page,
 )
@@ -79,15 +76,6 @@ def all_fragments() -> dict[str, str]:
     """File name in ``book/_generated`` to Markdown, and to JSON where it is offered for download."""
     fragments = {
         "landing.md": _landing(),
-        "cse_architecture.md": figures.architecture_cse(caption="CSE: windows of one, two and three words").html(),
-        "cnn_lstm_models.md": encoder_decoder.architecture_cnn_lstm(
-            caption="The encoder of all models, and what each writes from its vectors. The decoders are thrown away"
-        ).html(),
-        "wsv_architecture.md": exact_layer.architecture_wsv(caption="WSV: a map of all pairs of words").html(),
-        "dnt_settings.md": settings.transfer_settings(
-            caption="What a transfer moves: coloured and solid where it is trained, dashed where it stays. "
-            "The last two may also leave the words as they are"
-        ).html(),
         "data_tests.md": pages.data_cards(sources.registry(), kind="eval"),
         "data_corpora.md": _corpora(),
         "overlap.md": _overlap(),

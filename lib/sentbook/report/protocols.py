@@ -20,7 +20,7 @@ from sentbook.evaluation.protocols import Aggregation, Measure
 from sentbook.records import Run, Test
 from sentbook.report import numbers
 from sentbook.report.cost import Cell, Row, grouped
-from sentbook.report.figures import WIDTH, _ramp
+from sentbook.report.figures import WIDTH
 from sentbook.report.marks import row_key, run_name
 from sentbook.report.markup import Fragment, esc, pipes, simple
 from sentbook.report.style import MARKERS, Palette
@@ -354,7 +354,7 @@ def heat(run: Run | None, row: str = YEAR, *, caption: str = "") -> Plot | Fragm
             np.arange(len(across) + 1),
             np.arange(len(downs) + 1),
             table,
-            cmap=_ramp(palette.hues[0], palette),
+            cmap=palette.ramp(palette.hues[0]),
             vmin=low,
             vmax=high,
             antialiased=False,

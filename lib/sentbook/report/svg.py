@@ -1,4 +1,4 @@
-"""One drawing, rendered for light and for dark pages, as SVG that may stand inside HTML beside others."""
+"""Render a drawing as one SVG element that stands inside HTML beside others and follows the page's theme."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from sentbook.report.markup import esc, of_run
-from sentbook.report.style import PALETTES, Mode, Palette, rc, style_tag
-from sentbook.system.files import write_atomically
+from sentbook.report.style import PALETTE, RC, Palette, style_tag
 
 Draw = Callable[[Figure, Palette], None]
 _FACES = "ui-sans-serif, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
@@ -23,17 +21,16 @@ _FACES = "ui-sans-serif, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, 'De
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure in both modes with its caption and the words that stand for it.
+    """A figure with its caption and the words that stand for it.
 
     Attributes:
-        light, dark: SVG elements with identifiers of their own.
+        drawing: an SVG element with identifiers of its own, in colours of the page's theme.
         caption: shown below.
         alt: read aloud in place of the drawing.
         run: as of `sentbook.report.markup.Fragment`.
     """
 
-    light: str
-    dark: str
+    drawing: str
     caption: str
     alt: str
     run: str = ""
@@ -42,54 +39,39 @@ class Plot:
         return self.html()
 
     def html(self, *, style: bool = True) -> str:
-        """A figure element that shows the drawing of the page's mode."""
-        # The drawings stand in a division of their own: the book's theme hides captions that are siblings of a mode.
+        """The figure as an HTML element; without its style sheet where the page has it already."""
         caption = f"<figcaption>{esc(self.caption)}</figcaption>" if self.caption else ""
         return (
             f'<figure class="sentbook sentbook-figure"{of_run(self.run)}>{style_tag() if style else ""}'
-            f'<div><div class="sb-plot only-light">{self.light}</div>'
-            f'<div class="sb-plot only-dark">{self.dark}</div></div>'
-            f"{caption}</figure>"
+            f'<div class="sb-plot">{self.drawing}</div>{caption}</figure>'
         )
-
-    def save(self, path: Path) -> list[Path]:
-        """Write ``<path>-light.svg`` and ``<path>-dark.svg``; for pages that are not HTML."""
-        written = []
-        for mode, text in (("light", self.light), ("dark", self.dark)):
-            target = path.with_name(f"{path.stem}-{mode}.svg")
-            write_atomically(target, '<?xml version="1.0" encoding="utf-8"?>\n' + text + "\n")
-            written.append(target)
-        return written
 
     def __repr__(self) -> str:
         return f"Figure: {self.alt}"
 
 
 def render(draw: Draw, *, size: tuple[float, float], caption: str, alt: str) -> Plot:
-    """Draw twice, once for each mode.
+    """Draw once, in colours that the page's theme decides.
 
     Args:
-        draw: fills an empty figure with the colours it is given; it is called once a mode.
+        draw: fills an empty figure with the colours it is given.
         size: width and height in inches; 6.8 wide fills the column of a page.
         caption: shown below.
         alt: what the drawing shows, in a sentence.
     """
-    return Plot(_one(draw, size, "light", alt), _one(draw, size, "dark", alt), caption, alt)
-
-
-def _one(draw: Draw, size: tuple[float, float], mode: Mode, alt: str) -> str:
     # Figure and canvas by hand: no pyplot state, no backend, nothing left open.
-    with matplotlib.rc_context(rc(mode)):
+    with matplotlib.rc_context(RC):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
-        draw(figure, PALETTES[mode])
+        draw(figure, PALETTE)
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return inline(stream.getvalue(), mode, alt)
+    return Plot(inline(stream.getvalue(), alt), caption, alt)
 
 
-def inline(text: str, mode: str, alt: str) -> str:
-    """Matplotlib's file as an element for a page: no prologue, no page-wide style, identifiers that clash with none."""
+def inline(text: str, alt: str) -> str:
+    """Turn matplotlib's file into an element for a page: no prologue, no page-wide style, identifiers of its own, and
+    CSS variables in place of the palette's colours."""
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     # Matplotlib's `*{...}` would restyle the whole page.
@@ -99,10 +81,13 @@ def inline(text: str, mode: str, alt: str) -> str:
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _rounded, tag.group()), text)
     text = re.sub(r"font-family:\s*[^;\"]+", "font-family: inherit", text)
     text = re.sub(r"(font: [^;\"]*?\d(?:\.\d+)?px)\s+[^;\"]+", r"\1 inherit", text)
-    prefix = f"sb{hashlib.sha256((mode + alt + text).encode()).hexdigest()[:8]}-"
+    prefix = f"sb{hashlib.sha256((alt + text).encode()).hexdigest()[:8]}-"
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}\1)", text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}\1"', text)
+    variables = PALETTE.variables()
+    colours = re.compile(rf"(?<=fill: |roke: )(?:{'|'.join(variables)})\b")
+    text = colours.sub(lambda colour: variables[colour.group()], text)
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     shape = f'viewBox="{box.group(0)[9:-1]}"' if box else ""
     width = float(box.group(1)) * 96 / 72 if box else 640.0

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from importlib import resources
 from itertools import groupby
 
 from sentbook.records import Claim, Finding, Part, Run
@@ -16,6 +14,7 @@ from sentbook.report import numbers
 from sentbook.report.marks import row_mark, run_name
 from sentbook.report.markup import Fragment, esc, from_paper, simple, verdict
 from sentbook.report.pages import PAPERS, PROFILES, in_order, recorded, title
+from sentbook.report.style import style_sheet
 from sentbook.runs.causes import Cause
 from sentbook.runs.verdict_ledger import VERDICTS, Entry, counted, entries
 from sentbook.runs.verdicts import PRINTED
@@ -140,7 +139,7 @@ def all_verdicts(
     if runs is None:
         runs = {(paper, name): run for paper in papers for name, run in recorded(paper, profiles).items()}
     found = entries(runs, papers)
-    parts = [counts_table(found), f"<style>{_sheet()}</style>"]
+    parts = [counts_table(found), f"<style>{style_sheet('verdicts')}</style>"]
     if download:
         parts.append(f"All of this for programs: {{download}}`{download.rpartition('/')[2]} <{download}>`.")
     for paper, of_paper in groupby(found, key=lambda entry: entry.paper):
@@ -304,12 +303,6 @@ def _unit(finding: Finding) -> str:
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _sheet() -> str:
-    text = (resources.files("sentbook.report") / "verdicts.css").read_text(encoding="utf-8")
-    return re.sub(r"\s*\n\s*", "", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
 
 
 def _said(claim: Claim) -> str:

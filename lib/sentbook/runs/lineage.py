@@ -55,7 +55,7 @@ def page_sources(paper: str, experiment: str, profile: str) -> Digests:
     base = root()
     shown = (base / "results" / kind / paper for kind in ("small", "paper") if kind != profile)
     recorded = [base / "requirements.lock", *(file for folder in shown for file in sorted(folder.glob("*.json")))]
-    styles = sorted((base / "lib" / "sentbook" / "report").glob("*.css"))
+    styles = sorted((base / "lib" / "sentbook" / "report").rglob("*.css"))
     return {
         **_parameters(paper, profile),
         **_notebook(paper, experiment, prose=True),
