@@ -1,81 +1,71 @@
 # The grid: data -> vectors -> encoders -> notebooks -> verdicts -> book, each job one plain command line.
 #
-# `sentbook batch` decides what is to be done, by what each job was made from (the syntax of the modules that a notebook
-# imports, parameters, data): finer than the times of files, and the same after a fresh clone. It writes the plan that is
-# read here; Snakemake brings the jobs to cores, GPUs or a cluster in their order, and goes on where one fails.
+# `sentbook batch` calls this; `snakemake --cores 2` does the same without its choice of jobs.
 #
-# A job's output is its stamp alone. What Snakemake takes away before a job or after its failure is never a trained
-# encoder, a recorded run or an executed notebook: those are replaced, whole, by the command itself.
-import json
-from pathlib import Path
+# Beside each job lies a small file with the digests of all that it is made from (the syntax of the modules that it
+# loaded, parameters, data), written only where they change: what runs again is finer than the times of files. A job's
+# output is its stamp alone. What Snakemake takes away before a job or after its failure is never a trained encoder, a
+# recorded run or an executed notebook: those are replaced, whole, by the command itself.
+from sentbook.runs import batch
 
-PLAN = json.loads(Path(config["plan"]).read_text())
-PROFILE = config["profile"]
+PROFILE = config.get("profile", "demo")
+# On a cluster's node the digests are those of the plan.
+JOBS = batch.plan(PROFILE) if workflow.is_main_process else batch.jobs(PROFILE)
 AT = f"build/batch/{PROFILE}"
 # Full width needs a GPU a job; see --resources gpu=N.
 GPU = {"gpu": 1, "gpu_manufacturer": "nvidia"} if PROFILE == "paper" else {}
+COMMANDS = {
+    "data": "sentbook prepare data",
+    "vectors": "sentbook prepare vectors",
+    "encoders": "sentbook train",
+    "notebooks": "sentbook run --no-page",
+}
 
 
-def of(level, field):
-    return lambda wildcards: PLAN[f"{level}/{wildcards.name}"][field]
-
-
-def before(level):
-    return lambda wildcards: [ancient(stamp) for stamp in PLAN[f"{level}/{wildcards.name}"]["after"]]
-
-
-wildcard_constraints:
-    name=r"[\w/-]+",
+def before(name):
+    """Stamps of what comes first. Younger ones are no reason to run again: the digests say what is."""
+    return [ancient(f"{AT}/{job}.done") for job in JOBS[name].after]
 
 
 localrules: all, data, verdicts, book
 
 
 rule all:
-    input: [f"{AT}/{job}.json" for job in PLAN]
+    input: f"{AT}/book.done"
 
 
-rule data:
-    output: f"{AT}/data/{{name}}.json"
-    log: f"{AT}/data/{{name}}.log"
-    shell: "SENTBOOK_STAMP={output} sentbook prepare data {wildcards.name} --profile {PROFILE} > {log} 2>&1"
+for level, command in COMMANDS.items():
 
-
-rule vectors:
-    input: before("vectors")
-    output: f"{AT}/vectors/{{name}}.json"
-    log: f"{AT}/vectors/{{name}}.log"
-    resources: mem_mb=of("vectors", "mem_mb"), runtime=of("vectors", "runtime")
-    shell: "SENTBOOK_STAMP={output} sentbook prepare vectors {wildcards.name} --profile {PROFILE} > {log} 2>&1"
-
-
-rule encoders:
-    input: before("encoders")
-    output: f"{AT}/encoders/{{name}}.json"
-    log: f"{AT}/encoders/{{name}}.log"
-    threads: of("encoders", "threads")
-    resources: mem_mb=of("encoders", "mem_mb"), runtime=of("encoders", "runtime"), **GPU
-    shell: "SENTBOOK_STAMP={output} sentbook train {wildcards.name} --profile {PROFILE} > {log} 2>&1"
-
-
-rule notebook:
-    input: before("notebooks")
-    output: f"{AT}/notebooks/{{name}}.json"
-    log: f"{AT}/notebooks/{{name}}.log"
-    threads: of("notebooks", "threads")
-    resources: mem_mb=of("notebooks", "mem_mb"), runtime=of("notebooks", "runtime"), **GPU
-    shell: "SENTBOOK_STAMP={output} sentbook run {wildcards.name} --profile {PROFILE} --no-page > {log} 2>&1"
+    rule:
+        name: level
+        input:
+            local(f"{AT}/{level}/{{name}}.digests"),
+            lambda wildcards, level=level: before(f"{level}/{wildcards.name}"),
+        output: f"{AT}/{level}/{{name}}.done"
+        wildcard_constraints: name=r"[\w/-]+"
+        log: f"{AT}/{level}/{{name}}.log"
+        benchmark: f"{AT}/{level}/{{name}}.tsv"
+        message: f"{level}/{{wildcards.name}}"
+        threads: lambda wildcards, level=level: JOBS[f"{level}/{wildcards.name}"].threads
+        resources:
+            mem_mb=lambda wildcards, level=level: JOBS[f"{level}/{wildcards.name}"].resources()["mem_mb"],
+            runtime=lambda wildcards, level=level: JOBS[f"{level}/{wildcards.name}"].resources()["runtime"],
+            **(GPU if level in ("encoders", "notebooks") else {}),
+        params: command=command
+        shell: "SENTBOOK_STAMP={output} {params.command} {wildcards.name} --profile {PROFILE} > {log} 2>&1"
 
 
 rule verdicts:
-    input: before("verdicts")
-    output: f"{AT}/verdicts/{{name}}.json"
-    log: f"{AT}/verdicts/{{name}}.log"
-    shell: "SENTBOOK_STAMP={output} sentbook verdicts --profile {PROFILE} > {log} 2>&1"
+    input: local(f"{AT}/verdicts.digests"), [f"{AT}/{job}.done" for job in JOBS["verdicts"].after]
+    output: f"{AT}/verdicts.done"
+    log: f"{AT}/verdicts.log"
+    message: "verdicts"
+    shell: f"SENTBOOK_STAMP={{output}} sentbook verdicts --profile {PROFILE} > {{log}} 2>&1"
 
 
 rule book:
-    input: before("book")
-    output: f"{AT}/book/{{name}}.json"
-    log: f"{AT}/book/{{name}}.log"
-    shell: "SENTBOOK_STAMP={output} sentbook book --no-run --profile {PROFILE} > {log} 2>&1"
+    input: local(f"{AT}/book.digests"), [f"{AT}/{job}.done" for job in JOBS["book"].after]
+    output: f"{AT}/book.done"
+    log: f"{AT}/book.log"
+    message: "book"
+    shell: f"SENTBOOK_STAMP={{output}} sentbook book --no-run --profile {PROFILE} > {{log}} 2>&1"

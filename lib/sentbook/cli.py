@@ -1,37 +1,40 @@
-"""The command line: ``sentbook data | run | batch | book | verdicts | certify | protocols | export | encode | ...``.
+"""The command line: ``sentbook run | batch | book | data | verdicts | certify | protocols | export | encode | ...``.
 
-A `SentbookError` is one sentence and its exit code.
+Each command is a few lines over a function of the package, which it imports when it is called. A `SentbookError` is one
+sentence on standard error and its exit code.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Any
 
 import typer
 import yaml
 
-from sentbook.system.errors import ConfigError, SentbookError, StorageError
+from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError
 
 app = typer.Typer(
     help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False
 )
+data = typer.Typer(help="The data sets' files: list, fetch and check them.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+NOT_CERTIFIED = 1
+# Bytes above which `data fetch` takes a file only by name.
+LARGE = 100e6
+
+Profile = Annotated[str, typer.Option(help="demo, small or paper")]
+Changes = Annotated[list[str] | None, typer.Option("--set", help="a parameter: section.name=value")]
+Names = Annotated[list[str] | None, typer.Argument(help="files or folders, e.g. eval/sick2014; all when left out")]
 
 
-def _mount() -> None:
-    from sentbook import batch_cli, data_cli, evidence_cli, exchange_cli, protocols_cli
-
-    app.add_typer(data_cli.app, name="data")
-    app.add_typer(exchange_cli.app)
-    app.add_typer(evidence_cli.app)
-    app.add_typer(batch_cli.app)
-    app.add_typer(protocols_cli.app)
-
-
-def _parameters(changes: list[str]) -> dict[str, Any]:
-    """``section.name=value`` items to nested parameters; the value is YAML."""
+def _parameters(changes: list[str] | None) -> dict[str, Any]:
+    """Parse ``section.name=value`` items to nested parameters; the value is YAML."""
     result: dict[str, Any] = {}
-    for change in changes:
+    for change in changes or []:
         name, found, value = change.partition("=")
         if not found or not name:
             raise ConfigError(f"'{change}' is not name=value; write for example --set sentence.margin=0.4.")
@@ -48,15 +51,18 @@ def _parameters(changes: list[str]) -> dict[str, Any]:
     return result
 
 
+# -- notebooks and the book --------------------------------------------------------------------------------------------
+
+
 @app.command()
 def run(
     notebook: Annotated[str, typer.Argument(help="paper/experiment, e.g. cse/table1")],
-    profile: Annotated[str, typer.Option(help="demo, small or paper")] = "demo",
-    set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter: section.name=value")] = None,
+    profile: Profile = "demo",
+    set_: Changes = None,
     page: Annotated[bool, typer.Option(help="write the page of this run")] = True,
 ) -> None:
     """Run one notebook: check every parameter, execute it, record the result, and write its page."""
-    from sentbook.runs import running
+    from sentbook.runs import execute
     from sentbook.system.paths import root
 
     paper, _, name = notebook.removesuffix(".ipynb").removeprefix("notebooks/").partition("/")
@@ -65,12 +71,12 @@ def run(
         folder = root() / "notebooks"
         known = sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.glob("*/*.ipynb"))
         raise ConfigError(f"There is no notebook '{notebook}'; choose one of {', '.join(known)}.")
-    changes = {"profile": profile, **_parameters(set_ or [])}
+    changes = {"profile": profile, **_parameters(set_)}
     if page or set_:  # seconds, which the batch spares: its plan has read the parameters
         from sentbook import config
 
         config.load(paper, changes)  # a typo stops here, before a kernel starts
-    kind = running.run(source, profile, changes)
+    kind = execute.run(source, profile, changes)
     if page:
         from sentbook.report import book
 
@@ -79,26 +85,105 @@ def run(
 
 @app.command(name="book")
 def build_book(
-    profile: Annotated[str, typer.Option(help="demo, small or paper")] = "demo",
+    profile: Profile = "demo",
     jobs: Annotated[int, typer.Option(min=1, help="notebooks side by side")] = 2,
     run_: Annotated[bool, typer.Option("--run/--no-run", help="run the notebooks that changed first")] = True,
 ) -> None:
     """Build the book, where something changed; the notebooks that changed are run first."""
     if run_:
-        from sentbook.runs.batch import grid
+        from sentbook.runs import batch as batches
 
-        grid.run(profile, jobs, targets=["book"])
+        batches.run(profile, jobs, targets=["book"])
     else:
         from sentbook.report import book
+        from sentbook.runs import batch as batches
 
-        book.build(profile)
+        with batches.recorded(profile, "book"):
+            book.build(profile)
+
+
+@app.command()
+def batch(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(help="notebooks (cse/table1), papers (cse) or levels (encoders, notebooks, book)"),
+    ] = None,
+    profile: Profile = "demo",
+    jobs: Annotated[int, typer.Option(min=1, help="processor cores to use; jobs at once on a cluster")] = 2,
+    resources: Annotated[list[str] | None, typer.Option(help="what is there to share, e.g. gpu=1")] = None,
+    executor: Annotated[
+        str | None, typer.Option(help="a folder of workflow/profiles, e.g. slurm or kubernetes")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="list the jobs, and why each is to be done")] = False,
+) -> None:
+    """Run all that changed, data to book, side by side; after a failure or a kill, the same command goes on."""
+    from sentbook.runs import batch as batches
+
+    batches.run(
+        profile, jobs, targets=targets or [], resources=resources or [], executor=executor, dry_run=dry_run
+    )  # fmt: skip
+
+
+@app.command()
+def prepare(
+    kind: Annotated[str, typer.Argument(help="data: what the recorded runs of a paper read; vectors: kept ones")],
+    name: Annotated[str, typer.Argument(help="a paper, e.g. cse; or vectors, e.g. all-minilm-l6-v2")],
+    profile: Profile = "small",
+) -> None:
+    """Have ready what several jobs of the batch share: fetched and verified data, or vectors that are kept."""
+    from sentbook.data import modern, sources
+    from sentbook.runs import batch as batches
+
+    if kind not in ("data", "vectors"):
+        raise ConfigError(f"'{kind}' is neither data nor vectors; write for example sentbook prepare data cse.")
+    if kind == "data" and not batches.files_of(name, profile):
+        raise ConfigError(f"No recorded run of {name} tells which files it read; name a paper with results/{profile}.")
+    with batches.recorded(profile, f"{kind}/{name}"):
+        if kind == "vectors":
+            sentences, matrix = modern.kept_vectors(name)
+            typer.echo(f"{len(sentences)} sentences, {matrix.shape[1]} numbers each.")
+        else:
+            names = batches.files_of(name, profile)
+            # Of a file without an address that is not here, other packages or files may hold the same.
+            absent = [file for file in names if sources.find(file) is None and not sources.registry()[file]["url"]]
+            for file in names:
+                if file not in absent:
+                    sources.path(file)
+            more = f" {len(absent)} can be had only from a mirror: {' '.join(absent)}" if absent else ""
+            typer.echo(f"{len(names) - len(absent)} files are here and as registered.{more}")
+
+
+@app.command()
+def train(
+    name: Annotated[str, typer.Argument(help="a paper, e.g. dnt, or one of its encoders, e.g. dnt/gran")],
+    profile: Profile = "demo",
+) -> None:
+    """Train the encoders that several notebooks of a paper start from; what is trained already is found by its key."""
+    from importlib import import_module
+
+    from sentbook.runs import batch as batches
+
+    paper, _, only = name.partition("/")
+    methods = batches.shared_encoders(paper)
+    if only and only not in methods:
+        raise ConfigError(f"There is no encoder '{only}' of {paper}; choose one of {', '.join(methods)}.")
+    with batches.recorded(profile, f"encoders/{name}"):
+        from sentbook import config  # from here on torch is imported, which is time and memory of the job
+        from sentbook.study import Study
+
+        settings = config.load(paper, {"profile": profile})
+        study = Study(paper, "encoders", settings)
+        recipes = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, settings)
+        wanted = [recipes[methods[only]]] if only else list(recipes.values())
+        for item in study.train(*wanted, jobs=batches.grid()[paper].get("jobs")):
+            typer.echo(f"{item.recipe.key()}  {item.method}, seed {item.seed}")
 
 
 @app.command()
 def pretrain(
     model: Annotated[str, typer.Argument(help='a CNN-LSTM model, e.g. "composite model" or "autoencoder+emb."')],
-    profile: Annotated[str, typer.Option(help="demo, small or paper")] = "demo",
-    set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter: section.name=value")] = None,
+    profile: Profile = "demo",
+    set_: Changes = None,
 ) -> None:
     """Train one encoder that the notebooks of cnn_lstm then find, on several GPUs under torchrun.
 
@@ -110,7 +195,7 @@ def pretrain(
     from sentbook.system.paths import artifacts
     from sentbook.training import distributed, recipes
 
-    settings = config.load("cnn_lstm", {"profile": profile, **_parameters(set_ or [])})
+    settings = config.load("cnn_lstm", {"profile": profile, **_parameters(set_)})
     made = cnn_lstm.recipes(Study("cnn_lstm", "pretraining", settings), settings)
     if model not in made:
         raise ConfigError(f"There is no model '{model}'; choose one of {', '.join(made)}.")
@@ -121,13 +206,250 @@ def pretrain(
             typer.echo(f"{artifacts() / recipe.key()}  log-likelihood per token {history['best']:.4f}")
 
 
+# -- evidence ----------------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def verdicts(profile: Profile = "small") -> None:
+    """Write every claim with its verdict as results/<profile>/verdicts.json, from the recorded runs."""
+    from sentbook.runs import batch as batches
+    from sentbook.runs import verdict_ledger
+
+    with batches.recorded(profile, "verdicts"):
+        ledger = verdict_ledger.gather(profile)
+        path = verdict_ledger.write(ledger)
+    for paper, counts in ledger.counts.items():
+        typer.echo(f"{paper:9}" + ", ".join(f"{number} {verdict}" for verdict, number in counts.items()))
+    typer.echo(f"written: {path}")
+
+
+@app.command()
+def certify(
+    experiment: Annotated[str, typer.Argument(help="paper/experiment, e.g. cse/table1")] = "",
+    profile: Profile = "small",
+    run: Annotated[Path | None, typer.Option(help="your run; else the one in results/<profile>")] = None,
+    recorded: Annotated[Path | None, typer.Option(help="the recorded run; else the committed one")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder; else build/certificates")] = None,
+) -> None:
+    """Compare your own run with the recorded one, number by number; the exit status is 0 only when it is certified."""
+    from sentbook.runs import certify as certifying
+    from sentbook.runs import ledger
+    from sentbook.system.files import write_atomically
+    from sentbook.system.paths import root
+
+    paper, _, name = experiment.partition("/")
+    if not paper or not name or "/" in name:
+        raise ConfigError(f"'{experiment}' names no experiment; write for example sentbook certify cse/table1.")
+    first = certifying.from_file(recorded) if recorded else certifying.from_git(paper, name, profile)
+    second = certifying.from_file(run or ledger.path_of(paper, name, profile))
+    found = certifying.compare(f"{profile}/{experiment}", first, second)
+    for one in found.compared:
+        typer.echo(
+            f"{one.metric}: {one.rows} numbers, {one.identical} equal to the bit, "
+            f"largest deviation {one.largest:.2g}{f' ({one.where})' if one.where else ''}, tolerance {one.tolerance:g}"
+        )
+    if kept := found.encoders - found.trained_again:
+        typer.echo(
+            f"encoders: {kept} of {found.encoders} are the recorded ones, found by their key and not trained again"
+        )
+    typer.echo(f"verdicts: {found.verdicts - len(found.verdicts_changed)} of {found.verdicts} agree")
+    for reason in found.reasons:
+        typer.echo(f"not certified: {reason}")
+    typer.echo(f"{found.run}: {found.summary}")
+    path = (out or root() / "build" / "certificates") / f"{paper}-{name}-{profile}.json"
+    write_atomically(path, ledger.dumped(found))
+    typer.echo(f"written: {path}")
+    if found.reasons:
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+@app.command()
+def protocols(
+    scores: Annotated[
+        Path, typer.Argument(help="CSV with the columns set and score, a row a pair; or one score a line")
+    ],
+    year: Annotated[int, typer.Option(help="2012 to 2016")] = 2014,
+) -> None:
+    """Your own scores of a year of STS under every protocol: which of them is the number that you compare with?
+
+    Pairs stand in the order of the released files, those without a gold score left out. Sets are named as released
+    (deft-forum) or as in the papers' tables (deft forum); without names they follow each other as in those tables.
+    """
+    from sentbook.data.readers import sts
+    from sentbook.exchange import own_scores
+
+    sets = sts(year)
+    for line in own_scores.table(own_scores.read(scores, sets), sets):
+        typer.echo(line)
+
+
+# -- encoders for other programs ---------------------------------------------------------------------------------------
+
+
+@app.command()
+def export(
+    model: Annotated[Path, typer.Argument(help="an artifact: folder or encoder.safetensors")],
+    folder: Annotated[Path, typer.Argument(help="new, empty, or of an earlier export")],
+    name: Annotated[str, typer.Option(help="title of the model card")] = "",
+    words: Annotated[str, typer.Option(help="keep the first so many words, or all")] = "all",
+) -> None:
+    """Write a trained encoder as a folder that sentence-transformers, MTEB and `sentbook encode` load."""
+    from sentbook.exchange import export as exporting
+
+    if words != "all" and not words.isdecimal():
+        raise ConfigError(f"--words {words} is no number; write for example --words 50000, or --words all.")
+    written = exporting.export(model, folder, name=name, words=None if words == "all" else int(words))
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    kind, count = written.description.encoder.kind, written.description.words
+    typer.echo(f"{kind}, {written.dimension} numbers a sentence, {count:,} words, {size / 1e6:.1f} MB in {folder}")
+
+
+@app.command()
+def encode(
+    model: Annotated[Path, typer.Argument(help="an artifact, or an exported folder")],
+    output: Annotated[Path | None, typer.Argument(help="the same as --output")] = None,
+    option: Annotated[
+        Path | None, typer.Option("--output", "-o", help="the .npy file; standard output where none is named")
+    ] = None,
+) -> None:
+    """Encode standard input, one sentence a line, as one (N, F) float32 .npy array; memory does not grow with N.
+
+    sentbook encode MODEL < lines > vectors.npy
+    """
+    from sentbook.exchange import loading, stream
+
+    if output is not None and option is not None:
+        raise ConfigError(f"Both {output} and {option} are named; name one file for the vectors.")
+    path = option or output
+    told = 0
+
+    def progress(count: int) -> None:
+        """On a terminal count on one line; in a log write a line each 100,000."""
+        nonlocal told
+        if sys.stderr.isatty():
+            typer.echo(f"\r{count:,} lines ", nl=False, err=True)
+        elif count // 100_000 > told // 100_000:
+            typer.echo(f"{count:,} lines", err=True)
+        told = count
+
+    loaded = loading.load(model)
+    with stream.file_of(sys.stdout.fileno()) if path is None else stream.file_at(path) as file:
+        count, width = stream.encode_lines(loaded, sys.stdin.buffer, file, progress)
+    typer.echo(f"{count:,} vectors of {width} numbers in {path or 'standard output'}", err=True)
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
+
+
+@data.command(name="list")
+def list_files(names: Names = None) -> None:
+    """Every file: its size, licence, and where it is now."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from sentbook.data import sources
+
+    chosen = {name: sources.registry()[name] for name in sources.select(names or [])}
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=200)  # a pipe has no width of its own
+    room = max(16, console.width - max(map(len, chosen)) - 40)  # a licence is one line, as long as may be
+    table = Table("file", "size", "where", "licence", title="Data files", title_justify="left")
+    table.columns[0].overflow = "fold"
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    counts: dict[str, int] = {}
+    for name, entry in chosen.items():
+        file = sources.find(name)
+        if file is None:
+            where = "to download" if entry["url"] else "only from a mirror"
+        else:
+            where = "cache" if file == sources.cache_folder() / name else "mirror"
+        counts[where] = counts.get(where, 0) + 1
+        table.add_row(
+            Text(name), _size(entry["bytes"]), where, Text(shorten(entry["licence"], room, placeholder=" ..."))
+        )
+    console.print(table)
+    said = ", ".join(f"{count} {where}" for where, count in sorted(counts.items()))
+    said = f"{len(chosen)} files, {_size(sum(entry['bytes'] for entry in chosen.values()))}: {said}."
+    console.print(f"{said} Cache: {sources.cache_folder()}", markup=False, soft_wrap=True)
+
+
+@data.command()
+def fetch(names: Names = None) -> None:
+    """Download what is not here, and replace what is damaged in the cache; what is over 100 MB only by name."""
+    from sentbook.data import sources
+
+    fetched, only_mirror, large = 0, 0, []
+    for name in sources.select(names or []):
+        entry, file = sources.registry()[name], sources.find(name)
+        if file is not None:
+            try:
+                sources.verify(name, file)
+                continue
+            except DataError:
+                if file != sources.cache_folder() / name:
+                    raise  # a mirror is mended by who keeps it
+        if entry["url"] is None and name not in (names or []):
+            only_mirror += 1
+        elif not names and entry["bytes"] > LARGE:
+            large.append(name)
+        else:
+            sources.download(name)
+            fetched += 1
+            typer.echo(f"{name}  {_size(entry['bytes'])}")
+    typer.echo(f"{fetched} files fetched into {sources.cache_folder()}." if fetched else "Nothing left to download.")
+    if only_mirror:
+        typer.echo(f"{only_mirror} files can be had only from a mirror; see `sentbook data list`.")
+    if large:
+        size = _size(sum(sources.registry()[name]["bytes"] for name in large))
+        typer.echo(f"Not fetched for their size ({size}), name them to have them: {' '.join(large)}")
+
+
+@data.command()
+def check(names: Names = None) -> None:
+    """Verify every file that is here; the exit status is not 0 when one is wrong."""
+    from sentbook.data import sources
+
+    places = {name: sources.find(name) for name in sources.select(names or [])}
+    present = {name: file for name, file in places.items() if file is not None}
+    faults = 0
+    for name, file in present.items():
+        try:
+            sources.verify(name, file)
+        except DataError as error:
+            faults += 1
+            typer.echo(str(error), err=True)
+    if faults:
+        raise DataError(f"{faults} of {len(present)} files are wrong; do as the line of each says.")
+    typer.echo(f"{len(present)} files are as registered, {len(places) - len(present)} are not here.")
+
+
+@data.command()
+def overlap() -> None:
+    """Count the sentences that training corpora share with test sets, and record the counts for the book."""
+    from sentbook.runs import leakage
+
+    for row in leakage.record().extra["overlap"]:
+        typer.echo(
+            f"{row['corpus']:18} {row['test']:26} {row['sentences']:6} sentences "
+            f"({row['share']:.1%}), {row['pairs']} pairs"
+        )
+
+
+# -- the entry point ---------------------------------------------------------------------------------------------------
+
 _INTERRUPTED = "sentbook: Interrupted; run the same command to go on: what was finished is kept."
 
 
 def main() -> None:
-    """Entry point: errors a user can mend are one sentence on standard error."""
+    """Run the command line: errors a user can mend are one sentence on standard error."""
     try:
-        _mount()
         app()
     except SentbookError as error:
         typer.echo(f"sentbook: {error}", err=True)

@@ -17,9 +17,10 @@ from sentbook.data.vectors import Vectors
 from sentbook.evaluation import decisions
 from sentbook.evaluation.decisions import DecisionBook
 from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.models import Encoder, SentenceEncoder
+from sentbook.models.build import Encoder
 from sentbook.runs import ledger, lineage
 from sentbook.system import versions
+from sentbook.system.loaded import loaded_sources
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.loop import device_of, peak_memory_bytes
 from sentbook.training.recipes import Recipe, Trained, attempt, obtain
@@ -53,7 +54,8 @@ class Study:
         self._vectors: dict[str, None] = {}
         self._log: list[str] = []
         # What is on disk when the code is loaded; it may be edited while the run goes on.
-        self._sources = lineage.sources(paper, experiment, settings.profile)
+        self._given = lineage.given(paper, experiment, settings.profile)
+        loaded_sources()
         self._tell(f"{paper}/{experiment}, profile {self.profile}, device {device_of(settings.device)}")
 
     def _tell(self, line: str) -> None:
@@ -65,7 +67,7 @@ class Study:
     def recipes(
         self,
         method: str,
-        encoder: Encoder | type[SentenceEncoder],
+        encoder: Encoder,
         *stages: Stage,
         seeds: Sequence[int] | None = None,
         vectors: Vectors | None = None,
@@ -75,7 +77,6 @@ class Study:
         """One recipe a seed for ``method``, spelt as in the paper's table; no stage leaves the encoder untrained.
 
         Args:
-            encoder: its options, or a class of one's own; see `sentbook.models.custom`.
             vectors, tokenisation: in place of the configuration's.
         """
         settings = self.settings
@@ -282,7 +283,7 @@ class Study:
                 config=settings.model_dump(mode="json"),
                 config_hash=digest(settings),
                 data=dict(sorted((self._data | sources.used()).items())),
-                sources=self._sources,
+                sources=lineage.sources(self._given, (item.metadata.get("sources", {}) for item in trained)),
                 substitutions=self._substitutions(),
                 packages=versions.packages(),
                 python=versions.python_version(),

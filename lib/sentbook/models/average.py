@@ -7,10 +7,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sentbook.models.base import EncoderOptions, SentenceEncoder
+from sentbook.config import Section
+from sentbook.models.base import SentenceEncoder
 
 
-class AverageEncoder(EncoderOptions):
+class AverageEncoder(Section):
     """PP."""
 
     kind: Literal["average"] = "average"
@@ -31,10 +32,6 @@ class Average(SentenceEncoder):
         >>> pp(torch.tensor([[2, 3, 0]]), torch.tensor([2])).tolist()
         [[2.0]]
     """
-
-    options = AverageEncoder
-    summary = "PP, the mean of the word vectors"
-    source = "Wieting et al. 2016, *Towards Universal Paraphrastic Sentence Embeddings*, ICLR"
 
     @property
     def dimension(self) -> int:

@@ -11,14 +11,15 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sentbook.models.base import EncoderOptions, SentenceEncoder
+from sentbook.config import Section
+from sentbook.models.base import SentenceEncoder
 
 Activation = Literal["linear", "tanh"]
 Pooling = Literal["sum", "mean"]
 Windows = Literal["masked", "batch"]
 
 
-class CSEEncoder(EncoderOptions):
+class CSEEncoder(Section):
     """CSE, see `sentbook.models.CSE`. The defaults are the clean variant; `faithful` is the released code's."""
 
     kind: Literal["cse"] = "cse"
@@ -71,10 +72,6 @@ class CSE(SentenceEncoder):
         >>> cse.dimension, cse.parameter_count()
         (15, 135)
     """
-
-    options = CSEEncoder
-    summary = "CSE, convolutions of a few widths over the word vectors, summed over positions"
-    source = "Jiao et al. 2018, *Convolutional Neural Network for Universal Sentence Embeddings*, COLING"
 
     def __init__(
         self,

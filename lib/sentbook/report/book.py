@@ -4,7 +4,7 @@
     results/<profile>/...                          --pages----->   book/_generated/*.md
                                                    --jupyter-book-->  _build/html
 
-What executes notebooks is `sentbook.runs.execution`, and for all that changed `sentbook.runs.batch`.
+What executes notebooks is `sentbook.runs.execute`, and for all that changed `sentbook.runs.batch`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from typing import Any
 
 import nbformat
 
-from sentbook.runs.batch import planning, stamps
 from sentbook.runs.contents import notebooks
-from sentbook.runs.execution import NotebookError, executed_path, say, tail, without_colours
+from sentbook.runs.execute import NotebookError, executed_path, say, tail, without_colours
 from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 
@@ -132,22 +131,18 @@ def build(profile: str) -> Path:
     Raises:
         NotebookError: a notebook was not executed, or the strict build failed.
     """
-    job = stamps.Job(profile, "book", planning.WHOLE)
-    with stamps.recorded(job, planning.sources(job)):
-        for other in (root() / "build" / "batch").glob(f"*/book/{job.stamp.name}"):
-            other.unlink()
-        sources = notebooks()
-        for source in sources:
-            _stage(source, profile)
-        listed = {(source.parent.name, source.name) for source in sources}
-        for page in (root() / "book" / "_executed").glob("*/*.ipynb"):
-            if (page.parent.name, page.name) not in listed:
-                page.unlink()
-        for name, text in _fragments().items():
-            target = root() / "book" / "_generated" / name
-            if not target.is_file() or target.read_text(encoding="utf-8") != text:
-                write_atomically(target, text)
-        return _build_html()
+    sources = notebooks()
+    for source in sources:
+        _stage(source, profile)
+    listed = {(source.parent.name, source.name) for source in sources}
+    for page in (root() / "book" / "_executed").glob("*/*.ipynb"):
+        if (page.parent.name, page.name) not in listed:
+            page.unlink()
+    for name, text in _fragments().items():
+        target = root() / "book" / "_generated" / name
+        if not target.is_file() or target.read_text(encoding="utf-8") != text:
+            write_atomically(target, text)
+    return _build_html()
 
 
 def _build_html() -> Path:

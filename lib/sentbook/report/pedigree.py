@@ -74,6 +74,8 @@ def stale_words(changed: list[str]) -> str:
     """
     if changed == lineage.UNKNOWN:
         return "sources not recorded"
+    if changed == lineage.EARLIER:
+        return "recorded by earlier code"
     return f"stale: {len(changed)} file{'' if len(changed) == 1 else 's'} changed since" if changed else ""
 
 

@@ -119,7 +119,7 @@ def _profile(run: Run, changed: list[str], *, drawn: bool) -> list[str]:
     """The part of a page that tells of one run; ``drawn``: with its curve as a figure."""
     made, words = run.provenance, pedigree.stale_words(changed)
     parts = [f"## Profile {run.profile}", _headline(run, words), _facts(run)]
-    if changed and changed != lineage.UNKNOWN:
+    if changed and changed not in (lineage.UNKNOWN, lineage.EARLIER):
         parts.append(_dropdown(words[0].upper() + words[1:], "\n".join(f"- `{name}`" for name in changed)))
     parts.append(_configuration(run))
     if made.data:

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from sentbook.runs.execution import NotebookError
+from sentbook.runs.execute import NotebookError
 from sentbook.system.paths import root
 
 

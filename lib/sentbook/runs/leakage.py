@@ -35,7 +35,7 @@ def record() -> results.Run:
             config=config,
             config_hash=digest(config),
             data=dict(sorted(sources.used().items())),
-            sources=lineage.sources("data", "overlap", "small"),
+            sources=lineage.sources(lineage.given("data", "overlap", "small")),
             packages=versions.packages(),
             python=versions.python_version(),
             device="cpu",

@@ -1,52 +1,28 @@
-"""``sentbook protocols SCORES.csv --year 2014``: a reader's own scores under every measure and aggregation."""
+"""Read a reader's own scores of a year of STS, and tell them under every measure and aggregation."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
+from sentbook.data.types import ScoredPairs
+from sentbook.evaluation.protocol_matrix import AGGREGATIONS, MEASURES
+from sentbook.evaluation.protocols import Aggregation, Protocol, Score
+from sentbook.evaluation.sts import evaluate
 from sentbook.system.errors import ConfigError, DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from sentbook.data.types import ScoredPairs
-
-app = typer.Typer()
-
-Scores = Annotated[Path, typer.Argument(help="CSV with the columns set and score, a row a pair; or one score a line")]
-
-
-@app.command()
-def protocols(scores: Scores, year: Annotated[int, typer.Option(help="2012 to 2016")] = 2014) -> None:
-    """Your own scores of a year of STS under every protocol: which of them is the number that you compare with?
-
-    Pairs stand in the order of the released files, those without a gold score left out. Sets are named as released
-    (deft-forum) or as in the papers' tables (deft forum); without names they follow each other as in those tables.
-    """
-    from sentbook.data.readers import sts
-
-    sets = sts(year)
-    by_set = read(scores, sets)
-    for line in report(by_set, sets):
-        typer.echo(line)
 
 
 def read(path: Path, sets: Sequence[ScoredPairs]) -> dict[str, NDArray[np.float64]]:
-    """(N,) scores of each of ``sets``, by its name.
+    """Read the (N,) scores of each of ``sets``, by its name.
 
     Raises:
         ConfigError: the file cannot be read, or has other columns.
         DataError: a score is no number, a set is unknown, or there are more or fewer scores than scored pairs.
     """
-    import numpy as np
-    import pandas as pd
-
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, skip_blank_lines=True)
         if list(frame.columns) not in (["set", "score"], ["score"]):
@@ -80,11 +56,8 @@ def read(path: Path, sets: Sequence[ScoredPairs]) -> dict[str, NDArray[np.float6
     return found
 
 
-def report(scores: Mapping[str, NDArray[np.float64]], sets: Sequence[ScoredPairs]) -> list[str]:
-    """Lines of text: each set by both measures, then the year by both measures and the three aggregations."""
-    from sentbook.evaluation.protocol_matrix import AGGREGATIONS, MEASURES
-    from sentbook.evaluation.protocols import Aggregation, Protocol, Score
-    from sentbook.evaluation.sts import evaluate
+def table(scores: Mapping[str, NDArray[np.float64]], sets: Sequence[ScoredPairs]) -> list[str]:
+    """Write lines of text: each set by both measures, then the year by both measures and the three aggregations."""
 
     def both(name: str, members: Sequence[ScoredPairs], how: Aggregation) -> str:
         found = [100 * evaluate(scores, members, Protocol(Score.COSINE, measure, how)) for measure in MEASURES]

@@ -1,0 +1,189 @@
+"""Execute one notebook with papermill; on failure keep its partial output as ``<name>.failed.ipynb``.
+
+notebooks/<paper>/<name>.ipynb  --papermill-->  build/executed/<profile>/<paper>/<name>.ipynb
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sentbook.runs.kernels import HELD, Engine
+from sentbook.system import errors
+from sentbook.system.errors import SentbookError, StorageError
+from sentbook.system.files import FULL, beside
+from sentbook.system.files import folder as make_folder
+from sentbook.system.paths import root
+
+CUSTOM = "custom"
+
+
+class NotebookError(SentbookError):
+    """A notebook, or the book, failed."""
+
+    exit_code = 8
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def executed_path(source: Path, profile: str) -> Path:
+    return root() / "build" / "executed" / profile / source.parent.name / source.name
+
+
+def failed_path(source: Path, profile: str) -> Path:
+    """Name the place of the partial output of a notebook that failed."""
+    return executed_path(source, profile).with_suffix(".failed.ipynb")
+
+
+def run(source: Path, profile: str, parameters: Mapping[str, Any]) -> str:
+    """Run one notebook by hand or for the batch; return the folder of build/executed that its output is in.
+
+    That is the profile, and the batch then takes the notebook for run; or ``custom``, where parameters were changed.
+
+    Args:
+        parameters: all that differ from the notebook's defaults.
+
+    Raises:
+        NotebookError, StorageError: see `execute`.
+    """
+    from sentbook.runs import batch
+
+    name = f"{source.parent.name}/{source.stem}"
+    kind = profile if set(parameters) <= {"profile"} else CUSTOM
+    say(f"{name} ({kind})")
+    if kind == CUSTOM:
+        with stoppable():
+            seconds = execute(source, kind, parameters, show=True)
+    else:
+        with batch.recorded(profile, f"notebooks/{name}"):
+            seconds = execute(source, kind, parameters, show=True)
+    say(f"done in {seconds:.0f} s")
+    return kind
+
+
+def execute(source: Path, profile: str, parameters: Mapping[str, Any], *, show: bool = False) -> float:
+    """Run one notebook with papermill in a kernel of its own; return the seconds taken.
+
+    The output is at `executed_path` once the notebook has ended well, never in part; a partial one is at `failed_path`.
+
+    Args:
+        show: print the notebook's own progress lines.
+
+    Raises:
+        NotebookError: with the last lines of the traceback.
+        StorageError: no space or a read-only folder; an earlier output is intact.
+    """
+    # The grammar of web addresses that jsonschema would build takes a second; no notebook holds such a format.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+    from papermill.engines import papermill_engines
+    from papermill.exceptions import PapermillExecutionError
+    from papermill.execute import execute_notebook
+
+    papermill_engines.register("sentbook", Engine)
+    target, failed = executed_path(source, profile), failed_path(source, profile)
+    make_folder(target.parent)
+    clock = time.monotonic()
+    with one_run(target):
+        scratch = beside(target, ".ipynb")
+        try:
+            execute_notebook(
+                source, scratch, dict(parameters), engine_name="sentbook", progress_bar=False, cwd=root(),
+                stdout_file=sys.stdout if show else None,
+            )  # fmt: skip
+            scratch.replace(target)
+            failed.unlink(missing_ok=True)
+        except PapermillExecutionError as error:
+            _keep(scratch, failed)
+            raise NotebookError(_told(source, _shown(error), failed)) from None
+        except OSError as error:
+            _keep(scratch, failed)
+            if error.errno not in {*FULL, errno.EACCES, errno.EPERM}:
+                raise
+            raise StorageError(
+                f"{target} could not be written ({error.strerror}); free some space or make its folder writable, then "
+                "run again: what was trained and recorded is kept."
+            ) from error
+        except Exception as error:  # the kernel died or did not start
+            _keep(scratch, failed)
+            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            raise NotebookError(_told(source, f"{reason}.", failed)) from error
+        finally:
+            with suppress(OSError):  # in a read-only folder there is none
+                scratch.unlink(missing_ok=True)
+    return time.monotonic() - clock
+
+
+@contextmanager
+def one_run(target: Path) -> Iterator[None]:
+    """Wait until no process of an earlier run that writes ``target`` lives, and let none of a later one begin.
+
+    The lock belongs to an open file that the kernel holds too: where papermill was killed and its kernel not yet, that
+    kernel cannot overwrite what comes next.
+    """
+    try:
+        descriptor = os.open(target.with_name(f".{target.stem}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise StorageError(
+            f"{target} could not be written ({error.strerror}); free some space or make its folder writable, then run "
+            "again: what was trained and recorded is kept."
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say(f"waiting for another run of {target.stem}")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.environ[HELD] = str(descriptor)
+        yield
+    finally:
+        os.environ.pop(HELD, None)
+        os.close(descriptor)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let ``kill`` stop this process as Ctrl-C does, so that no notebook outlives it."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _keep(scratch: Path, failed: Path) -> None:
+    """Keep what there is of a notebook that failed; on a full disk there is nothing."""
+    with suppress(OSError):
+        failed.unlink(missing_ok=True)
+        if scratch.stat().st_size:
+            scratch.replace(failed)
+
+
+def _shown(error: Any, lines: int = 12) -> str:
+    """What stopped a cell: a mendable mistake's sentence, or the end of a traceback."""
+    if hasattr(errors, error.ename):
+        return str(error.evalue)
+    return "\n" + tail("\n".join(error.traceback) or f"{error.ename}: {error.evalue}", lines)
+
+
+def _told(source: Path, reason: str, failed: Path) -> str:
+    kept = f"\nIts output so far is {failed}." if failed.is_file() else ""
+    return f"Notebook {source.parent.name}/{source.stem} failed: {reason}{kept}"
+
+
+def tail(text: str, lines: int) -> str:
+    return "\n".join(without_colours(text).strip().splitlines()[-lines:])
+
+
+def without_colours(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
