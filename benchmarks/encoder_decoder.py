@@ -38,7 +38,7 @@ from torch.profiler import ProfilerActivity, profile
 from sentbook.data.novels import PARAGRAPH
 from sentbook.data.text import TokenIds, Vocabulary, bucketed_batches, shuffled_batches
 from sentbook.models import CNN
-from sentbook.models.decoders import HierarchicalDecoder, LSTMDecoder
+from sentbook.models.decoders import DecoderOptions, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.decoders.lstm import END
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.models.losses.reconstruction import IGNORED
@@ -233,7 +233,7 @@ def work(kind: Kind, size: Size, sentences: int, batch: int, device: torch.devic
     vocabulary = Vocabulary([str(number) for number in range(size.words)])
     torch.manual_seed(seed)
     encoder = CNN(word_table(vocabulary, size.dimension, seed=seed), filters=size.filters)
-    model = EncoderDecoder(encoder, kind, size.hidden, seed=seed).to(device)
+    model = EncoderDecoder(encoder, kind, DecoderOptions(hidden=size.hidden), seed=seed).to(device)
     held_out = drawn(PARAGRAPH, size.words, seed + 1)  # of no account, but no training is without
     each = PARAGRAPH if kind == "hierarchical" else 1
     first = np.arange(0, sentences, each)

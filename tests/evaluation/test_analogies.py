@@ -14,7 +14,7 @@ from sentbook.data.text import UNKNOWN, Vocabulary, tokenise_ptb
 from sentbook.evaluation.analogies import MEASURES, SUMS, Outcome, combined, generation, metric_rows, retrieval
 from sentbook.models import Average
 from sentbook.models.cnn import CNN
-from sentbook.models.decoders import Generated, LSTMDecoder
+from sentbook.models.decoders import DecoderOptions, Generated, LSTMDecoder
 from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.system.errors import ConfigError, NumericalError
@@ -31,7 +31,7 @@ def model(kind: Kind = "autoencoder", vocabulary: Vocabulary = VOCABULARY, avera
     with torch.random.fork_rng():
         torch.manual_seed(0)
         encoder = Average(table) if average else CNN(table, filters=4, bound=0.3)
-    return EncoderDecoder(encoder, kind, hidden=6, seed=2, bound=0.5)
+    return EncoderDecoder(encoder, kind, DecoderOptions(hidden=6, bound=0.5), seed=2)
 
 
 def bags(sentences: Sequence[str]) -> NDArray[np.float32]:

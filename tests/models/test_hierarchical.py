@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from sentbook.data.text import TokenIds
 from sentbook.models import WordEmbedding
-from sentbook.models.decoders import HierarchicalDecoder
+from sentbook.models.decoders import DecoderOptions, HierarchicalDecoder
 from sentbook.models.losses.reconstruction import reconstruction_loss
 
 WORDS, DEPTH, CODES, HIDDEN = 11, 4, 6, 5
@@ -20,7 +20,7 @@ def made() -> tuple[HierarchicalDecoder, WordEmbedding]:
     torch.manual_seed(0)
     table = torch.randn(WORDS, DEPTH)
     table[0] = 0
-    return HierarchicalDecoder(WORDS, DEPTH, CODES, HIDDEN, bound=0.8), WordEmbedding(table)
+    return HierarchicalDecoder(WORDS, DEPTH, CODES, DecoderOptions(hidden=HIDDEN, bound=0.8)), WordEmbedding(table)
 
 
 def paragraphs(counts: list[int], seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor]:

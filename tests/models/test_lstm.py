@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from sentbook.data.text import TokenIds
 from sentbook.models import WordEmbedding
-from sentbook.models.decoders import END, Forced, LSTMDecoder
+from sentbook.models.decoders import END, DecoderOptions, Forced, LSTMDecoder
 from sentbook.models.decoders.lstm import Output, Start
 from sentbook.models.decoders.recurrence import Packing, recurrence
 from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
@@ -31,7 +31,7 @@ def made(
     torch.manual_seed(0)
     table = torch.randn(words, DEPTH)
     table[0] = 0
-    decoder = LSTMDecoder(words, DEPTH, CODES, HIDDEN, start=start, output=output, bound=bound)
+    decoder = LSTMDecoder(words, DEPTH, CODES, DecoderOptions(hidden=HIDDEN, start=start, output=output, bound=bound))
     with torch.no_grad():
         decoder.output_bias.uniform_(-1, 1)
     return decoder, WordEmbedding(table)
@@ -61,7 +61,7 @@ def scores(decoder: LSTMDecoder, table: WordEmbedding, ids: Tensor, lengths: Ten
 
 
 def test_initial_values_are_the_papers() -> None:
-    decoder = LSTMDecoder(100, 30, 40, 20)
+    decoder = LSTMDecoder(100, 30, 40, DecoderOptions(hidden=20))
     recurrent, bias = decoder.lstm.get_parameter("weight_hh_l0"), decoder.lstm.get_parameter("bias_ih_l0")
     for gate in recurrent.chunk(4):
         torch.testing.assert_close(gate @ gate.T, torch.eye(20), atol=1e-5, rtol=0)
@@ -73,11 +73,11 @@ def test_initial_values_are_the_papers() -> None:
 
 @pytest.mark.parametrize("start", ["zero", "code"])
 def test_counts(start: Start) -> None:
-    decoder = LSTMDecoder(100, 30, 40, 20, start=start)
+    decoder = LSTMDecoder(100, 30, 40, DecoderOptions(hidden=20, start=start))
     trained = sum(parameter.numel() for parameter in decoder.parameters() if parameter.requires_grad)
     opening = 30 if start == "zero" else 20 * (40 + 1)
     assert trained == 4 * 20 * (30 + 40 + 20 + 1) + opening + 100 * (20 + 1)
-    tied = LSTMDecoder(100, 30, 40, 20, start=start, output="tied")
+    tied = LSTMDecoder(100, 30, 40, DecoderOptions(hidden=20, start=start, output="tied"))
     assert (
         sum(parameter.numel() for parameter in tied.parameters())
         == sum(parameter.numel() for parameter in decoder.parameters()) - 100 * 20 + 30 * 20 + 30

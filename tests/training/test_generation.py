@@ -16,6 +16,7 @@ from sentbook.data import novels
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import Stories
 from sentbook.models.cnn import CNN
+from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.system.errors import DataError
 from sentbook.training.loop import fit
@@ -46,7 +47,7 @@ def model(kind: Kind, bound: float = 0.3, **options: object) -> EncoderDecoder:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         encoder = CNN(word_table(VOCABULARY, 6, bound=1.0, seed=1), filters=4, bound=bound)
-    return EncoderDecoder(encoder, kind, hidden=5, seed=2, bound=bound, **options)  # type: ignore[arg-type]
+    return EncoderDecoder(encoder, kind, DecoderOptions(hidden=5, bound=bound, **options), seed=2)  # type: ignore[arg-type]
 
 
 def problem(kind: Kind, **options: object) -> GenerationProblem:

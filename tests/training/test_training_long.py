@@ -16,6 +16,7 @@ from sentbook.data.types import ScoredPairs
 from sentbook.models import build
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
+from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training import checkpoint
@@ -60,7 +61,7 @@ def generation(kind: Kind = "autoencoder", dropout: float = 0.0, wide: bool = Fa
     weight = torch.randn(WORDS, 6, generator=torch.Generator().manual_seed(0))
     weight[0] = 0
     encoder = build(CNNEncoder(filters=4, bound=0.3), weight, seed=1)
-    model = EncoderDecoder(encoder, kind, hidden=5, seed=2, bound=0.3, dropout=dropout)
+    model = EncoderDecoder(encoder, kind, DecoderOptions(hidden=5, bound=0.3, dropout=dropout), seed=2)
     return GenerationProblem(model.double() if wide else model, written([7, 3, 4, 9, 8]), written([5, 3], seed=1))
 
 

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from sentbook.data.text import TokenIds
 from sentbook.models.base import SentenceEncoder
-from sentbook.models.decoders import Forced, Generated, HierarchicalDecoder, LSTMDecoder
-from sentbook.models.decoders.lstm import Output, Start
+from sentbook.models.decoders import PUBLISHED, DecoderOptions, Forced, Generated, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.losses.reconstruction import token_losses
 
 Kind = Literal["autoencoder", "future predictor", "composite", "hierarchical"]
@@ -45,12 +44,12 @@ class EncoderDecoder(nn.Module):
     | hierarchical     | next          | each sentence of a paragraph from those before, $p(s_\ell \mid h_\ell)$ |
 
     Source: Gan et al. 2017, section 2 and figure 1.
-    Deviations: see the encoder and the decoders; options are `LSTMDecoder`'s.
+    Deviations: see the encoder and the decoders.
 
     Args:
         encoder: what is trained; the decoders read its word vectors and are thrown away with the training.
         kind: of model.
-        hidden: units of every LSTM.
+        options: of the decoders.
         seed: of the decoders' initial values.
     """
 
@@ -58,13 +57,9 @@ class EncoderDecoder(nn.Module):
         self,
         encoder: SentenceEncoder,
         kind: Kind,
-        hidden: int = 600,
+        options: DecoderOptions = PUBLISHED,
         *,
         seed: int,
-        start: Start = "zero",
-        output: Output = "full",
-        bound: float = 0.01,
-        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.encoder, self.kind = encoder, kind
@@ -75,16 +70,7 @@ class EncoderDecoder(nn.Module):
             torch.manual_seed(seed)
             self.decoders = nn.ModuleDict()
             for name in names:
-                self.decoders[name] = made(
-                    vocabulary,
-                    words,
-                    encoder.dimension,
-                    hidden,
-                    start=start,
-                    output=output,
-                    bound=bound,
-                    dropout=dropout,
-                )
+                self.decoders[name] = made(vocabulary, words, encoder.dimension, options)
 
     def encode(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(S, T) ids and (S,) lengths to (S, F) vectors."""

@@ -113,16 +113,7 @@ def expand(weight: Tensor, found: Books, known: WordVectors) -> None:
 
 def model(encoder: SentenceEncoder, stage: GenerationTraining, seed: int) -> EncoderDecoder:
     """The encoder with the stage's untrained decoders."""
-    return EncoderDecoder(
-        encoder,
-        stage.model,
-        stage.hidden,
-        seed=seed,
-        start=stage.start,
-        output=stage.output,
-        bound=stage.bound,
-        dropout=stage.dropout,
-    )
+    return EncoderDecoder(encoder, stage.model, stage, seed=seed)
 
 
 def problem(

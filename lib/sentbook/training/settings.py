@@ -14,7 +14,7 @@ from sentbook.data.novels import PARAGRAPH, WORDS
 from sentbook.data.suites import Dataset, Suite
 from sentbook.data.text import Tokenisation
 from sentbook.data.vectors import Vectors
-from sentbook.models.decoders.lstm import Output, Start
+from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.losses.margin import Candidates, Selection
 from sentbook.models.losses.similarity import Falling, PairScore, ScoreLoss
@@ -144,7 +144,7 @@ class EntailmentTraining(Training):
         return rate * self.decay / (1 if improved else self.shrink)
 
 
-class GenerationTraining(Training):
+class GenerationTraining(Training, DecoderOptions):
     """Training by what decoders write, sections 2 and 4 of Gan et al. 2017.
 
     With ``embedding_update: frozen`` the words keep their pre-trained vectors (+emb); else they are learned from noise.
@@ -166,10 +166,6 @@ class GenerationTraining(Training):
     vocabulary: int = Field(WORDS, ge=2, description="words that are learned and predicted")
     longest: int = Field(38, ge=1, description="longer sentences are left out")
     paragraph: int = Field(PARAGRAPH, ge=2, description="sentences of a paragraph")
-    hidden: int = Field(600, ge=1, description="of every LSTM")
-    start: Start = "zero"
-    output: Output = "full"
-    bound: float = Field(0.01, gt=0, description="weights of decoders and learned words start in [-bound, bound]")
     per: Per = "token"
     floor: Coefficient = Field(0.0, description="added to probabilities in training (the released code: 1e-6)")
 

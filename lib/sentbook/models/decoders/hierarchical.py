@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sentbook.models.base import WordEmbedding
-from sentbook.models.decoders.lstm import Forced, LSTMDecoder, Output, Start
+from sentbook.models.decoders.lstm import PUBLISHED, DecoderOptions, Forced, LSTMDecoder
 from sentbook.models.decoders.recurrence import initialise
 
 
@@ -24,8 +24,7 @@ class HierarchicalDecoder(nn.Module):
     Args:
         vocabulary, words: see `LSTMDecoder`.
         codes: F, the width of a sentence's vector.
-        hidden: H, of both LSTMs.
-        start, output, bound, dropout: see `LSTMDecoder`; dropout is on z too.
+        options: see `LSTMDecoder`; ``hidden`` is the H of both LSTMs, and dropout is on z too.
 
     Shapes: codes (P, L - 1, F), counts (P,) to states (P, L, H).
     """
@@ -35,21 +34,14 @@ class HierarchicalDecoder(nn.Module):
         vocabulary: int,
         words: int,
         codes: int,
-        hidden: int = 600,
-        *,
-        start: Start = "zero",
-        output: Output = "full",
-        bound: float = 0.01,
-        dropout: float = 0.0,
+        options: DecoderOptions = PUBLISHED,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
-        self.opening = nn.Parameter(torch.empty(codes).uniform_(-bound, bound))
-        self.paragraph = nn.LSTM(codes, hidden, batch_first=True)
-        initialise(self.paragraph, bound)
-        self.sentence = LSTMDecoder(
-            vocabulary, words, hidden, hidden, start=start, output=output, bound=bound, dropout=dropout
-        )
+        self.dropout = options.dropout
+        self.opening = nn.Parameter(torch.empty(codes).uniform_(-options.bound, options.bound))
+        self.paragraph = nn.LSTM(codes, options.hidden, batch_first=True)
+        initialise(self.paragraph, options.bound)
+        self.sentence = LSTMDecoder(vocabulary, words, options.hidden, options)
 
     def states(self, codes: Tensor) -> Tensor:
         """(P, L - 1, F) vectors of the sentences but the last, any beyond a paragraph's end, to (P, L, H) h_1 .. h_L.

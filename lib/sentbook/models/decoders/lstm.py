@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
+from sentbook.config import Section, Share
 from sentbook.data.text import PADDING
 from sentbook.models.base import WordEmbedding
 from sentbook.models.decoders.recurrence import Packing, initialise, recurrence
@@ -23,6 +25,19 @@ _CANDIDATES = 2**23
 
 Start = Literal["zero", "code"]
 Output = Literal["full", "tied"]
+
+
+class DecoderOptions(Section):
+    """What decides an untrained decoder beside its widths and its seed; defaults are those of Gan et al. 2017."""
+
+    hidden: int = Field(600, ge=1, description="of every LSTM")
+    start: Start = "zero"
+    output: Output = "full"
+    bound: float = Field(0.01, gt=0, description="weights of decoders and learned words start in [-bound, bound]")
+    dropout: Share = Field(0.0, description="on elements of the word vectors")
+
+
+PUBLISHED = DecoderOptions()
 
 
 class Forced(NamedTuple):
@@ -85,11 +100,9 @@ class LSTMDecoder(nn.Module):
         vocabulary: rows of the table of word vectors, padding included, whose row here predicts the end.
         words: D.
         codes: F, the width of z.
-        hidden: H.
-        start: ``zero`` or ``code``.
-        output: ``full`` (V is H x vocabulary) or ``tied``.
-        bound: weights start uniform in [-bound, bound], recurrent ones orthogonal, the forget gate's bias at 3.
-        dropout: on elements of word vectors, z and h, while training, where the released code has it.
+        options: ``hidden`` H; ``start`` (``zero`` or ``code``); ``output`` (``full``, V is H x vocabulary, or ``tied``);
+            ``bound``: weights start uniform in [-bound, bound], recurrent ones orthogonal, the forget gate's bias at 3;
+            ``dropout`` on elements of word vectors, z and h, while training, where the released code has it.
 
     Shapes: ids (B, T), lengths (B,), codes (B, F).
     Parameters (zero, full): 4 H (D + F + H + 1) + D + vocabulary x (H + 1).
@@ -100,15 +113,11 @@ class LSTMDecoder(nn.Module):
         vocabulary: int,
         words: int,
         codes: int,
-        hidden: int = 600,
-        *,
-        start: Start = "zero",
-        output: Output = "full",
-        bound: float = 0.01,
-        dropout: float = 0.0,
+        options: DecoderOptions = PUBLISHED,
     ) -> None:
         super().__init__()
-        self.start, self.output, self.dropout = start, output, dropout
+        hidden, start, output, bound = options.hidden, options.start, options.output, options.bound
+        self.start, self.output, self.dropout = start, output, options.dropout
         self.words, self.codes, self.hidden = words, codes, hidden
         self.lstm = nn.LSTM(words + codes, hidden, batch_first=True)
         initialise(self.lstm, bound)
