@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from sentbook.data.text import TokenIds
 from sentbook.models.base import SentenceEncoder
-from sentbook.models.decoders import PUBLISHED, DecoderOptions, Forced, Generated, HierarchicalDecoder, LSTMDecoder
+from sentbook.models.decoders import DecoderOptions, Forced, Generated, HierarchicalDecoder, LSTMDecoder
+from sentbook.models.decoders.lstm import PUBLISHED
 from sentbook.models.losses.reconstruction import token_losses
 
 Kind = Literal["autoencoder", "future predictor", "composite", "hierarchical"]

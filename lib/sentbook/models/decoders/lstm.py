@@ -100,7 +100,7 @@ class LSTMDecoder(nn.Module):
         vocabulary: rows of the table of word vectors, padding included, whose row here predicts the end.
         words: D.
         codes: F, the width of z.
-        options: ``hidden`` H; ``start`` (``zero`` or ``code``); ``output`` (``full``, V is H x vocabulary, or ``tied``);
+        options: ``hidden`` H; ``start`` ``zero`` or ``code``; ``output`` ``full`` (V is H x vocabulary) or ``tied``;
             ``bound``: weights start uniform in [-bound, bound], recurrent ones orthogonal, the forget gate's bias at 3;
             ``dropout`` on elements of word vectors, z and h, while training, where the released code has it.
 
