@@ -36,7 +36,7 @@ def training_seconds(device: str) -> float:
         encoder=settings.wsv.model_copy(update={"filters": 600}),
         stages=(settings.sick,),
     )
-    problem, _ = prepare_stage(recipe)
+    problem = prepare_stage(recipe)
     return fit(problem, settings.sick, seed=1, device=device, report=lambda line: None).seconds
 
 

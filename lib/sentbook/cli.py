@@ -201,9 +201,10 @@ def pretrain(
         raise ConfigError(f"There is no model '{model}'; choose one of {', '.join(made)}.")
     for recipe in made[model]:
         found = recipes.obtain([recipe], device=settings.device)[0]
-        if distributed.join().first:
+        if distributed.is_first():
             history = found.metadata["history"]
             typer.echo(f"{artifacts() / recipe.key()}  log-likelihood per token {history['best']:.4f}")
+    distributed.leave()
 
 
 # -- evidence ----------------------------------------------------------------------------------------------------------

@@ -22,18 +22,14 @@ from sentbook.runs import ledger, lineage
 from sentbook.system import versions
 from sentbook.system.loaded import loaded_sources
 from sentbook.training.cosine import cosine_scores, tokenise_sets
-from sentbook.training.loop import device_of, peak_memory_bytes
-from sentbook.training.recipes import Recipe, Trained, attempt, obtain
+from sentbook.training.devices import device_of, peak_memory_bytes
+from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, fine_tune, obtain
 from sentbook.training.settings import (
-    EntailmentTraining,
-    GenerationTraining,
-    MarginTraining,
     Paper,
     RelatednessTraining,
     SimilarityTraining,
     Stage,
 )
-from sentbook.training.supervised import FineTuned, SupervisedRecipe, fine_tune
 
 
 class Study:
@@ -102,36 +98,32 @@ class Study:
         """
         flat = [recipe for group in recipes for recipe in group]
         trained = obtain(flat, device=self.settings.device, jobs=self.settings.jobs if jobs is None else jobs)
-        for encoder in trained:
-            self._note(encoder)
-        self._tell_of(trained)
+        self._note(trained)
         return trained
 
     def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
         """As `train`; None where the last stage diverged."""
         found = attempt(recipes, device=self.settings.device, jobs=self.settings.jobs)
-        for encoder in found:
-            if encoder is not None:
-                self._note(encoder)
-        self._tell_of([encoder for encoder in found if encoder is not None])
+        self._note([encoder for encoder in found if encoder is not None])
         return found
 
-    def _tell_of(self, encoders: Sequence[Trained | FineTuned]) -> None:
+    def _note(self, encoders: Sequence[Trained | FineTuned]) -> None:
+        """Remember encoders, whose cost and pedigree the run records."""
+        # A method is trained on many data sets, and may be another one's beginning.
+        self._trained |= {f"{item.method}/{item.seed}/{item.key}": item for item in encoders}
+        for item in encoders:
+            self._data |= item.metadata.get("data", {})
+            if isinstance(item, Trained):
+                self._note_texts(item.recipe)
         # ISO times of one zone sort as they follow each other.
         now = [item for item in encoders if item.metadata.get("started", "") >= self.started]
         methods = ", ".join(dict.fromkeys(item.method for item in encoders))
         self._tell(f"{len(encoders)} encoders, {len(now)} of them trained now, the others found: {methods}")
 
-    def _note(self, encoder: Trained) -> None:
-        # A method is trained on many data sets, and may be another one's beginning.
-        self._trained[f"{encoder.method}/{encoder.seed}/{encoder.recipe.key()}"] = encoder
-        self._data |= encoder.metadata.get("data", {})
-        self._vectors |= {encoder.recipe.vectors.name: None}
-        for stage in encoder.recipe.stages:
-            if isinstance(stage, MarginTraining):
-                self._corpora |= dict.fromkeys(stage.corpora)
-            if isinstance(stage, EntailmentTraining | GenerationTraining):
-                self._corpora |= {stage.corpus: None}
+    def _note_texts(self, recipe: Recipe) -> None:
+        """Remember the word vectors and corpora that an encoder begins with, which may stand in for the paper's."""
+        self._vectors |= {recipe.vectors.name: None}
+        self._corpora |= dict.fromkeys(recipe.texts())
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
@@ -169,8 +161,6 @@ class Study:
         on the trial pairs keeps the method's name, and the other is named after what it takes.
         """
         relatedness = self._relatedness
-        self.train(*recipes)
-        self._trained = {}  # the starts are told of in the tables they belong to
         result: list[FineTuned] = []
         for group in recipes:
             variants = {
@@ -180,9 +170,9 @@ class Study:
             }
             best = max(variants, key=lambda words: sum(item.metadata["history"]["best"] for item in variants[words]))
             for words, tuned in variants.items():
-                result += tuned if words == best else [item.renamed(f"{item.method}, {words}") for item in tuned]
-        self._trained = {f"{item.method}/{item.seed}": item for item in result}
-        self._tell_of(result)
+                others = [dataclasses.replace(item, method=f"{item.method}, {words}") for item in tuned]
+                result += tuned if words == best else others
+        self._note(result)
         return result
 
     @property
@@ -191,12 +181,10 @@ class Study:
         assert isinstance(found, RelatednessTraining), "these settings have no trained head"
         return found
 
-    def _fine_tune(self, group: Sequence[Recipe], training: RelatednessTraining) -> list[FineTuned]:
-        supervised = [SupervisedRecipe(method=recipe.method, start=recipe, settings=training) for recipe in group]
-        tuned = fine_tune(supervised, device=self.settings.device, jobs=self.settings.jobs)
-        for item in tuned:
-            self._data |= item.metadata.get("data", {})
-        return tuned
+    def _fine_tune(self, starts: Sequence[Recipe], training: RelatednessTraining) -> list[FineTuned]:
+        for recipe in starts:
+            self._note_texts(recipe)
+        return fine_tune(starts, training, device=self.settings.device, jobs=self.settings.jobs)
 
     def score_relatedness(self, tuned: Iterable[FineTuned]) -> ScoreBook:
         """The predictions of fine-tuned encoders on the test pairs."""
@@ -327,4 +315,4 @@ def _pedigree(item: Trained | FineTuned) -> dict[str, Any]:
     """Where an encoder's numbers come from."""
     names = ("git_commit", "started", "wall_seconds", "pairs")
     found = {name: item.metadata[name] for name in names if name in item.metadata}
-    return {"method": item.method, "seed": item.seed, "key": item.recipe.key(), **found}
+    return {"method": item.method, "seed": item.seed, "key": item.key, **found}

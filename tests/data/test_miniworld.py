@@ -50,7 +50,7 @@ def cosine(x: np.ndarray, y: np.ndarray) -> float:
 
 def test_the_world_is_the_one_that_recorded_encoders_were_trained_on() -> None:
     """Another one asks for another name in `fingerprint.NAMES`, and for new runs of the demo."""
-    assert fingerprint() == "d7637929c52115f2"
+    assert fingerprint() == "41da7bc560bc73d2"
     assert stable_hash(*World(0).sentences(50).first) == 3170004535
     assert stable_hash(*World(0).phrases(50).second) == 2555411525
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sentbook.training.supervised import SupervisedRecipe, fine_tune
 
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
@@ -17,7 +18,6 @@ from sentbook.training import checkpoint, recipes, supervised
 from sentbook.training.problems.transfer import RelatednessProblem
 from sentbook.training.recipes import Recipe
 from sentbook.training.settings import MarginTraining, RelatednessTraining
-from sentbook.training.supervised import SupervisedRecipe, fine_tune
 
 PHRASE = MarginTraining(
     corpora=("miniworld-phrases",), validation="miniworld", limit=60, epochs=1, batch_size=20, checks_per_epoch=1

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, Literal
-from zipfile import BadZipFile
+from functools import lru_cache, partial
+from typing import Literal
 
 import numpy as np
-import torch
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from sentbook.config import digest
@@ -19,13 +15,12 @@ from sentbook.data import modern
 from sentbook.data.tasks import ClassificationTask, Examples, task
 from sentbook.data.text import TOKENISERS, Vocabulary
 from sentbook.evaluation import classification
-from sentbook.evaluation.classification import ClassificationProtocol, Classified, Precision, pair_features
+from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
 from sentbook.models import SentenceEncoder, encode
 from sentbook.system.errors import NumericalError
-from sentbook.system.files import alone, replacing
-from sentbook.system.paths import artifacts
-from sentbook.training.loop import device_of
+from sentbook.training.devices import device_of
 from sentbook.training.recipes import Recipe, load
+from sentbook.training.store import Arrays, outcomes
 
 # Raise when a change to the code changes outcomes.
 OUTCOME_VERSION = 1
@@ -123,22 +118,23 @@ def classify(
         )
         for one, name in cells
     ]
-    made = side_by_side(_classify, [(*cell, family, device) for cell in cells], keys, jobs)
+    made = outcomes(_classify, [(*cell, family, device) for cell in cells], keys, jobs)
     return [
         (one, name, Classified(protocol_of(task(name), family), **found))
         for (one, name), found in zip(cells, made, strict=True)
     ]
 
 
-def _classify(one: Features, name: str, family: Family, device: str) -> dict[str, NDArray[Any]]:
-    found = task(name)
+def _classify(one: Features, name: str, family: Family, device: str) -> Arrays:
+    found, on = task(name), device_of(device)
     protocol = protocol_of(found, family)
-    train = _table(one, found.train, device)
-    test = None if found.test is None else _table(one, found.test, device)
-    try:
-        made = _evaluated(found, train, test, protocol, device, "float32")
-    except NumericalError:  # rounding stopped the descent
-        made = _evaluated(found, train, test, protocol, device, "float64")
+    train, labels = _table(one, found.train, device), found.train.labels
+    lengths = None if protocol.order == "shuffled" else _lengths(found.train)
+    if found.test is None:
+        made = _descended(partial(classification.nested, train, labels, protocol, lengths=lengths, device=on))
+    else:
+        given = (train, labels, _table(one, found.test, device), found.test.labels)
+        made = _descended(partial(classification.train_and_test, *given, protocol, lengths=lengths, device=on))
     return {name: getattr(made, name) for name in ("gold", "predicted", "fold", "inner", "chosen")}
 
 
@@ -150,44 +146,15 @@ def regressed(
     device: str = "auto",
 ) -> Classified:
     """The labels of any test sentences by a regression on any training sentences, as Gan et al. 2017 do on TREC."""
-    protocol, on = classification.SKIP_THOUGHTS_TREC, device_of(device)
+    given, protocol = (train, labels, test, test_labels), classification.SKIP_THOUGHTS_TREC
+    return _descended(partial(classification.train_and_test, *given, protocol, device=device_of(device)))
 
-    def made(precision: Precision) -> Classified:
-        return classification.train_and_test(
-            train, labels, test, test_labels, protocol, device=on, precision=precision, tolerance=_TOLERANCE
-        )
 
+def _descended(evaluate: Callable[..., Classified]) -> Classified:
     try:
-        return made("float32")
+        return evaluate(precision="float32", tolerance=_TOLERANCE)
     except NumericalError:  # rounding stopped the descent
-        return made("float64")
-
-
-def _evaluated(
-    found: ClassificationTask,
-    train: NDArray[np.float32],
-    test: NDArray[np.float32] | None,
-    protocol: ClassificationProtocol,
-    device: str,
-    precision: Precision,
-) -> Classified:
-    labels, on = found.train.labels, device_of(device)
-    lengths = None if protocol.order == "shuffled" else _lengths(found.train)
-    if found.test is None or test is None:
-        return classification.nested(
-            train, labels, protocol, lengths=lengths, device=on, precision=precision, tolerance=_TOLERANCE
-        )
-    return classification.train_and_test(
-        train,
-        labels,
-        test,
-        found.test.labels,
-        protocol,
-        lengths=lengths,
-        device=on,
-        precision=precision,
-        tolerance=_TOLERANCE,
-    )
+        return evaluate(precision="float64", tolerance=_TOLERANCE)
 
 
 def _table(one: Features, examples: Examples, device: str) -> NDArray[np.float32]:
@@ -199,46 +166,3 @@ def _lengths(examples: Examples) -> NDArray[np.int64]:
     """(N,) tokens of each sentence, or (N, 2) of each pair's."""
     counts = np.array([len(TOKENISERS["ptb"](sentence)) for sentence in examples.sentences])
     return counts if examples.second is None else counts.reshape(2, -1).T
-
-
-# -- outcomes ----------------------------------------------------------------------------------------------------------
-
-Arrays = dict[str, NDArray[Any]]
-
-
-def side_by_side(
-    make: Callable[..., Arrays], arguments: Sequence[tuple[Any, ...]], keys: Sequence[str], jobs: int
-) -> list[Arrays]:
-    """``make(*arguments)`` of each, from its artifact, or made now and kept; ``jobs`` processes of one thread each.
-
-    An evaluation that is stopped loses what was being made, not what was.
-    """
-    paths = [artifacts() / key / "outcome.npz" for key in keys]
-    missing = [at for at, path in enumerate(paths) if _read(path) is None]
-    if jobs == 1 or len(missing) == 1:
-        for at in missing:
-            _make(make, arguments[at], paths[at], None)
-    elif missing:
-        Parallel(n_jobs=jobs, batch_size=1)(delayed(_make)(make, arguments[at], paths[at], 1) for at in missing)
-    found = [_read(path) for path in paths]
-    return [arrays for arrays in found if arrays is not None]
-
-
-def _make(make: Callable[..., Arrays], arguments: tuple[Any, ...], path: Path, threads: int | None) -> None:
-    if threads is not None:
-        torch.set_num_threads(threads)
-    with alone(path.parent):  # another notebook may want the same
-        if _read(path) is not None:
-            return
-        made = make(*arguments)
-        with replacing(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, **made)
-
-
-def _read(path: Path) -> Arrays | None:
-    """What is at ``path``; None where nothing is, or something damaged."""
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
-    except (OSError, EOFError, ValueError, KeyError, BadZipFile):
-        return None

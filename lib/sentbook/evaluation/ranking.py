@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sentbook import records as results
+from sentbook.data.images import Split, divided
+from sentbook.data.types import CaptionedScenes
+from sentbook.evaluation.statistics import Array, Estimate, from_bootstrap, resample_counts
 from sentbook.system.errors import DataError, NumericalError
+from sentbook.training.loop import fit
+from sentbook.training.problems.ranking import Captions, RankingProblem
+from sentbook.training.settings import RankingTraining
 
 Ranks = NDArray[np.int64]
 RECALLS = (1, 5, 10)
@@ -41,6 +50,9 @@ class RankingProtocol:
 
 # Gan et al. 2017, section 4.2.
 COCO_1K = RankingProtocol()
+SCENES_100 = RankingProtocol(splits=5, images=100)
+ALL_AT_ONCE = RankingProtocol(splits=1, images=None)
+DATASETS = {"coco": "COCO-1k", "miniworld-scenes": "miniworld/scenes"}
 
 
 def annotation_ranks(scores: ArrayLike, image_of: ArrayLike) -> Ranks:
@@ -77,6 +89,18 @@ def search_ranks(scores: ArrayLike, image_of: ArrayLike) -> Ranks:
     return 1 + ((table >= right) & ~own).sum(axis=0)
 
 
+def _checked(scores: ArrayLike, image_of: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The scores, and (I, S) whether each sentence is the image's own."""
+    table, owner = np.asarray(scores), np.asarray(image_of)
+    if table.ndim != 2 or owner.shape != table.shape[1:]:
+        raise ValueError(f"Scores {table.shape} and the images of {owner.shape} sentences do not fit.")
+    if not np.isfinite(table).all():
+        raise NumericalError("A score is NaN or infinite; train the maps again with a lower learning rate.")
+    if not np.array_equal(np.unique(owner), np.arange(len(table))):
+        raise DataError("Every image needs a sentence of its own, and every sentence one of the images.")
+    return table, owner == np.arange(len(table))[:, None]
+
+
 def recall(ranks: Ranks, first: int) -> float:
     """R@K: the share of queries whose rank is at most ``first``, in [0, 1]."""
     return float((ranks <= first).mean())
@@ -92,47 +116,22 @@ def median_rank(ranks: Ranks) -> float:
     return float(np.floor(np.median(ranks)))
 
 
-def measures(scores: ArrayLike, image_of: ArrayLike) -> dict[str, float]:
+def measures(annotation: Ranks, search: Ranks) -> dict[str, float]:
     """R@1, R@5, R@10 in [0, 1] and the median rank, of annotation (sentences for an image) and search (the reverse).
 
+    Args:
+        annotation, search: (P, ...) ranks of P parts; each number is the mean over them.
+
     Example:
-        >>> found = measures(np.eye(12), np.arange(12))
-        >>> found["annotation_R@1"], found["search_MedR"], len(found)
-        (1.0, 1.0, 8)
+        >>> found = measures(np.array([[1, 1, 2]]), np.array([[1, 3, 4]]))
+        >>> round(found["annotation_R@1"], 2), found["search_MedR"], len(found)
+        (0.67, 3.0, 8)
     """
     found: dict[str, float] = {}
-    for name, ranks in (
-        ("annotation", annotation_ranks(scores, image_of)),
-        ("search", search_ranks(scores, image_of)),
-    ):
-        found |= {f"{name}_R@{first}": recall(ranks, first) for first in RECALLS}
-        found[f"{name}_MedR"] = median_rank(ranks)
+    for name, ranks in (("annotation", annotation), ("search", search)):
+        found |= {f"{name}_R@{first}": float(np.mean([recall(part, first) for part in ranks])) for first in RECALLS}
+        found[f"{name}_MedR"] = float(np.mean([median_rank(part) for part in ranks]))
     return found
-
-
-def rank(
-    images: ArrayLike, sentences: ArrayLike, image_of: ArrayLike, protocol: RankingProtocol = COCO_1K
-) -> dict[str, float]:
-    """`measures` of cosines, each the mean over the protocol's parts of the images.
-
-    Source: Gan et al. 2017, section 4.2: "5 random sets of 1000 images", each image with all its sentences.
-
-    Args:
-        images: (I, d) vectors in the common space, of `sentbook.models.losses.ranking.RankingMaps`.
-        sentences: (S, d).
-        image_of: (S,) the image of each sentence.
-
-    Raises:
-        DataError: fewer images than the protocol needs, or as `annotation_ranks`.
-    """
-    one, other, owner = _unit(images), _unit(sentences), np.asarray(image_of)
-    found = []
-    for part in parts(len(one), protocol):
-        kept = np.isin(owner, part)
-        place = np.full(len(one), -1)
-        place[part] = np.arange(len(part))
-        found.append(measures(one[part] @ other[kept].T, place[owner[kept]]))
-    return {name: float(np.mean([values[name] for values in found])) for name in found[0]}
 
 
 def parts(images: int, protocol: RankingProtocol) -> list[Ranks]:
@@ -146,28 +145,228 @@ def parts(images: int, protocol: RankingProtocol) -> list[Ranks]:
     return [np.sort(order[number * size : (number + 1) * size]) for number in range(protocol.splits)]
 
 
-def metric_rows(
-    values: dict[str, float], method: str, dataset: str, seed: int | None, protocol: RankingProtocol, n: int
-) -> list[results.Metric]:
-    """The ledger's rows of what `rank` found on ``n`` images."""
-    return [
-        results.Metric(method=method, dataset=dataset, metric=name, protocol=str(protocol), seed=seed, value=value, n=n)
-        for name, value in values.items()
-    ]
+def part_ranks(
+    images: NDArray[np.float32],
+    sentences: NDArray[np.float32],
+    image_of: NDArray[np.int64],
+    protocol: RankingProtocol = COCO_1K,
+) -> tuple[Ranks, Ranks]:
+    """(P, I) annotation and (P, I, C) search ranks of cosines, in P parts of I images with C sentences each.
+
+    Source: Gan et al. 2017, section 4.2: "5 random sets of 1000 images", each image with all its sentences.
+
+    Args:
+        images, sentences: (N, d) and (S, d) of length one.
+        image_of: (S,) the image of each sentence, in rising order.
+
+    Raises:
+        DataError: images have different numbers of captions, or there are fewer images than the protocol needs.
+    """
+    each, rest = divmod(len(sentences), len(images))
+    if rest or not np.array_equal(image_of, np.repeat(np.arange(len(images)), each)):
+        raise DataError("Every test image needs as many captions as the others, one after another.")
+    by_image = sentences.reshape(len(images), each, -1)
+    annotation, search = [], []
+    for part in parts(len(images), protocol):
+        scores = images[part] @ by_image[part].reshape(len(part) * each, -1).T
+        owner = np.repeat(np.arange(len(part)), each)
+        annotation.append(annotation_ranks(scores, owner))
+        search.append(search_ranks(scores, owner).reshape(len(part), each))
+    return np.stack(annotation), np.stack(search)
 
 
-def _unit(vectors: ArrayLike) -> NDArray[np.float32]:
-    table = np.asarray(vectors, dtype=np.float32)
-    return table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
+# -- training the maps -------------------------------------------------------------------------------------------------
 
 
-def _checked(scores: ArrayLike, image_of: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The scores, and (I, S) whether each sentence is the image's own."""
-    table, owner = np.asarray(scores), np.asarray(image_of)
-    if table.ndim != 2 or owner.shape != table.shape[1:]:
-        raise ValueError(f"Scores {table.shape} and the images of {owner.shape} sentences do not fit.")
-    if not np.isfinite(table).all():
-        raise NumericalError("A score is NaN or infinite; train the maps again with a lower learning rate.")
-    if not np.array_equal(np.unique(owner), np.arange(len(table))):
-        raise DataError("Every image needs a sentence of its own, and every sentence one of the images.")
-    return table, owner == np.arange(len(table))[:, None]
+def captioned(settings: RankingTraining, split: Split) -> CaptionedScenes:
+    """The images and captions of a split; raises as `sentbook.data.images.divided`.
+
+    Example:
+        >>> captioned(RankingTraining(corpus="miniworld-scenes"), "dev").name
+        'miniworld/scenes/dev'
+    """
+    return divided(settings.corpus, settings.path)[split]
+
+
+def protocol_of(settings: RankingTraining, images: int) -> RankingProtocol:
+    """The paper's 5 parts of 1000 images; 5 of 100 generated scenes; one part where there are no more images than that.
+
+    Source: Gan et al. 2017, section 4.2, for development and test images alike. The released archive of Kiros et al.
+    has 1000 of each.
+    """
+    wanted = COCO_1K if settings.corpus == "coco" else SCENES_100
+    assert wanted.images is not None
+    return wanted if images >= wanted.splits * wanted.images else ALL_AT_ONCE
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What one method's vectors reach on the test images.
+
+    Attributes:
+        dataset: its name in tables.
+        protocol: how the test images are parted; there are P parts of I images, with C captions each.
+        annotation: (P, I) rank of the best of each image's captions.
+        search: (P, I, C) rank of the image, for each of its captions.
+        parameters: of both maps.
+    """
+
+    dataset: str
+    protocol: RankingProtocol
+    annotation: Ranks
+    search: Ranks
+    parameters: int
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """Means over the parts, by the names of `measures`."""
+        return measures(self.annotation, self.search)
+
+    @property
+    def images(self) -> int:
+        """Test images that are ranked."""
+        return self.annotation.size
+
+    def metric_rows(self, method: str, seed: int | None) -> list[results.Metric]:
+        """The ledger's rows."""
+        return [
+            results.Metric(
+                method=method,
+                dataset=self.dataset,
+                metric=name,
+                protocol=str(self.protocol),
+                seed=seed,
+                value=value,
+                n=self.images,
+            )
+            for name, value in self.values.items()
+        ]
+
+
+def rank_images(
+    vectors: Callable[[list[str]], ArrayLike],
+    settings: RankingTraining,
+    *,
+    seed: int,
+    device: str = "cpu",
+    key: str = "",
+    folder: Path | None = None,
+    report: Callable[[str], None] = print,
+) -> Ranked:
+    """Train the maps on the training images, choose the epoch on the development images, rank the test images.
+
+    Vectors of all training captions are in memory: 11 GB for COCO's 566,435 with 4800 numbers each.
+
+    Args:
+        vectors: N sentences to (N, D) frozen vectors; called once a split.
+        seed: of the maps, the order of captions and the contrasts.
+        device, key, folder, report: see `sentbook.training.loop.fit`.
+
+    Raises:
+        ConfigError, DataError: see `captioned`.
+        NumericalError: a vector or the loss is not finite.
+    """
+    train, dev, test = (Captions.of(captioned(settings, split), vectors) for split in ("train", "dev", "test"))
+    of_dev, of_test = (protocol_of(settings, len(captions.images)) for captions in (dev, test))
+
+    def mean_recall(images: NDArray[np.float32], sentences: NDArray[np.float32], image_of: NDArray[np.int64]) -> float:
+        found = measures(*part_ranks(images, sentences, image_of, of_dev))
+        return float(np.mean([value for name, value in found.items() if "_R@" in name]))
+
+    problem = RankingProblem(settings, train, dev, mean_recall, seed=seed)
+    fit(problem, settings, seed=seed, device=device, key=key, folder=folder, report=report)
+    annotation, search = part_ranks(*problem.common(test), test.image_of, of_test)
+    parameters = sum(value.numel() for value in problem.maps.parameters())
+    return Ranked(DATASETS[settings.corpus], of_test, annotation, search, parameters)
+
+
+# -- intervals ---------------------------------------------------------------------------------------------------------
+
+
+def interval(runs: Sequence[Ranked], metric: str = "annotation_R@1", resamples: int = 2000) -> Estimate:
+    """One method's value, mean over seeds, with its percentile interval by the bootstrap over images.
+
+    Images are drawn within each part, with all their captions.
+
+    Args:
+        runs: the method's, one a seed.
+        metric: any of `measures`.
+
+    Raises:
+        ValueError: no run, or runs of different protocols.
+
+    Assumptions: images are independent draws. The other images of a part stay those that an image is ranked among.
+    """
+    low, high = np.percentile(_resampled(runs, metric, resamples), [2.5, 97.5])
+    return Estimate(_point(runs, metric), float(low), float(high))
+
+
+def compare(
+    a: Sequence[Ranked],
+    b: Sequence[Ranked],
+    names: tuple[str, str],
+    metric: str = "annotation_R@1",
+    resamples: int = 2000,
+) -> results.Test:
+    """A - B by the paired bootstrap over images, seeds pooled; see `interval`.
+
+    Args:
+        a, b: runs of two methods on the same test images; their numbers of seeds may differ.
+        names: of the methods in tables.
+
+    Raises:
+        ValueError: no run, or runs of different protocols or data sets.
+    """
+    _check_alike([*a, *b])
+    sampled = _resampled(a, metric, resamples) - _resampled(b, metric, resamples)
+    found = from_bootstrap(_point(a, metric) - _point(b, metric), sampled)
+    return results.Test(
+        kind="paired bootstrap",
+        a=names[0],
+        b=names[1],
+        dataset=a[0].dataset,
+        metric=metric,
+        estimate=found.estimate,
+        low=found.low,
+        high=found.high,
+        p=found.p,
+    )
+
+
+def _check_alike(runs: Sequence[Ranked]) -> None:
+    if len({(run.dataset, str(run.protocol), run.search.shape) for run in runs}) != 1:
+        raise ValueError("Ranks are compared on the same images under one protocol, one run or more a method.")
+
+
+def _point(runs: Sequence[Ranked], metric: str) -> float:
+    return float(np.mean([run.values[metric] for run in runs]))
+
+
+def _resampled(runs: Sequence[Ranked], metric: str, resamples: int) -> Array:
+    """(R,) values over resamples of images, means over parts and seeds; the resamples are the same for every method."""
+    _check_alike(runs)
+    way, kind = metric.split("_", 1)
+    total = np.zeros(resamples)
+    for part, images in enumerate(runs[0].annotation):
+        counts = resample_counts(len(images), resamples, [0, part])
+        for run in runs:
+            ranks = run.annotation[part][:, None] if way == "annotation" else run.search[part]
+            if kind == "MedR":
+                total += _medians(counts, ranks)
+            else:
+                total += counts @ (ranks <= int(kind.removeprefix("R@"))).mean(axis=1) / len(images)
+    return total / (len(runs) * len(runs[0].annotation))
+
+
+def _medians(counts: NDArray[np.float32], ranks: Ranks) -> Array:
+    """(R,) `median_rank` of the (I, C) ranks, each image's taken ``counts`` times."""
+    flat = ranks.ravel()
+    order = np.argsort(flat, kind="stable")
+    values, owner = flat[order], order // ranks.shape[1]
+    found = np.empty(len(counts))
+    for start in range(0, len(counts), 250):  # bounds the memory of the (R, S) sums
+        upto = np.cumsum(counts[start : start + 250, owner], axis=1)
+        total = upto[:, -1]
+        middle = [values[(upto > at[:, None]).argmax(axis=1)] for at in ((total - 1) // 2, total // 2)]
+        found[start : start + 250] = np.floor((middle[0] + middle[1]) / 2)
+    return found

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.protocols import Aggregation, Measure, Protocol
+from sentbook.evaluation.protocols import Aggregation, Protocol
 from sentbook.system.errors import DataError
-from sentbook.training.correlation import mse, pearson, spearman
+from sentbook.training.correlation import MEASURES
 
-MEASURES = {Measure.PEARSON: pearson, Measure.SPEARMAN: spearman, Measure.MSE: mse}
+__all__ = ["MEASURES"]
 TOTAL = "total_avg"
 Scores = Mapping[str, NDArray[np.float64]]
 

@@ -1,6 +1,6 @@
 """What pre-training gains when a classifier is fine-tuned: by task, and by the share of labels. Figure 3 of Gan et al.
 
-All functions read the rows of `sentbook.training.problems.classifier.metrics` and the tests of `sentbook.training.problems.classifier.gains`.
+All functions read the rows of `sentbook.evaluation.fine_tuning.metrics` and the tests of `sentbook.evaluation.fine_tuning.gains`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from sentbook.system.files import replacing
 IN_PROGRESS = "checkpoint.safetensors"
 
 
-def save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]) -> None:
+def save(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, Any]) -> None:
     """Write ``tensors`` and ``metadata`` (JSON) to a temporary file beside ``path``, then rename it.
 
     Raises:

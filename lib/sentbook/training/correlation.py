@@ -47,3 +47,7 @@ def mse(first: ArrayLike, second: ArrayLike) -> float:
     if x.shape != y.shape:
         raise ValueError(f"The mean squared error needs two arrays of one length, not {x.shape} and {y.shape}.")
     return float(np.mean((x - y) ** 2))
+
+
+# By the name that `sentbook.data.suites.measure_of` and protocols use.
+MEASURES = {"pearson": pearson, "spearman": spearman, "mse": mse}

@@ -5,7 +5,7 @@ numbers of a segment on (seed, epoch, segment) alone; a checkpoint inside a segm
 So a resumed run repeats an uninterrupted one bit for bit on the CPU.
 
 Under `torchrun` the processes train one model, see `distributed`. Each has parameters, optimiser and history of its
-own, which stay equal: gradients are added up over the processes, and the first one's validation value decides.
+own, which stay equal: gradients are averaged over the processes, and the first one's validation value decides.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from sentbook.data.text import bucketed_batches, shuffled_batches
 from sentbook.system.errors import CheckpointError, ConfigError, DamagedCheckpointError, NumericalError, SentbookError
 from sentbook.training import checkpoint, distributed, optim
 from sentbook.training.devices import device_of, peak_memory_bytes, tensor_cores
-from sentbook.training.problem import Divisible, Problem, is_divisible
+from sentbook.training.problem import DivisibleProblem, Problem, Rows
 from sentbook.training.settings import Training
 from sentbook.training.state import Midway, load_optimiser, optimiser_tensors, part
 
@@ -50,6 +51,18 @@ class History:
     peak_memory_bytes: int = 0
 
 
+class _LossOfPart(nn.Module):
+    """The loss of a part of a batch as a module, as torch wants it: what is trained, called to give the loss."""
+
+    def __init__(self, problem: DivisibleProblem, modules: nn.Module) -> None:
+        super().__init__()
+        self.problem, self.trained = problem, modules  # torch finds parameters among the attributes
+
+    def forward(self, rows: Rows, rng: np.random.Generator, whole: Rows) -> Tensor:
+        """Return the share that ``rows`` have of the mean loss over ``whole``."""
+        return self.problem.loss(rows, rng, whole)
+
+
 class Trainer:
     """One training of one `Problem`. Use `fit`; the class holds what a checkpoint must hold.
 
@@ -59,24 +72,14 @@ class Trainer:
 
     def __init__(self, problem: Problem, settings: Training, *, seed: int, device: torch.device, key: str) -> None:
         self.problem, self.settings, self.seed, self.key = problem, settings, seed, key
-        self.ranks = distributed.join()
+        distributed.join()
         self.parts: int = getattr(settings, "accumulate", 1)
-        # The problem again, where its batches are to be cut.
-        self.divisible: Divisible | None = None
-        if self.parts > 1 or self.ranks.size > 1:
-            if not is_divisible(problem):
-                raise ConfigError(
-                    f"A batch of {type(problem).__name__} cannot be cut into parts; set accumulate to 1 where there is "
-                    "such a setting, and start one process, without torchrun."
-                )
-            if self.ranks.size > 1 and settings.embedding_update == "lazy":
-                raise ConfigError("embedding_update 'lazy' is for one process; set it to 'dense' with torchrun.")
-            self.divisible = problem
+        if distributed.size() > 1 and settings.embedding_update == "lazy":
+            raise ConfigError("embedding_update 'lazy' is for one process; set it to 'dense' with torchrun.")
         self.modules = nn.ModuleDict({"encoder": problem.encoder})
         if problem.head is not None:
             self.modules["head"] = problem.head
         self.modules.to(device)
-        self.ranks.copy_first(self.modules.state_dict().values())
         problem.encoder.dropout = settings.dropout
         self.device, self.history, self.next_segment = device, History(), 0
         self.midway: Midway | None = None
@@ -102,10 +105,11 @@ class Trainer:
         if self.lazy is not None:
             still.discard("encoder.embedding.weight")
         self.moving = [name for name in self.modules.state_dict() if name not in still]
+        self.divided = self._divided() if self.parts > 1 or distributed.size() > 1 else None
 
     # -- one step ---------------------------------------------------------------------------------------------------
 
-    def _step(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+    def _step(self, rows: Rows, rng: np.random.Generator) -> Tensor:
         loss = self._gradients(rows, rng)
         if self.optimiser is not None:
             self._regularise()
@@ -117,28 +121,39 @@ class Trainer:
             self.lazy.step()
         return loss
 
-    def _gradients(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        """Leave the gradients of the mean loss of ``rows``, and give it: parts and processes add up to the whole."""
-        if self.divisible is None:
+    def _divided(self) -> nn.Module:
+        """Return the loss of a part of a batch as a module, which averages gradients over several processes."""
+        if not isinstance(self.problem, DivisibleProblem):
+            raise ConfigError(
+                f"A batch of {type(self.problem).__name__} cannot be cut into parts; set accumulate to 1 where there "
+                "is such a setting, and start one process, without torchrun."
+            )
+        loss = _LossOfPart(self.problem, self.modules)
+        return DistributedDataParallel(loss) if distributed.size() > 1 else loss
+
+    def _gradients(self, rows: Rows, rng: np.random.Generator) -> Tensor:
+        """Leave the gradients of the mean loss of ``rows``, and return it: parts and processes add up to the whole."""
+        if self.divided is None:
             with self._autocast():
                 loss = self.problem.loss(rows, rng)
             loss.backward()
             return loss.detach()
+        size, divided = distributed.size(), self.divided
+        # Every size-th example, so that all have about as much to do where a batch is sorted by length.
+        own = rows[distributed.rank() :: size]
+        weight = size if len(own) else 0  # a process without an example must take part with some
+        pieces = [piece for piece in np.array_split(own, self.parts) if len(piece)] or [rows[:1]]
         words = self.problem.encoder.embedding.weight
         total = torch.zeros((), dtype=words.dtype, device=words.device)
-        for piece in np.array_split(self.ranks.share(rows), self.parts):
-            if len(piece):  # fewer examples than parts
-                with self._autocast():
-                    loss = self.divisible.loss(piece, rng, whole=rows)
-                loss.backward()
-                total += loss.detach()
-        if self.ranks.size > 1:
-            for parameter in self.trained:  # all must send the same, a process without an example too
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
-            gradients = (parameter.grad for parameter in self.trained if parameter.grad is not None)
-            self.ranks.add_up([total, *gradients])
-        return total
+        with distributed.told():
+            for piece in pieces:
+                waits = isinstance(divided, DistributedDataParallel) and piece is not pieces[-1]
+                with divided.no_sync() if waits else nullcontext():
+                    with self._autocast():
+                        loss: Tensor = divided(piece, rng, rows)
+                    (loss * weight).backward()
+                total += loss.detach() * weight / size
+        return distributed.add_up(total)
 
     def _autocast(self) -> torch.autocast:
         half = self.settings.precision == "bf16"
@@ -158,7 +173,7 @@ class Trainer:
 
     # -- segments ---------------------------------------------------------------------------------------------------
 
-    def _batches(self, epoch: int) -> list[NDArray[np.int64]]:
+    def _batches(self, epoch: int) -> list[Rows]:
         rng = np.random.default_rng([self.seed, epoch])
         size, lengths = self.settings.batch_size, self.problem.lengths
         batches = (
@@ -225,11 +240,9 @@ class Trainer:
         return self.history
 
     def _is_due(self) -> bool:
-        return self.ranks.first and time.monotonic() - self.saved > CHECKPOINT_SECONDS
+        return distributed.is_first() and time.monotonic() - self.saved > CHECKPOINT_SECONDS
 
-    def _train_segment(
-        self, epoch: int, segment: int, batches: list[NDArray[np.int64]], folder: Path | None = None
-    ) -> float:
+    def _train_segment(self, epoch: int, segment: int, batches: list[Rows], folder: Path | None = None) -> float:
         """The mean loss of the steps over ``batches``, those before a checkpoint inside the segment included."""
         place, words = [self.seed, epoch, segment], self.problem.encoder.embedding.weight
         rng, first = np.random.default_rng(place), 0
@@ -245,8 +258,8 @@ class Trainer:
                 self.midway.restore(rng, self.device)
                 self.midway = None
             for number, rows in enumerate(batches[first:], start=first):
-                if self.ranks.size > 1:  # numbers of its own for each process, which no checkpoint need hold
-                    rng = np.random.default_rng([*place, number, self.ranks.rank])
+                if distributed.size() > 1:  # numbers of its own for each process, which no checkpoint need hold
+                    rng = np.random.default_rng([*place, number, distributed.rank()])
                     torch.manual_seed(int(rng.integers(2**62)))
                 loss = losses[number] = self._step(rows, rng)
                 self.history.examples += len(rows)
@@ -283,7 +296,7 @@ class Trainer:
         history = self.history
         self.modules.eval()
         # All judge, for the curve's further values and no one waits longer; the first one's value is what counts.
-        value = self.ranks.agree(self.problem.validate())
+        value = distributed.broadcast(self.problem.validate())
         history.curve += [
             {"step": history.examples, "split": "train", "metric": "loss", "value": loss},
             {"step": history.examples, "split": "validation", "metric": self.problem.metric, "value": value},
@@ -339,7 +352,7 @@ class Trainer:
                 tensors, metadata = checkpoint.load(path, self.key)
             except DamagedCheckpointError:
                 found = False
-                if self.ranks.first:
+                if distributed.is_first():
                     aside = path.with_name("damaged.safetensors")
                     path.replace(aside)
                     report(f"the checkpoint is damaged; it is now {aside}, and the training begins again")
@@ -353,7 +366,7 @@ class Trainer:
             self.history = History(**metadata["history"])
             self.next_segment = metadata["next_segment"]
             self.midway = Midway.read(tensors, metadata.get("midway"))
-        if self.ranks.agree(self.history.examples) != self.history.examples:
+        if distributed.broadcast(self.history.examples) != self.history.examples:
             raise CheckpointError(
                 "Not all processes find the same checkpoint; set SENTBOOK_ARTIFACTS to a folder that all machines see."
             )
@@ -396,26 +409,27 @@ def fit(
         SentbookError: it was interrupted, or another process of it ended.
     """
     trainer = Trainer(problem, settings, seed=seed, device=device_of(device), key=key)
-    if not trainer.ranks.first:
-        report = _silent
+    if not distributed.is_first():
+        report = silent
     try:
         if folder is not None and trainer.resume(folder, report):
             report(f"resumed after {trainer.history.examples:,} examples")
         history = trainer.run(folder=folder, report=report, at_end=at_end)
     except KeyboardInterrupt:
-        distributed.abandon()
         if folder is None:
             raise
         raise SentbookError(
             "Interrupted; run the same command to go on from the last checkpoint: nothing that was finished is lost."
         ) from None
-    except BaseException:
-        distributed.abandon()
-        raise
     problem.encoder.embedding.lazy = False
     trainer.modules.eval()
     return history
 
 
-def _silent(line: str) -> None:
-    """What the other processes report."""
+def progress(name: str) -> Callable[[str], None]:
+    """Return a report that prints each line behind the name of its training."""
+    return lambda line: print(f"[{name}]", line, flush=True)
+
+
+def silent(line: str) -> None:
+    """Report nothing, as the other processes do."""

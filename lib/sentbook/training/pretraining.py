@@ -116,10 +116,7 @@ def model(encoder: SentenceEncoder, stage: GenerationTraining, seed: int) -> Enc
     return EncoderDecoder(encoder, stage.model, stage, seed=seed)
 
 
-def problem(
-    encoder: SentenceEncoder, stage: GenerationTraining, found: Books, seed: int
-) -> tuple[GenerationProblem, int]:
-    """The training of ``encoder`` over the books' words, and how many sentences, pairs or paragraphs it has."""
+def problem(encoder: SentenceEncoder, stage: GenerationTraining, found: Books, seed: int) -> GenerationProblem:
+    """The training of ``encoder`` over the books' words."""
     train, held = texts(stage, found, seed)
-    made = GenerationProblem(model(encoder, stage, seed), train, held, per=stage.per, floor=stage.floor)
-    return made, len(made.lengths)
+    return GenerationProblem(model(encoder, stage, seed), train, held, per=stage.per, floor=stage.floor)

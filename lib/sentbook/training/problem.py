@@ -1,54 +1,80 @@
-"""What the training loop asks of a problem."""
+"""What the training loop asks of a problem: an encoder, examples, a loss and a judgement."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator
-from typing import Any, Protocol, TypeGuard
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sentbook.data.text import TokenIds
 from sentbook.models import SentenceEncoder
 
+Rows = NDArray[np.int64]
 
-class Problem(Protocol):
-    """What is trained, on which examples, and how it is judged."""
+
+class Problem(ABC):
+    """What is trained, on which examples, and how it is judged.
+
+    Attributes:
+        encoder: what is trained.
+        head: what is trained with the encoder and thrown away with it, or None.
+        lengths: (N,) words of each training example.
+        metric: name of the validation metric; higher is better.
+        patience: checks without a better value after which training stops; None: never.
+        decay: coefficient that pulls the encoder's composition towards 0.
+    """
 
     encoder: SentenceEncoder
-    lengths: NDArray[np.int64]
-    metric: str
-    # Checks without a better value after which training stops; None: never.
-    patience: int | None
+    head: nn.Module | None = None
+    lengths: Rows
+    metric: str = "pearson"
+    patience: int | None = None
+    decay: float = 0.0
 
-    @property
-    def head(self) -> nn.Module | None:
-        """What is trained with the encoder and thrown away with it, or None."""
+    @abstractmethod
+    def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
+        """Return the mean loss of the examples ``rows``."""
 
-    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        """The mean loss of the examples ``rows``."""
-
+    @abstractmethod
     def validate(self) -> float:
-        """The validation metric; higher is better."""
+        """Return the validation metric."""
 
     def watch(self) -> list[dict[str, Any]]:
-        """Further values for the curve at each check, as rows of split, metric and value; nothing is chosen by them."""
+        """Return further points of the curve at a check: split, metric and value; nothing is chosen by them."""
+        return []
 
     def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
-        """(parameter, coefficient, anchor): half the coefficient times the squared distance to the anchor (None: 0)."""
+        """Yield (parameter, coefficient, anchor): half the coefficient times the squared distance to it (None: 0)."""
+        for parameter in self.encoder.composition():
+            yield parameter, self.decay, None
+
+    def held_out_scores(self) -> Mapping[str, NDArray[np.float64]]:
+        """Return scores of pairs that were not trained on, by their split, in the present state."""
+        return {}
+
+    def kept(self) -> Mapping[str, nn.Module]:
+        """Return parts of the head that are stored beside the encoder, by the name of their file."""
+        return {}
+
+    def vectors(self, tokens: TokenIds, rows: Rows, order: NDArray[np.float64] | None = None) -> Tensor:
+        """Encode the sentences ``rows`` of ``tokens``, their words permuted by the sort keys ``order``; (B, F)."""
+        device = self.encoder.embedding.weight.device
+        ids, lengths = tokens.padded(rows, self.encoder.minimum_length, order)
+        vectors: Tensor = self.encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+        return vectors
 
 
-class Divisible(Problem, Protocol):
+class DivisibleProblem(Problem):
     """A problem whose batch can be cut into parts, for less memory or several processes.
 
     No example's loss depends on the other examples of its batch, as it does where they are its negatives.
     """
 
-    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator, whole: NDArray[np.int64] | None = None) -> Tensor:
-        """The mean loss of ``rows``, or their share of the mean over ``whole``; the parts' shares add up to it."""
-
-
-def is_divisible(problem: Problem) -> TypeGuard[Divisible]:
-    """Whether its loss takes ``whole``."""
-    return "whole" in inspect.signature(problem.loss).parameters
+    @abstractmethod
+    def loss(self, rows: Rows, rng: np.random.Generator, whole: Rows | None = None) -> Tensor:
+        """Return the mean loss of ``rows``, or their share of the mean over ``whole``; the shares add up to it."""

@@ -7,24 +7,19 @@ that the cumulative training of table 2 starts from the encoders of table 1.
 
 from __future__ import annotations
 
-import datetime
-import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sentbook import records as results
 from sentbook.config import Section, digest, parse
-from sentbook.data import corpora, inference, sources, suites, vectors
+from sentbook.data import corpora, inference, suites, vectors
 from sentbook.data.miniworld.fingerprint import fingerprint
 from sentbook.data.splits import share_of
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
@@ -32,27 +27,26 @@ from sentbook.data.vectors import Vectors
 from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.build import Encoder, build, embedding_matrix
 from sentbook.models.encoder_decoder import EncoderDecoder
-from sentbook.system import versions
-from sentbook.system.errors import CheckpointError, ConfigError, NumericalError
-from sentbook.system.files import alone, replacing
-from sentbook.system.files import folder as make_folder
-from sentbook.system.paths import artifacts
-from sentbook.training import checkpoint, distributed, pretraining
-from sentbook.training.loop import Problem, device_of, fit, peak_memory_bytes
+from sentbook.system.errors import CheckpointError, ConfigError
+from sentbook.training import checkpoint, pretraining, store
+from sentbook.training.devices import device_of
+from sentbook.training.loop import fit, progress
+from sentbook.training.problem import Problem
 from sentbook.training.problems.entailment import EntailmentProblem
-from sentbook.training.problems.generation import GenerationProblem
 from sentbook.training.problems.paraphrase import prepare
 from sentbook.training.problems.similarity import SimilarityProblem
-from sentbook.training.problems.transfer import HeadProblem
+from sentbook.training.problems.transfer import HeadProblem, RelatednessProblem
 from sentbook.training.settings import (
     DirectTransfer,
     EntailmentTraining,
     GenerationTraining,
     HeadTraining,
     MarginTraining,
+    RelatednessTraining,
     SimilarityTraining,
     Stage,
 )
+from sentbook.training.store import Learned, Tensors, Work
 
 # Raise when a change to the code changes the numbers of trained encoders.
 ARTIFACT_VERSION = 1
@@ -110,13 +104,18 @@ class Recipe(Section):
 
 
 @dataclass(frozen=True)
-class Trained:
+class Trained(Learned):
     """A trained encoder on disk: its recipe, and what its training left. `encoder` reads it when it is wanted, since
     a table's thirty encoders of 90 MB each need not be in memory together."""
 
     recipe: Recipe
     metadata: dict[str, Any]
     file: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """Return the name of the artifact."""
+        return self.recipe.key()
 
     def encoder(self) -> SentenceEncoder:
         """The encoder, in evaluation mode.
@@ -169,30 +168,12 @@ class Trained:
         return _lexicon(self.recipe)[0]
 
     @property
-    def method(self) -> str:
+    def method(self) -> str:  # type: ignore[override]
         return self.recipe.method
 
     @property
-    def seed(self) -> int:
+    def seed(self) -> int:  # type: ignore[override]
         return self.recipe.seed
-
-    def curve(self) -> list[results.CurvePoint]:
-        """The last stage's training curve."""
-        history = self.metadata.get("history", {})
-        return [results.CurvePoint(method=self.method, seed=self.seed, **point) for point in history.get("curve", [])]
-
-    def cost(self) -> results.Cost:
-        """Of the last stage."""
-        history = self.metadata.get("history", {})
-        seconds = history.get("seconds", 0.0)
-        return results.Cost(
-            method=self.method,
-            seed=self.seed,
-            seconds=seconds,
-            peak_memory_bytes=history.get("peak_memory_bytes", 0),
-            parameters=self.metadata.get("parameters", 0),
-            examples_per_second=history.get("examples", 0) / seconds if seconds else 0.0,
-        )
 
 
 @lru_cache(maxsize=2)
@@ -294,7 +275,7 @@ def _apply(encoder: SentenceEncoder, tensors: dict[str, Tensor]) -> None:
 
 
 def _artifact(recipe: Recipe) -> Path:
-    return artifacts() / recipe.key() / "encoder.safetensors"
+    return StageTraining(recipe).path
 
 
 def load(recipe: Recipe) -> Trained:
@@ -303,70 +284,54 @@ def load(recipe: Recipe) -> Trained:
     Raises:
         CheckpointError: the artifact is truncated or belongs to another recipe.
     """
-    return Trained(recipe, checkpoint.read_metadata(_artifact(recipe), recipe.key()) if recipe.stages else {})
+    return Trained(recipe, store.read(StageTraining(recipe)).metadata if recipe.stages else {})
 
 
-def _train_stage(recipe: Recipe, device: str, threads: int | None) -> None:
-    """Train the last stage of ``recipe`` on top of the artifact of the others, unless its artifact is there.
+@dataclass(frozen=True)
+class StageTraining(Work):
+    """The last stage of a recipe, trained on top of the artifact of the others."""
 
-    Under `torchrun` all processes train, and the first one writes.
-    """
-    if threads is not None:
-        torch.set_num_threads(threads)
-    target = _artifact(recipe)
-    folder = make_folder(target.parent)
-    ranks = distributed.join()
-    # Another notebook may want the same encoder.
-    with alone(folder) if ranks.first else nullcontext():
-        if ranks.agree(float(target.exists())):
-            return
-        started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        clock = time.monotonic()
-        problem, examples = prepare_stage(recipe, device)
-        name = f"[{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}]"
+    recipe: Recipe
+    device: str = "auto"
+    file: ClassVar[str] = "encoder"
+
+    @cached_property
+    def key(self) -> str:
+        return self.recipe.key()
+
+    def needs(self) -> Sequence[Work]:
+        before = self.recipe.prefix(len(self.recipe.stages) - 1)
+        return [StageTraining(before, self.device)] if before.stages else []
+
+    def run(self, folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
+        recipe = self.recipe
+        problem = prepare_stage(recipe, self.device)
         scores: dict[str, Tensor] = {}
         history = fit(
             problem,
             recipe.stages[-1],
             seed=recipe.seed,
-            device=device,
-            key=recipe.key(),
+            device=self.device,
+            key=self.key,
             folder=folder,
-            report=lambda line: print(name, line, flush=True),
+            report=progress(f"{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}"),
             at_end=lambda: scores.update(_scores(problem, "last")),
         )
         if history.best_step == history.examples:  # the last state is the best one
             scores |= {name.replace("last", "best", 1): values.clone() for name, values in scores.items()}
         else:
             scores |= _scores(problem, "best")
-        if ranks.first:
-            about = {"started": started, "wall_seconds": time.monotonic() - clock, "pairs": examples}
-            _store(recipe, problem, scores, {"history": vars(history), **about})
-        ranks.wait()  # until the artifact is there for all
-
-
-def _store(recipe: Recipe, problem: Problem, scores: dict[str, Tensor], about: dict[str, Any]) -> None:
-    """Write what a training leaves, the encoder last: where it is, all is there."""
-    target, key = _artifact(recipe), {"key": recipe.key()}
-    if scores:
-        checkpoint.save(target.with_name("scores.safetensors"), scores, key)
-    if isinstance(problem, GenerationProblem):
-        decoders = {name: tensor.cpu() for name, tensor in problem.head.state_dict().items()}
-        checkpoint.save(target.with_name("decoders.safetensors"), decoders, key)
-    encoder = problem.encoder.cpu()
-    state = _state(encoder, _lexicon(recipe)[1][: len(encoder.embedding.weight)])
-    metadata = {
-        **key,
-        "recipe": recipe.model_dump(mode="json"),
-        "parameters": encoder.parameter_count(),
-        "moved_words": len(state[_ROWS]),
-        "data": sources.used(),
-        "git_commit": versions.git_commit(),
-        "peak_memory_bytes": peak_memory_bytes(),
-        **about,
-    }
-    checkpoint.save(target, state, metadata)
-    target.with_name("checkpoint.safetensors").unlink(missing_ok=True)
+        encoder = problem.encoder.cpu()
+        state = _state(encoder, _lexicon(recipe)[1][: len(encoder.embedding.weight)])
+        files: dict[str, Tensors] = {"scores": scores} if scores else {}
+        files |= {name: module.state_dict() for name, module in problem.kept().items()}
+        return files | {self.file: state}, {
+            "recipe": recipe.model_dump(mode="json"),
+            "parameters": encoder.parameter_count(),
+            "moved_words": len(state[_ROWS]),
+            "history": vars(history),
+            "pairs": len(problem.lengths),
+        }
 
 
 @lru_cache(maxsize=4)
@@ -375,8 +340,8 @@ def _frozen(recipe: Recipe, device: str) -> FrozenVectors:
     return FrozenVectors(load(recipe).encoder().to(device_of(device)))
 
 
-def prepare_stage(recipe: Recipe, device: str = "cpu") -> tuple[Problem, int]:
-    """The last stage's problem on top of the artifact of the others, and how many pairs it trains on.
+def prepare_stage(recipe: Recipe, device: str = "cpu") -> Problem:
+    """The last stage's problem on top of the artifact of the others.
 
     Raises:
         CheckpointError: a stage before has no artifact.
@@ -395,31 +360,23 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> tuple[Problem, int]:
         _expand(encoder, before)
     if isinstance(stage, SimilarityTraining | HeadTraining):
         splits = {split: suites.pairs(stage.dataset, split) for split in ("train", "trial", "test")}
-        if not isinstance(stage, HeadTraining | DirectTransfer):
-            return SimilarityProblem(encoder, vocabulary, stage, splits, tokens), len(splits["train"])
-        splits["train"] = share_of(splits["train"], stage.share, recipe.seed)
-        size = len(splits["train"])
-        if isinstance(stage, DirectTransfer):
-            return SimilarityProblem(encoder, vocabulary, stage, splits, tokens), size
+        if isinstance(stage, HeadTraining | DirectTransfer):
+            splits["train"] = share_of(splits["train"], stage.share, recipe.seed)
+        if not isinstance(stage, HeadTraining):
+            return SimilarityProblem(encoder, vocabulary, stage, splits, tokens)
         known = _frozen(recipe.prefix(len(recipe.stages) - 1), device) if stage.frozen else None
-        problem = HeadProblem(encoder, vocabulary, stage, splits, seed=recipe.seed, tokenisation=tokens, vectors=known)
-        return problem, size
-    if isinstance(stage, EntailmentTraining):
-        exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
-        train, held = inference.pool(stage.corpus, exclude=exclude)
-        inferring = EntailmentProblem(encoder, vocabulary, stage, train, held, seed=recipe.seed, tokenisation=tokens)
-        return inferring, len(train)
+        return HeadProblem(encoder, vocabulary, stage, splits, seed=recipe.seed, tokenisation=tokens, vectors=known)
     exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
+    if isinstance(stage, EntailmentTraining):
+        train, held = inference.pool(stage.corpus, exclude=exclude)
+        return EntailmentProblem(encoder, vocabulary, stage, train, held, seed=recipe.seed, tokenisation=tokens)
     pairs = corpora.load(stage.corpora, seed=recipe.seed, limit=stage.limit, exclude=exclude)
     validation = suites.validation_sets(stage.validation)
-    return prepare(encoder, vocabulary, pairs, stage, validation, recipe.tokenisation), len(pairs)
+    return prepare(encoder, vocabulary, pairs, stage, validation, recipe.tokenisation)
 
 
 def _scores(problem: Problem, state: str) -> dict[str, Tensor]:
-    """The scores of the pairs that were not trained on, where the problem is one of scored pairs."""
-    if not isinstance(problem, SimilarityProblem | HeadProblem):
-        return {}
-    return {f"{state}.{split}": torch.from_numpy(problem.scores(split)) for split in ("trial", "test")}
+    return {f"{state}.{split}": torch.from_numpy(values) for split, values in problem.held_out_scores().items()}
 
 
 def obtain(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) -> list[Trained]:
@@ -433,43 +390,94 @@ def obtain(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) ->
     Raises:
         SentbookError: as `sentbook.training.loop.fit`; encoders that were finished keep their artifacts.
     """
-    _run(recipes, _train_stage, device, jobs)
+    store.make([StageTraining(recipe, device) for recipe in recipes if recipe.stages], jobs=jobs)
     return [load(recipe) for recipe in recipes]
 
 
 def attempt(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) -> list[Trained | None]:
-    """As `obtain`, for a search that tries learning rates which may be too high: None where the last stage diverged.
+    """As `obtain`, for a search that tries learning rates which may be too high: None where the last stage diverged."""
+    works = [StageTraining(recipe, device) for recipe in recipes]
+    store.make(works, jobs=jobs, may_diverge=True)
+    return [load(work.recipe) if work.path.exists() else None for work in works]
 
-    A divergence is remembered beside the artifacts, and not tried again.
+
+# -- supervised relatedness --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FineTuned(Learned):
+    """Predictions of one fine-tuned encoder on the test pairs, on the scale of the gold scores."""
+
+    method: str
+    seed: int
+    key: str
+    predictions: NDArray[np.float64]
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FineTuning(Work):
+    """``start`` updated with a head on graded pairs: with stages ("universal") it is pulled back to them, without
+    ("random") to 0."""
+
+    start: Recipe
+    settings: RelatednessTraining
+    device: str = "auto"
+    file: ClassVar[str] = "predictions"
+
+    @cached_property
+    def key(self) -> str:
+        settings = self.settings.model_dump(mode="json")
+        return digest({"version": ARTIFACT_VERSION, "start": self.start.key(), "settings": settings})
+
+    def needs(self) -> Sequence[Work]:
+        return [StageTraining(self.start, self.device)] if self.start.stages else []
+
+    def run(self, folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
+        started, settings, seed = load(self.start), self.settings, self.start.seed
+        train, trial, test = (suites.relatedness(settings.dataset, split) for split in ("train", "trial", "test"))
+        problem = RelatednessProblem(
+            started.encoder(),
+            started.vocabulary,
+            settings,
+            train,
+            trial,
+            loaded=bool(self.start.stages),
+            seed=seed,
+            tokenisation=self.start.tokenisation,
+        )
+        history = fit(
+            problem,
+            settings,
+            seed=seed,
+            device=self.device,
+            key=self.key,
+            folder=folder,
+            report=progress(f"{self.start.method}, seed {seed}"),
+        )
+        predictions = torch.from_numpy(problem.predict(problem.tokens(test)))
+        head = sum(value.numel() for value in problem.head.parameters())
+        parameters = problem.encoder.parameter_count() + head
+        about = {"history": vars(history), "pairs": len(train), "parameters": parameters}
+        return {self.file: {"test": predictions}}, about
+
+
+def fine_tune(
+    starts: Sequence[Recipe], settings: RelatednessTraining, *, device: str = "auto", jobs: int = 1
+) -> list[FineTuned]:
+    """The predictions of ``starts`` fine-tuned, in their order; what has no artifact yet is trained.
+
+    Raises:
+        SentbookError: as `obtain`.
     """
-    _run([recipe.prefix(len(recipe.stages) - 1) for recipe in recipes], _train_stage, device, jobs)
-    _run(recipes, _attempt_stage, device, jobs)
-    return [load(recipe) if _artifact(recipe).exists() else None for recipe in recipes]
+    works = [FineTuning(start, settings, device) for start in starts]
+    return [
+        FineTuned(start.method, start.seed, item.key, item.tensors()["test"].numpy(), item.metadata)
+        for start, item in zip(starts, store.obtain(works, jobs=jobs), strict=True)
+    ]
 
 
-def _run(recipes: Sequence[Recipe], train: Callable[..., None], device: str, jobs: int) -> None:
-    depth = max((len(recipe.stages) for recipe in recipes), default=0)
-    for level in range(1, depth + 1):
-        wanted = {recipe.prefix(level).key(): recipe.prefix(level) for recipe in recipes if len(recipe.stages) >= level}
-        missing = [recipe for recipe in wanted.values() if not checkpoint.is_made(_artifact(recipe))]
-        # Under torchrun all processes train one encoder after the other, together.
-        if jobs == 1 or len(missing) == 1 or distributed.is_started():
-            for recipe in missing:
-                train(recipe, device, None)
-        elif missing:
-            Parallel(n_jobs=jobs, batch_size=1)(delayed(train)(recipe, device, 1) for recipe in missing)
-
-
-def _attempt_stage(recipe: Recipe, device: str, threads: int | None) -> None:
-    """As `_train_stage`; a divergence is written down instead of raised."""
-    note = _artifact(recipe).with_name("diverged.txt")
-    if note.exists():
-        return
-    try:
-        _train_stage(recipe, device, threads)
-    except NumericalError as error:
-        with replacing(note) as temporary:
-            temporary.write_text(f"{error}\n", encoding="utf-8")
+# -- by its file -------------------------------------------------------------------------------------------------------
 
 
 def from_file(path: Path) -> Trained:

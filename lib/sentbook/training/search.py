@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from sentbook.study import Study
 from sentbook.system.errors import NumericalError
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.settings import DirectTransfer, Grid, HeadTraining
 
 Transfer = DirectTransfer | HeadTraining
+
+
+class Trains(Protocol):
+    """Who trains recipes and keeps account of them, such as `sentbook.study.Study`."""
+
+    def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
+        """Return the encoders of ``recipes``; None where the last stage diverged."""
+
+    def train(self, *recipes: Sequence[Recipe]) -> list[Trained]:
+        """Return the encoders of all ``recipes``."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,7 @@ def points(stage: Transfer, grid: Grid) -> list[Transfer]:
     ]
 
 
-def search(study: Study, wanted: Sequence[Wanted]) -> list[Found]:
+def search(study: Trains, wanted: Sequence[Wanted]) -> list[Found]:
     """Train every point of every grid with the first seed, then the best point with the other seeds.
 
     The best point is that of the highest development value; of equals, the first. Test pairs decide nothing.

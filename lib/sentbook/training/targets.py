@@ -1,4 +1,4 @@
-"""Gold scores on other scales: on the range of a cosine, or on the classes 1..K of a classifier."""
+"""Gold scores on the classes 1..K of a classifier."""
 
 from __future__ import annotations
 
@@ -9,48 +9,6 @@ from sentbook.system.errors import DataError
 
 Array = NDArray[np.float64]
 Limits = tuple[float, float]
-
-
-def to_range(gold: ArrayLike, scale: Limits, limits: Limits) -> Array:
-    r"""Gold scores on ``scale``, stretched to ``limits``.
-
-    $y' = a + (b - a) \frac{y - y_{\min}}{y_{\max} - y_{\min}}$, where $y_{\min}$ and $y_{\max}$ are the limits of the
-    scale, not the least and greatest score observed, so that the splits of a data set are scaled alike.
-
-    Source: Zhang et al. 2018, equation 1 ([0, 1]) and section 5.3 ([-1, 1]), without a formula.
-    Deviations: none known; that the scale's limits are meant is inferred from section 5.3, where a PAC score of -2
-    becomes 0.
-
-    Args:
-        gold: (N,) scores on ``scale``.
-        scale: $y_{\min} < y_{\max}$, as in `sentbook.data.types.ScoredPairs`.
-        limits: a < b, such as (0, 1) or (-1, 1).
-
-    Returns:
-        (N,) in [a, b].
-
-    Raises:
-        ValueError: limits that do not rise.
-        DataError: a score outside ``scale``.
-
-    Example:
-        >>> to_range([-2, 1, 2], (-2, 2), (0, 1)).tolist()
-        [0.0, 0.75, 1.0]
-    """
-    return np.clip(_stretched(_inside(gold, scale), scale, limits), *limits)
-
-
-def from_range(values: ArrayLike, scale: Limits, limits: Limits) -> Array:
-    """The inverse of `to_range`; a value outside ``limits``, such as a cosine below 0, lands outside ``scale``.
-
-    Raises:
-        ValueError: limits that do not rise.
-
-    Example:
-        >>> from_range([0, 0.75, 1.25], (-2, 2), (0, 1)).tolist()
-        [-2.0, 1.0, 3.0]
-    """
-    return _stretched(np.asarray(values, dtype=np.float64), limits, scale)
 
 
 def shift_to_classes(gold: ArrayLike, scale: Limits) -> tuple[Array, int]:
@@ -83,22 +41,6 @@ def shift_to_classes(gold: ArrayLike, scale: Limits) -> tuple[Array, int]:
     if low != int(low) or high != int(high):
         raise ValueError(f"A scale from {low:g} to {high:g} has no whole classes.")
     return _inside(gold, scale) + (1 - low), int(high - low) + 1
-
-
-def from_classes(scores: ArrayLike, scale: Limits) -> Array:
-    """The inverse of `shift_to_classes`: expected classes, in [1, K], on ``scale``.
-
-    Example:
-        >>> from_classes([1.0, 3.5, 5.0], (-2, 2)).tolist()
-        [-2.0, 0.5, 2.0]
-    """
-    low, _ = _rising(scale)
-    return np.asarray(scores, dtype=np.float64) - (1 - low)
-
-
-def _stretched(values: Array, scale: Limits, limits: Limits) -> Array:
-    (low, high), (least, most) = _rising(scale), _rising(limits)
-    return least + (most - least) * ((values - low) / (high - low))
 
 
 def _rising(limits: Limits) -> Limits:

@@ -337,7 +337,7 @@ def table4(
     """Images and sentences.
 
     Args:
-        ranked: method -> for each seed what `sentbook.evaluation.ranking.rank` found.
+        ranked: method -> for each seed what `sentbook.evaluation.ranking.measures` found.
         tests: differences in ``annotation_R@1`` and ``search_R@1``: combine+emb. minus each other model with fixed
             words, and models with fixed minus learned words.
         corpus: ``coco``; else what stands in for it, which decides nothing about COCO.
@@ -485,8 +485,8 @@ def figure3(tests: Sequence[Test], metrics: Sequence[Metric]) -> list[Claim]:
     """Fine-tuning from pre-trained parameters and from a random start.
 
     Args:
-        tests: pre-trained minus random, as of `sentbook.training.problems.classifier.gains`; A and B name the two methods.
-        metrics: accuracies of both, a seed a run, as of `sentbook.training.problems.classifier.metrics`; a share of the labels stands
+        tests: pre-trained minus random, as of `sentbook.evaluation.fine_tuning.gains`; A and B name the two methods.
+        metrics: accuracies of both, a seed a run, as of `sentbook.evaluation.fine_tuning.metrics`; a share of the labels stands
             in the data set's name: ``TREC-10%-labels``. Runs of the same seed are compared.
     """
     names = [f"cnnlstm-{number}" for number in range(33, 37)]

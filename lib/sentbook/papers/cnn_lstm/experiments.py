@@ -17,8 +17,10 @@ from sentbook.data.images import digest as images_digest
 from sentbook.data.images import divided
 from sentbook.data.tasks import task
 from sentbook.evaluation import classification
-from sentbook.evaluation.features import OUTCOME_VERSION, Arrays, Family, Features, classify, combined, side_by_side
+from sentbook.evaluation.features import OUTCOME_VERSION, Family, Features, classify, combined
+from sentbook.evaluation.fine_tuning import Cell, cells
 from sentbook.evaluation.protocols import Measure
+from sentbook.evaluation.ranking import DATASETS, Ranked, captioned, compare, interval, protocol_of, rank_images
 from sentbook.evaluation.relatedness_head import SKIP_THOUGHTS_RELATEDNESS, PairVectors, relatedness
 from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate
@@ -29,10 +31,8 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.encoder_decoder import Kind
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
-from sentbook.training.loop import History
-from sentbook.training.problems.classifier import Cell, cells
-from sentbook.training.problems.ranking import Ranked, captioned, compare, interval, protocol_of, rank_images
 from sentbook.training.recipes import Recipe
+from sentbook.training.store import Arrays, outcomes
 
 # The names of the four models in the paper's tables.
 MODELS: dict[str, Kind] = {
@@ -160,7 +160,7 @@ def related(settings: Settings, rows: Sequence[Features]) -> ScoreBook:
         for row in rows
     ]
     arguments = [(row, settings.relatedness, settings.device) for row in rows]
-    for row, found in zip(rows, side_by_side(_relate, arguments, keys, settings.jobs), strict=True):
+    for row, found in zip(rows, outcomes(_relate, arguments, keys, settings.jobs), strict=True):
         book.add(row.method, row.seed, name, found["test"])
     return book
 
@@ -210,13 +210,10 @@ def ranked(settings: Settings, rows: Sequence[Features]) -> dict[str, list[Ranke
     ]
     arguments = [(row, settings) for row in rows]
     found: dict[str, list[Ranked]] = {}
-    for row, arrays in zip(rows, side_by_side(_rank, arguments, keys, settings.jobs), strict=True):
+    for row, arrays in zip(rows, outcomes(_rank, arguments, keys, settings.jobs), strict=True):
         protocol = protocol_of(training, len(captioned(training, "test")))
-        values = dict(zip(arrays["names"].tolist(), arrays["values"].tolist(), strict=True))
-        dataset = str(arrays["dataset"])
-        made = Ranked(
-            dataset, protocol, values, arrays["annotation"], arrays["search"], History(), int(arrays["parameters"])
-        )
+        annotation, search, parameters = arrays["annotation"], arrays["search"], int(arrays["parameters"])
+        made = Ranked(DATASETS[training.corpus], protocol, annotation, search, parameters)
         found.setdefault(row.method, []).append(made)
     return found
 
@@ -227,9 +224,6 @@ def _rank(row: Features, settings: Settings) -> Arrays:
 
     found = rank_images(vectors, settings.ranking, seed=row.seed, device=settings.device, report=lambda line: None)
     return {
-        "names": np.array(list(found.values)),
-        "values": np.array(list(found.values.values())),
-        "dataset": np.array(found.dataset),
         "annotation": found.annotation,
         "search": found.search,
         "parameters": np.array(found.parameters),

@@ -37,7 +37,8 @@ from sentbook.papers.dnt.settings import Settings as DNTSettings
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.cosine import cosine, tokenise_sets
-from sentbook.training.loop import device_of, fit
+from sentbook.training.devices import device_of
+from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import HeadProblem
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.search import points

@@ -20,7 +20,7 @@ from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import classification, decisions
 from sentbook.evaluation.class_means import nearest_mean
 from sentbook.evaluation.columns import Column, Items, column, mean_of
-from sentbook.evaluation.features import OUTCOME_VERSION, Arrays, Features, classify, regressed, side_by_side
+from sentbook.evaluation.features import OUTCOME_VERSION, Features, classify, regressed
 from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score
 from sentbook.evaluation.statistics import bootstrap
 from sentbook.evaluation.sts import year_of
@@ -33,6 +33,7 @@ from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import HeadProblem
 from sentbook.training.recipes import Recipe, load, prepare_stage
 from sentbook.training.search import Found
+from sentbook.training.store import Arrays, outcomes
 
 SIMILARITY, CLASSIFICATION = "similarity mean", "classification mean"
 # Of the scale: how far a head that is trained again may be from the first one.
@@ -100,7 +101,7 @@ def _cosines(
     names = [pairs.name for pairs in sets]
     keys = [_outcome_key("cosines", features=row.key(), sets=names) for row in rows]
     arguments = [(row, list(sets), settings.device) for row in rows]
-    made = side_by_side(_make_cosines, arguments, keys, settings.jobs)
+    made = outcomes(_make_cosines, arguments, keys, settings.jobs)
     return [{name: found[str(place)] for place, name in enumerate(names)} for found in made]
 
 
@@ -125,7 +126,7 @@ def _head_scores(
     """(N,) expected scores of each set by the head of a feature transfer, by the set's name."""
     names = [pairs.name for pairs in sets]
     key = _outcome_key("head", recipe=recipe.key(), features=start.key(), sets=names)
-    (found,) = side_by_side(_make_head_scores, [(recipe, start, list(sets), settings.device)], [key], 1)
+    (found,) = outcomes(_make_head_scores, [(recipe, start, list(sets), settings.device)], [key], 1)
     return {name: found[str(place)] for place, name in enumerate(names)}
 
 
@@ -135,7 +136,7 @@ def _make_head_scores(recipe: Recipe, start: Features, sets: Sequence[ScoredPair
     Raises:
         NumericalError: on the test pairs it says something else than the transfer's own head did.
     """
-    problem, _ = prepare_stage(recipe, device)
+    problem = prepare_stage(recipe, device)
     assert isinstance(problem, HeadProblem)
     fit(problem, recipe.stages[-1], seed=recipe.seed, device=device, report=lambda line: None)
     off = float(np.abs(problem.scores("test") - load(recipe).scores("test")).max())
@@ -244,8 +245,8 @@ def _sentences(settings: Settings, dataset: str, rows: Sequence[Encoder], found:
     made = [(one, setting, row, setting == "UE" and not official) for one, setting, row in plain + trained]
     keys = [_outcome_key("sentences", features=row.key(), task=name, regress=regress) for *_, row, regress in made]
     arguments = [(row, name, regress, settings.device) for *_, row, regress in made]
-    outcomes = side_by_side(_make_sentences, arguments, keys, settings.jobs)
-    for (one, setting, row, _), outcome in zip(made, outcomes, strict=True):
+    made_of = outcomes(_make_sentences, arguments, keys, settings.jobs)
+    for (one, setting, row, _), outcome in zip(made, made_of, strict=True):
         book.add(one.name, setting, row.seed, outcome["nearest"])
         if "regressed" in outcome:
             book.add(one.name, "FT", row.seed, outcome["regressed"])

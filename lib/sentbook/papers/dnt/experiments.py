@@ -334,7 +334,7 @@ def timed(settings: Settings, starts: Starts, *, share: float = 0.2) -> list[res
                 size = min(grid.batch_sizes)
                 stage = stage.model_copy(update={"share": share, "epochs": 1, "batch_size": size, "keep": "last"})
                 recipe = recipes[0].model_copy(update={"stages": (*recipes[0].stages, stage)})
-                problem, _ = prepare_stage(recipe)
+                problem = prepare_stage(recipe)
                 history = fit(problem, stage, seed=recipe.seed, device="cpu", report=lambda line: None)
                 found.append(
                     results.Cost(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from sentbook.data.text import Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.types import LabelledPairs
 from sentbook.models import SentenceEncoder
 from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
+from sentbook.training.problem import Problem, Rows
 from sentbook.training.settings import EntailmentTraining
 
 
-class EntailmentProblem:
-    """A `sentbook.training.loop.Problem`: three classes from a premise and a hypothesis, judged by accuracy.
+class EntailmentProblem(Problem):
+    """Three classes from a premise and a hypothesis, judged by accuracy.
 
     Source: Conneau et al. 2017, section 3.
 
@@ -28,7 +25,6 @@ class EntailmentProblem:
     """
 
     metric = "accuracy"
-    patience: int | None = None
 
     def __init__(
         self,
@@ -41,10 +37,12 @@ class EntailmentProblem:
         seed: int,
         tokenisation: Tokenisation = "ptb",
     ) -> None:
-        self.encoder, self.settings = encoder, settings
+        self.encoder, self.decay = encoder, settings.composition_decay
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.head = EntailmentHead(encoder.dimension, classes=len(train.classes), hidden=settings.hidden)
+            self.head: EntailmentHead = EntailmentHead(
+                encoder.dimension, classes=len(train.classes), hidden=settings.hidden
+            )
         self._tokens = {
             name: vocabulary.encode([*pairs.first, *pairs.second], tokenisation)
             for name, pairs in (("train", train), ("held out", held_out))
@@ -52,16 +50,13 @@ class EntailmentProblem:
         self._labels = {"train": train.labels, "held out": held_out.labels}
         self.lengths = self._tokens["train"].lengths.reshape(2, len(train)).max(axis=0)
 
-    def _logits(self, name: str, rows: NDArray[np.int64]) -> Tensor:
-        device = self.encoder.embedding.weight.device
+    def _logits(self, name: str, rows: Rows) -> Tensor:
         tokens = self._tokens[name]
-        both = np.concatenate([rows, rows + len(tokens) // 2])
-        ids, lengths = tokens.padded(both, self.encoder.minimum_length)
-        vectors = self.encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
-        first, second = vectors.chunk(2)
-        return self.head(first, second)
+        first, second = self.vectors(tokens, np.concatenate([rows, rows + len(tokens) // 2])).chunk(2)
+        logits: Tensor = self.head(first, second)
+        return logits
 
-    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+    def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
         logits = self._logits("train", rows)
         return entailment_loss(logits.float(), torch.from_numpy(self._labels["train"][rows]).to(logits.device))
 
@@ -74,9 +69,3 @@ class EntailmentProblem:
             found = self._logits("held out", rows).argmax(dim=1).cpu().numpy()
             right += int((found == labels[rows]).sum())
         return right / len(labels)
-
-    def watch(self) -> list[dict[str, Any]]:
-        return []
-
-    def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
-        return iter(())

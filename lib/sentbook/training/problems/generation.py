@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from sentbook.data.text import TokenIds, Vocabulary, batches_by_tokens
 from sentbook.models.encoder_decoder import Batch, EncoderDecoder, Kind, padded
 from sentbook.models.losses.reconstruction import reconstruction_loss
 from sentbook.system.errors import DataError
+from sentbook.training.problem import DivisibleProblem
 from sentbook.training.settings import Per
 
 # Cells of a batch of held-out text.
@@ -119,8 +120,8 @@ def word_table(vocabulary: Vocabulary, dimension: int = 300, bound: float = 0.01
     return table
 
 
-class GenerationProblem:
-    """A `sentbook.training.loop.Problem`: one of the four models over ordered sentences, judged by the held-out likelihood.
+class GenerationProblem(DivisibleProblem):
+    """One of the four models over ordered sentences, judged by the held-out likelihood.
 
     An example is a sentence (autoencoder), a sentence with a next one in its book (future predictor, composite) or a
     paragraph (hierarchical). The losses of a composite model are added, one to one.
@@ -141,7 +142,6 @@ class GenerationProblem:
     """
 
     metric = "log-likelihood per token"
-    patience: int | None = None
 
     def __init__(
         self,
@@ -153,15 +153,12 @@ class GenerationProblem:
         floor: float = 0.0,
     ) -> None:
         self.model, self.encoder, self.per, self.floor = model, model.encoder, per, floor
+        self.head: nn.Module = model.decoders
         self._texts = {"train": train, "held out": held_out}
         self._rows = {name: examples(ordered, model.kind) for name, ordered in self._texts.items()}
         self.lengths = self._lengths("train")
         # Nats of each predicted word, by decoder, at the last validation.
         self.losses: dict[str, float] = {}
-
-    @property
-    def head(self) -> nn.Module:
-        return self.model.decoders
 
     # -- examples ----------------------------------------------------------------------------------------------------
 
@@ -225,7 +222,7 @@ class GenerationProblem:
             for part, forced in self.model(self.batch(name, examples)).items()
         }
 
-    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator, whole: NDArray[np.int64] | None = None) -> Tensor:
+    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator, whole: Rows | None = None) -> Tensor:
         """The mean loss of the examples ``rows``, or their share of the mean over the examples ``whole``."""
         counts = self.counts(rows if whole is None else whole)
         return torch.stack([total / counts[part] for part, (total, _) in self.totals("train", rows).items()]).sum()
@@ -247,5 +244,5 @@ class GenerationProblem:
             for part, loss in self.losses.items()
         ]
 
-    def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
-        return iter(())
+    def kept(self) -> dict[str, nn.Module]:
+        return {"decoders": self.head}

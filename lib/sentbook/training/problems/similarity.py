@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from sentbook.data.suites import measure_of
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.sts import MEASURES
 from sentbook.models import SentenceEncoder, encode_ids
 from sentbook.models.losses import pair_score, score_loss
-from sentbook.training.correlation import mse, pearson
+from sentbook.training.correlation import MEASURES, mse, pearson
+from sentbook.training.problem import Problem, Rows
 from sentbook.training.settings import DirectTransfer, SimilarityTraining
 
 Array = NDArray[np.float64]
 
 
-class SimilarityProblem:
-    r"""A `sentbook.training.loop.Problem`: loss between $s(u, v)$ and the gold score scaled to [0, 1].
+class SimilarityProblem(Problem):
+    r"""The loss between $s(u, v)$ and the gold score scaled to [0, 1].
 
     Source: Yao et al. 2018, sections 3.5 and 4.2 ($q = (y - 1) / 4$ on SICK, the label on MSRP); Zhang et al. 2018,
     equation 1 (direct network transfer), where the gold score may be scaled to [-1, 1] (section 5.3).
@@ -36,8 +36,6 @@ class SimilarityProblem:
         splits: ``train``, ``trial`` and ``test`` pairs on one scale.
     """
 
-    head: nn.Module | None = None
-
     def __init__(
         self,
         encoder: SentenceEncoder,
@@ -47,6 +45,7 @@ class SimilarityProblem:
         tokenisation: Tokenisation = "ptb",
     ) -> None:
         self.encoder, self.settings, self.splits = encoder, settings, splits
+        self.decay = settings.composition_decay
         self._measure = measure_of(settings.dataset)
         self.metric = str(self._measure)
         self.low, self.high = splits["train"].scale
@@ -58,14 +57,13 @@ class SimilarityProblem:
         self.target = torch.from_numpy(self.least + (1 - self.least) * share).float()
         self.lengths = self._sides["train"].lengths
 
-    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-        device = self.encoder.embedding.weight.device
-        ids, lengths = self._sides["train"].padded(rows, self.encoder.minimum_length)
-        vectors = self.encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device)).float()
+    def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
+        sides = self._sides["train"]
+        vectors = self.vectors(sides.distinct, np.concatenate([side[rows] for side in sides.rows])).float()
         settings = self.settings
         first, second = vectors.chunk(2)
         score = pair_score(first, second, settings.score, settings.falling)
-        return score_loss(settings.loss, score, self.target[rows].to(device), settings.smoothing)
+        return score_loss(settings.loss, score, self.target[rows].to(score.device), settings.smoothing)
 
     @torch.inference_mode()
     def scores(self, split: str) -> Array:
@@ -91,9 +89,8 @@ class SimilarityProblem:
             {"split": "test", "metric": "mse", "value": mse(predicted, gold)},
         ]
 
-    def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
-        for parameter in self.encoder.composition():
-            yield parameter, self.settings.composition_decay, None
+    def held_out_scores(self) -> dict[str, Array]:
+        return {split: self.scores(split) for split in ("trial", "test")}
 
 
 class _Sides:
@@ -108,7 +105,3 @@ class _Sides:
         )
         each = self.distinct.lengths
         self.lengths = np.maximum(each[self.rows[0]], each[self.rows[1]])
-
-    def padded(self, rows: NDArray[np.int64], minimum: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(2B, T) ids of the pairs ``rows``, first members before second ones, and their (2B,) lengths."""
-        return self.distinct.padded(np.concatenate([side[rows] for side in self.rows]), minimum)

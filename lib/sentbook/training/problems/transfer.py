@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from sentbook.data.suites import measure_of
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.sts import MEASURES
 from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.losses import RelatednessHead, relatedness_loss, sparse_target, squared_error_loss
-from sentbook.training.correlation import pearson
+from sentbook.training.correlation import MEASURES, pearson
+from sentbook.training.problem import Problem, Rows
 from sentbook.training.settings import HeadTraining, RelatednessTraining
 from sentbook.training.targets import shift_to_classes
 
@@ -68,8 +68,8 @@ def settings_table() -> pd.DataFrame:
     )
 
 
-class RelatednessProblem:
-    """A `sentbook.training.loop.Problem`: a head on pairs of sentence vectors, trained with the encoder or without it.
+class RelatednessProblem(Problem):
+    """A head on pairs of sentence vectors, trained with the encoder or without it.
 
     The head and, where its values are not loaded ones, the composition are pulled towards 0; loaded parameters are
     pulled back to the values they had when this object was made.
@@ -84,8 +84,6 @@ class RelatednessProblem:
         frozen: train the head alone, on these vectors of the encoder.
         patience: checks without a better value after which training stops.
     """
-
-    metric = "pearson"
 
     def __init__(
         self,
@@ -128,16 +126,15 @@ class RelatednessProblem:
             self.vocabulary.encode(pairs.second, self.tokenisation),
         )
 
-    def _vectors(self, tokens: TokenIds, rows: NDArray[np.int64]) -> Tensor:
+    def _vectors(self, tokens: TokenIds, rows: Rows) -> Tensor:
+        if self.frozen is None:
+            return self.vectors(tokens, rows)
+        if id(tokens) not in self._places:
+            self._places[id(tokens)] = tokens, self.frozen.places(tokens)
         device = self.encoder.embedding.weight.device
-        if self.frozen is not None:
-            if id(tokens) not in self._places:
-                self._places[id(tokens)] = tokens, self.frozen.places(tokens)
-            return self.frozen.table[torch.from_numpy(self._places[id(tokens)][1][rows])].to(device)
-        ids, lengths = tokens.padded(rows, self.encoder.minimum_length)
-        return self.encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+        return self.frozen.table[torch.from_numpy(self._places[id(tokens)][1][rows])].to(device)
 
-    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Tensor:
+    def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
         output = self.head(self._vectors(self.sides[0], rows), self._vectors(self.sides[1], rows))
         target = self.target[rows].to(output.device)
         if self._loss == "mse":
@@ -155,9 +152,6 @@ class RelatednessProblem:
 
     def validate(self) -> float:
         return pearson(self.predict(self.trial_sides), self.trial.gold)
-
-    def watch(self) -> list[dict[str, Any]]:
-        return []
 
     def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
         device = self.encoder.embedding.weight.device
@@ -208,6 +202,9 @@ class HeadProblem(RelatednessProblem):
 
     def validate(self) -> float:
         return MEASURES[self._measure](self.predict(self.trial_sides), self.trial.gold)
+
+    def held_out_scores(self) -> dict[str, NDArray[np.float64]]:
+        return {split: self.scores(split) for split in ("trial", "test")}
 
     def scores(self, split: str) -> NDArray[np.float64]:
         """(N,) expected scores of the ``trial`` or ``test`` pairs, on [0, 1]."""
