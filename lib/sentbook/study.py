@@ -17,7 +17,7 @@ from sentbook.data.vectors import Vectors
 from sentbook.evaluation import decisions
 from sentbook.evaluation.decisions import DecisionBook
 from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.models.build import Encoder
+from sentbook.models import Encoder, SentenceEncoder
 from sentbook.runs import ledger, lineage
 from sentbook.system import versions
 from sentbook.system.loaded import loaded_sources
@@ -63,7 +63,7 @@ class Study:
     def recipes(
         self,
         method: str,
-        encoder: Encoder,
+        encoder: Encoder | type[SentenceEncoder],
         *stages: Stage,
         seeds: Sequence[int] | None = None,
         vectors: Vectors | None = None,
@@ -73,6 +73,7 @@ class Study:
         """One recipe a seed for ``method``, spelt as in the paper's table; no stage leaves the encoder untrained.
 
         Args:
+            encoder: its options, or a class of one's own; see `sentbook.models.custom`.
             vectors, tokenisation: in place of the configuration's.
         """
         settings = self.settings

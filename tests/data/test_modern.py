@@ -17,7 +17,6 @@ from sentbook.data.text import Vocabulary
 from sentbook.data.vectors import WordVectors
 from sentbook.models import encode
 from sentbook.models.average import Average
-from sentbook.models.build import embedding_matrix
 from sentbook.system.errors import ConfigError, DataError
 
 SENTENCES = ["A boy kicks the red ball.", "The red ball is kicked by a boy.", "Taxes on tea were lowered twice."]
@@ -163,7 +162,7 @@ def test_the_words_are_the_sentences(fake: Fake, few: list[str], name: vectors.V
 @pytest.mark.parametrize("name", MODERN)
 def test_the_average_is_the_sentences_vector(fake: Fake, few: list[str], name: vectors.VectorName) -> None:
     loaded = vectors.load(name)
-    vocabulary, pp = Vocabulary(loaded.words), Average(embedding_matrix(loaded))
+    vocabulary, pp = Vocabulary(loaded.words), Average(torch.from_numpy(vectors.embedding_matrix(loaded)))
     found = encode(pp, vocabulary, [f" {few[2]}\n", *few], "sentence")
     np.testing.assert_array_equal(found, loaded.matrix[[2, 0, 1, 2]])
     with pytest.raises(DataError, match="Sentence 2 is none of those"):

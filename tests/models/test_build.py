@@ -5,17 +5,16 @@ import pytest
 import torch
 
 from sentbook.data.text import PADDING, UNKNOWN, Vocabulary
-from sentbook.data.vectors import WordVectors
+from sentbook.data.vectors import WordVectors, embedding_matrix
 from sentbook.models import CSE, Average, build
 from sentbook.models.average import AverageEncoder
-from sentbook.models.build import embedding_matrix
 from sentbook.models.cse import CSEEncoder
 
 
 def test_rows_are_padding_unknown_then_the_words() -> None:
     vectors = WordVectors(["cat", "dog"], np.array([[1, 2], [3, 6]], dtype=np.float32))
     weight = embedding_matrix(vectors)
-    assert weight.dtype == torch.float32
+    assert weight.dtype == np.float32
     assert weight[PADDING].tolist() == [0, 0]
     assert weight[UNKNOWN].tolist() == [2, 4]  # the mean
     assert weight[Vocabulary(vectors.words).id("dog")].tolist() == [3, 6]

@@ -117,6 +117,18 @@ class WordVectors:
         return len(self.words)
 
 
+def embedding_matrix(vectors: WordVectors) -> NDArray[np.float32]:
+    """Stack a zero row for padding, the vector of unknown words, and the words: (V + 2, D).
+
+    The released code has a trained vector ``UUUNKKK`` in its PARAGRAM file; other sets have none, and the mean is
+    the least-squares guess of an unseen word's vector.
+    """
+    known = {"UUUNKKK", "uuunkkk", "<unk>", "unk"}
+    special = next((row for row, word in enumerate(vectors.words) if word in known), None)
+    unknown = vectors.matrix[special] if special is not None else vectors.matrix.mean(axis=0)
+    return np.vstack([np.zeros_like(unknown), unknown, vectors.matrix]).astype(np.float32)
+
+
 def read_text(path: Path, *, limit: int | None = None) -> WordVectors:
     """GloVe .txt, PARAGRAM .txt and word2vec text: a word and D numbers a line; a word2vec header line is skipped.
 

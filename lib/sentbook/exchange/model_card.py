@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import yaml
 
+from sentbook import config
 from sentbook import records as results
-from sentbook.config import PROFILES
 from sentbook.data import corpora, sources, vectors
 from sentbook.exchange.portable import Portable
+from sentbook.models import EncoderOptions
 from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
@@ -24,42 +25,6 @@ from sentbook.training.settings import (
     SimilarityTraining,
     Stage,
 )
-
-_PP = "Wieting et al. 2016, *Towards Universal Paraphrastic Sentence Embeddings*, ICLR"
-_RECURRENT = (
-    "Wieting and Gimpel 2017, *Revisiting Recurrent Networks for Paraphrastic Sentence Embeddings*, ACL; "
-    "as in Zhang et al. 2018, *Direct Network Transfer*"
-)
-_INFERSENT = (
-    "Conneau et al. 2017, *Supervised Learning of Universal Sentence Representations from Natural Language Inference "
-    "Data*, EMNLP; as in Zhang et al. 2018, *Direct Network Transfer*"
-)
-_CSE = "Jiao et al. 2018, *Convolutional Neural Network for Universal Sentence Embeddings*, COLING"
-_CNN = "Gan et al. 2017, *Learning Generic Sentence Representations Using Convolutional Neural Networks*, EMNLP"
-_WSV = (
-    "Yao et al. 2018, *A Novel Sentence Similarity Model with Word Embedding Based on Convolutional Neural Network*, "
-    "Concurrency and Computation"
-)
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """``paper``: the one of the four whose substitutes are meant where no recorded run says which."""
-
-    what: str
-    source: str
-    paper: str
-
-
-_KINDS: dict[str, _Kind] = {
-    "average": _Kind("PP, the mean of the word vectors", _PP, "cse"),
-    "cse": _Kind("CSE, convolutions of a few widths over the word vectors, summed over positions", _CSE, "cse"),
-    "gran": _Kind("GRAN, the mean of word vectors, each through a gate that an LSTM sets", _RECURRENT, "dnt"),
-    "bilstm": _Kind("BiLSTM-Avg, the mean of the states of a bidirectional LSTM", _RECURRENT, "dnt"),
-    "infersent": _Kind("InferSent, the maximum of the states of a bidirectional LSTM", _INFERSENT, "dnt"),
-    "cnn": _Kind("CNN-LSTM's encoder, convolutions, tanh and the maximum over time", _CNN, "cnn_lstm"),
-    "wsv": _Kind("WSV-SCNN-SV, 3x3 convolutions over the map of all pairs of words, k-max pooled", _WSV, "wsv"),
-}
 
 
 @dataclass(frozen=True)
@@ -89,7 +54,7 @@ def recorded(key: str) -> list[Measured]:
 
 def _runs(key: str) -> Iterator[results.Run]:
     with suppress(ConfigError):  # outside a checkout nothing is recorded
-        for profile in PROFILES:
+        for profile in config.PROFILES:
             for path in sorted((root() / "results" / profile).glob("*/*.json")):
                 if key in path.read_text(encoding="utf-8"):
                     run = ledger.read(path.parent.name, path.stem, profile)
@@ -105,10 +70,7 @@ def card(model: Portable, name: str, recipe: Recipe, runs: Sequence[Measured]) -
         recipe: of ``model``, for its stages.
         runs: of `recorded`.
     """
-    kind = _KINDS[
-        "infersent" if recipe.encoder.kind == "bilstm" and recipe.encoder.pool == "max" else recipe.encoder.kind
-    ]
-    papers = {measured.run.paper for measured in runs} or {kind.paper}
+    papers = {measured.run.paper for measured in runs} or _papers_of(recipe.encoder)
     head = {
         "library_name": "sentence-transformers",
         "pipeline_tag": "sentence-similarity",
@@ -120,8 +82,10 @@ def card(model: Portable, name: str, recipe: Recipe, runs: Sequence[Measured]) -
     parts = [
         f"---\n{yaml.safe_dump(head, sort_keys=False)}---",
         f"# {name}",
-        f"{kind.what}: sentences to vectors of {model.dimension} numbers, to be compared by their cosine.\n"
-        f"Source: {kind.source}.\nTrained by *sentbook*, which reproduces the paper; not by the paper's authors.",
+        f"{model.encoder.summary}: sentences to vectors of {model.dimension} numbers, to be compared by their "
+        "cosine.\n"
+        f"Source: {model.encoder.source}.\n"
+        "Trained by *sentbook*, which reproduces the paper; not by the paper's authors.",
         _facts(model, recipe),
         _use(model),
         f"## Training\n\n{_training(recipe, papers)}",
@@ -130,6 +94,18 @@ def card(model: Portable, name: str, recipe: Recipe, runs: Sequence[Measured]) -
         f"## Data and licences\n\n{_licences(model, recipe)}",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _papers_of(encoder: EncoderOptions) -> set[str]:
+    """Find the paper with this encoder and the fewest others: its substitutes are meant where no run says which."""
+    compared = {paper: _encoders_of(paper) for paper in config.papers()}
+    having = [paper for paper in compared if encoder.kind in compared[paper]]
+    return set(sorted(having, key=lambda paper: len(compared[paper]))[:1])
+
+
+def _encoders_of(paper: str) -> set[str]:
+    settings = dict(config.settings_class(paper)())
+    return {value.kind for value in settings.values() if isinstance(value, EncoderOptions)}
 
 
 def _facts(model: Portable, recipe: Recipe) -> str:

@@ -7,11 +7,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sentbook.config import Section
-from sentbook.models.base import SentenceEncoder
+from sentbook.models.base import EncoderOptions, SentenceEncoder
 
 
-class AverageEncoder(Section):
+class AverageEncoder(EncoderOptions):
     """PP."""
 
     kind: Literal["average"] = "average"
@@ -32,6 +31,10 @@ class Average(SentenceEncoder):
         >>> pp(torch.tensor([[2, 3, 0]]), torch.tensor([2])).tolist()
         [[2.0]]
     """
+
+    options = AverageEncoder
+    summary = "PP, the mean of the word vectors"
+    source = "Wieting et al. 2016, *Towards Universal Paraphrastic Sentence Embeddings*, ICLR"
 
     @property
     def dimension(self) -> int:

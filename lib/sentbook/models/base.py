@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sentbook.config import Section
 from sentbook.data.text import PADDING
+
+
+class EncoderOptions(Section):
+    """What decides an untrained encoder beside its word vectors and its seed: its kind, and the options of its class.
+
+    Names and defaults of the options are part of a trained encoder's key.
+    """
+
+    kind: str
 
 
 class WordEmbedding(nn.Module):
@@ -42,6 +53,9 @@ class WordEmbedding(nn.Module):
         self._touched.append((words, rows))
         return functional.embedding(places, rows)
 
+    def extra_repr(self) -> str:
+        return f"{len(self.weight)} words of {self.dimension}"
+
     def take_touched(self) -> list[tuple[Tensor, Tensor]]:
         """The (ids, rows with gradient) gathered since the last call; rows of padding are left out by the optimiser."""
         touched, self._touched = self._touched, []
@@ -58,8 +72,14 @@ class SentenceEncoder(nn.Module, ABC):
         embedding: the word vectors; all other parameters are the composition's, W_c.
         dropout: probability of zeroing an element of a word vector while training (inverted scaling).
         minimum_length: the padded width T that `forward` needs at least.
+        summary, source: what it is, in a line, and where it is described.
         tokens_per_batch: how many padded cells `encode_ids` gives at once, by what `forward` keeps of each.
     """
+
+    # The options of its class, and what a model card says of it; a class of one's own needs neither.
+    options: ClassVar[type[EncoderOptions] | None] = None
+    summary: str = "an encoder of one's own"
+    source: str = "the notebook that defines it"
 
     minimum_length = 1
     # About 60 MB of 300-d float32 word vectors a batch, whatever the lengths.
@@ -79,6 +99,17 @@ class SentenceEncoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(B, T) ids and (B,) lengths to (B, F) vectors."""
+
+    def __call__(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Encode (B, T) padded ids; without their (B,) lengths, a sentence ends where its padding begins."""
+        if lengths is None:
+            lengths = (ids != PADDING).sum(dim=1)
+            ids = functional.pad(ids, (0, max(0, self.minimum_length - ids.shape[1])), value=PADDING)
+        found: Tensor = super().__call__(ids, lengths)
+        return found
+
+    def extra_repr(self) -> str:
+        return f"{self.parameter_count():,} parameters besides words, to {self.dimension} numbers"
 
     def words(self, ids: Tensor) -> Tensor:
         """(B, T, D) word vectors, after dropout while training; padded cells are zero."""

@@ -8,16 +8,15 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from sentbook.config import Section
 from sentbook.data.text import PADDING
-from sentbook.models.base import SentenceEncoder
+from sentbook.models.base import EncoderOptions, SentenceEncoder
 from sentbook.models.recurrent import states
 
 StatePool = Literal["max", "mean"]
 StatePadding = Literal["masked", "zeros"]
 
 
-class BiLSTMEncoder(Section):
+class BiLSTMEncoder(EncoderOptions):
     """InferSent (``max``) and BiLSTM-Avg (``mean``), see `sentbook.models.BiLSTM`; 2 x 2048 numbers as published."""
 
     kind: Literal["bilstm"] = "bilstm"
@@ -51,6 +50,8 @@ class BiLSTM(SentenceEncoder):
         38502400
     """
 
+    options = BiLSTMEncoder
+
     def __init__(
         self,
         weight: Tensor,
@@ -65,6 +66,23 @@ class BiLSTM(SentenceEncoder):
         self.lstm = nn.LSTM(depth, hidden, batch_first=True, bidirectional=True)
         # The states of both directions and their gates: eight numbers of each unit for every cell.
         self.tokens_per_batch = max(500, 12_000_000 // (8 * hidden))
+
+    @property
+    def summary(self) -> str:  # type: ignore[override]
+        pool = "InferSent, the maximum" if self.pool == "max" else "BiLSTM-Avg, the mean"
+        return f"{pool} of the states of a bidirectional LSTM"
+
+    @property
+    def source(self) -> str:  # type: ignore[override]
+        if self.pool == "mean":
+            return (
+                "Wieting and Gimpel 2017, *Revisiting Recurrent Networks for Paraphrastic Sentence Embeddings*, ACL; "
+                "as in Zhang et al. 2018, *Direct Network Transfer*"
+            )
+        return (
+            "Conneau et al. 2017, *Supervised Learning of Universal Sentence Representations from Natural Language "
+            "Inference Data*, EMNLP; as in Zhang et al. 2018, *Direct Network Transfer*"
+        )
 
     @property
     def dimension(self) -> int:

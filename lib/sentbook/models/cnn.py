@@ -10,13 +10,12 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sentbook.config import Section
-from sentbook.models.base import SentenceEncoder
+from sentbook.models.base import EncoderOptions, SentenceEncoder
 
 WindowPadding = Literal["masked", "released"]
 
 
-class CNNEncoder(Section):
+class CNNEncoder(EncoderOptions):
     """The encoder of the CNN-LSTM models, see `sentbook.models.CNN`; 3 x 800 numbers as published."""
 
     kind: Literal["cnn"] = "cnn"
@@ -61,6 +60,10 @@ class CNN(SentenceEncoder):
         >>> cnn.dimension, cnn.parameter_count()
         (2400, 2882400)
     """
+
+    options = CNNEncoder
+    summary = "CNN-LSTM's encoder, convolutions, tanh and the maximum over time"
+    source = "Gan et al. 2017, *Learning Generic Sentence Representations Using Convolutional Neural Networks*, EMNLP"
 
     def __init__(
         self,

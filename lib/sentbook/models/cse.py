@@ -11,15 +11,14 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sentbook.config import Section
-from sentbook.models.base import SentenceEncoder
+from sentbook.models.base import EncoderOptions, SentenceEncoder
 
 Activation = Literal["linear", "tanh"]
 Pooling = Literal["sum", "mean"]
 Windows = Literal["masked", "batch"]
 
 
-class CSEEncoder(Section):
+class CSEEncoder(EncoderOptions):
     """CSE, see `sentbook.models.CSE`. The defaults are the clean variant; `faithful` is the released code's."""
 
     kind: Literal["cse"] = "cse"
@@ -72,6 +71,10 @@ class CSE(SentenceEncoder):
         >>> cse.dimension, cse.parameter_count()
         (15, 135)
     """
+
+    options = CSEEncoder
+    summary = "CSE, convolutions of a few widths over the word vectors, summed over positions"
+    source = "Jiao et al. 2018, *Convolutional Neural Network for Universal Sentence Embeddings*, COLING"
 
     def __init__(
         self,

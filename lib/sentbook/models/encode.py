@@ -15,7 +15,7 @@ from sentbook.system.errors import NumericalError
 
 @torch.inference_mode()
 def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int | None = None) -> NDArray[np.float32]:
-    """(N, F) vectors of N sentences, in their order.
+    """Encode N sentences of ids to (N, F) vectors, in their order.
 
     Where the encoder depends on its batch (the faithful CSE), batches are 100 sentences in file order, as the
     released evaluation has it.
@@ -43,10 +43,19 @@ def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int | Non
 def encode(
     encoder: SentenceEncoder, vocabulary: Vocabulary, sentences: Sequence[str], tokenisation: Tokenisation = "ptb"
 ) -> NDArray[np.float32]:
-    """(N, F) vectors of N sentences.
+    """Encode N sentences to (N, F) vectors.
 
     Raises:
         DataError: a sentence is empty; its number is named.
         NumericalError: a vector is not finite.
     """
     return encode_ids(encoder, vocabulary.encode(sentences, tokenisation))
+
+
+def similarity(
+    encoder: SentenceEncoder, vocabulary: Vocabulary, first: str, second: str, tokenisation: Tokenisation = "ptb"
+) -> float:
+    """Compare two sentences by the cosine of their vectors, 0 where one is zero; raises as `encode`."""
+    one, other = encode(encoder, vocabulary, [first, second], tokenisation).astype(np.float64)
+    length = np.linalg.norm(one) * np.linalg.norm(other)
+    return float(one @ other / length) if length else 0.0

@@ -8,12 +8,11 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from sentbook.config import Section
-from sentbook.models.base import SentenceEncoder
+from sentbook.models.base import EncoderOptions, SentenceEncoder
 from sentbook.models.recurrent import states
 
 
-class GRANEncoder(Section):
+class GRANEncoder(EncoderOptions):
     """The gated recurrent averaging network, see `sentbook.models.GRAN`."""
 
     kind: Literal["gran"] = "gran"
@@ -42,6 +41,13 @@ class GRAN(SentenceEncoder):
         >>> gran.dimension, gran.parameter_count()
         (300, 902700)
     """
+
+    options = GRANEncoder
+    summary = "GRAN, the mean of word vectors, each through a gate that an LSTM sets"
+    source = (
+        "Wieting and Gimpel 2017, *Revisiting Recurrent Networks for Paraphrastic Sentence Embeddings*, ACL; "
+        "as in Zhang et al. 2018, *Direct Network Transfer*"
+    )
 
     def __init__(self, weight: Tensor, hidden: int | None = None, dropout: float = 0.0) -> None:
         super().__init__(weight, dropout)

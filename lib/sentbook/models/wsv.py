@@ -11,16 +11,15 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sentbook.config import Section
 from sentbook.data.text import PADDING
 from sentbook.models import additive
-from sentbook.models.base import SentenceEncoder
+from sentbook.models.base import EncoderOptions, SentenceEncoder
 
 MapPadding = Literal["masked", "zeros in training"]
 Selection = Literal["largest", "smallest"]
 
 
-class WSVEncoder(Section):
+class WSVEncoder(EncoderOptions):
     """WSV-SCNN-SV, see `sentbook.models.WSV`. The defaults are the paper's for vectors of 300 dimensions."""
 
     kind: Literal["wsv"] = "wsv"
@@ -76,6 +75,13 @@ class WSV(SentenceEncoder):
         >>> wsv.dimension, wsv.parameter_count()
         (600, 1620002)
     """
+
+    options = WSVEncoder
+    summary = "WSV-SCNN-SV, 3x3 convolutions over the map of all pairs of words, k-max pooled"
+    source = (
+        "Yao et al. 2018, *A Novel Sentence Similarity Model with Word Embedding Based on Convolutional Neural "
+        "Network*, Concurrency and Computation"
+    )
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ from sentbook.data.splits import share_of
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.data.vectors import Vectors
 from sentbook.models import FrozenVectors, SentenceEncoder
-from sentbook.models.build import Encoder, build, embedding_matrix
+from sentbook.models.build import Encoder, build
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.system.errors import CheckpointError, ConfigError
 from sentbook.training import checkpoint, pretraining, store
@@ -179,7 +179,7 @@ class Trained(Learned):
 @lru_cache(maxsize=2)
 def _words(config: Vectors) -> tuple[Vocabulary, Tensor]:
     loaded = vectors.load(config.name, config.path)
-    return Vocabulary(loaded.words), embedding_matrix(loaded)
+    return Vocabulary(loaded.words), torch.from_numpy(vectors.embedding_matrix(loaded))
 
 
 @lru_cache(maxsize=1)

@@ -22,7 +22,6 @@ from sentbook.evaluation import nearest
 from sentbook.evaluation.statistics import from_bootstrap, resample_counts
 from sentbook.models import SentenceEncoder
 from sentbook.models.average import Average
-from sentbook.models.build import embedding_matrix
 from sentbook.models.decoders import LSTMDecoder
 from sentbook.models.encode import encode, encode_ids
 from sentbook.models.encoder_decoder import EncoderDecoder
@@ -333,7 +332,7 @@ def likeness(
     Beside what was found stands a random sentence, of as many words as the query.
     """
     known = word_vectors.load(settings.vectors.name, settings.vectors.path)
-    judge, vocabulary = Average(embedding_matrix(known)), Vocabulary(known.words)
+    judge, vocabulary = Average(torch.from_numpy(word_vectors.embedding_matrix(known))), Vocabulary(known.words)
     offsets = what.books.tokens.offsets
     lengths, rng = offsets[what.rows + 1] - offsets[what.rows], np.random.default_rng(1)
     by_length = {length: what.rows[lengths == length] for length in np.unique(lengths)}

@@ -1,0 +1,138 @@
+"""An encoder of one's own: ten lines in a notebook's cell, trained, scored and found again as every other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+from nbclient import NotebookClient
+from torch import Tensor
+
+from sentbook.config import parse
+from sentbook.models import CSE, SentenceEncoder, build, custom, encoder_class
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.custom import CustomEncoder
+from sentbook.system.errors import ConfigError
+from sentbook.training.recipes import Recipe
+
+SETUP = """
+from sentbook import config
+from sentbook.study import Study
+changes = {"profile": "demo", "seeds": [1, 2], "jobs": 2, "phrase": {"limit": 40, "epochs": 1}}
+settings = config.load("cse", changes)
+study = Study("cse", "table1", settings)
+"""
+CELL = """
+import torch
+from sentbook.models import SentenceEncoder, custom
+
+class Mine(SentenceEncoder):
+    def __init__(self, weight, width=8):
+        super().__init__(weight)
+        self.map = torch.nn.Linear(weight.shape[1], width)
+
+    @property
+    def dimension(self):
+        return self.map.out_features
+
+    def forward(self, ids, lengths):
+        return torch.tanh(self.map(self.words(ids).sum(1)))
+"""
+TRAIN = """
+recipes = study.recipes("mine", Mine, settings.phrase) + study.recipes(
+    "mine, wider", custom(Mine, width=12), settings.phrase)
+trained = study.train(recipes)
+book = study.score(trained)
+assert book.methods == ["mine", "mine, wider"], book.methods
+assert len({recipe.key() for recipe in recipes}) == 4
+assert [item.encoder().dimension for item in trained] == [8, 8, 12, 12]
+keys = [recipe.key() for recipe in recipes]
+"""
+AGAIN = """
+again = study.recipes("mine", Mine, settings.phrase)
+assert [recipe.key() for recipe in again] == keys[:2]
+from sentbook.system.paths import artifacts
+from sentbook.training.recipes import from_file
+assert from_file(artifacts() / keys[2]).encoder().dimension == 12  # built again from its record
+"""
+CHANGED = CELL.replace("tanh", "relu") + 'assert study.recipes("mine", Mine, settings.phrase)[0].key() not in keys'
+
+
+def test_a_class_of_a_cell_is_trained_side_by_side_and_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
+    cells = [nbformat.v4.new_code_cell(text) for text in (SETUP, CELL, TRAIN, CELL, AGAIN, CHANGED)]
+    NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=120, kernel_name="python3").execute()
+
+
+class Sum(SentenceEncoder):
+    def __init__(self, weight: Tensor, scale: float = 1.0, shape: list[int] | None = None) -> None:
+        super().__init__(weight)
+        self.scale, self.shape = scale, shape
+
+    @property
+    def dimension(self) -> int:
+        return self.embedding.dimension
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        return self.scale * self.words(ids).sum(1)
+
+
+def recipe(encoder: object) -> Recipe:
+    return parse(Recipe, {"method": "m", "seed": 1, "vectors": {"name": "miniworld"}, "encoder": encoder})
+
+
+def test_an_encoder_is_given_as_options_values_or_class() -> None:
+    assert recipe(CSE) == recipe(CSEEncoder()) == recipe({"kind": "cse"})
+    assert recipe(custom(CSE, filters=3)) == recipe({"kind": "cse", "filters": 3})
+    assert recipe(Sum) == recipe(custom(Sum))
+    assert hash(recipe(custom(Sum, scale=2.0))) == hash(recipe(custom(Sum, scale=2.0)))
+    assert len({recipe(one).key() for one in (Sum, custom(Sum, scale=2.0), custom(Sum, shape=(1, 2)), CSE)}) == 4
+
+
+def test_options_reach_the_class_before_and_after_a_record() -> None:
+    words = torch.ones(4, 3)
+    first = recipe(custom(Sum, scale=2.0, shape=(1, 2))).encoder
+    record = recipe(first.model_dump(mode="json")).encoder
+    for options in (first, record):
+        made = build(options, words, seed=1, dropout=0.5).eval()
+        assert isinstance(made, Sum)
+        assert (made.scale, made.shape, made.dropout) == (2.0, [1, 2], 0.5)
+        assert made(torch.tensor([[2, 3]])).tolist() == [[4.0, 4.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("encoder", "sentence"),
+    [
+        ({"kind": "cse", "filtres": 3}, "Unknown parameter 'filtres' in encoder cse; did you mean 'filters'"),
+        ({"kind": "csx"}, "choose the kind among average, bilstm, cnn, cse, gran, wsv, or give a class"),
+        (7, "is no encoder"),
+        (int, "is no encoder"),
+        (SentenceEncoder, "has no dimension and no forward"),
+    ],
+)
+def test_what_is_no_encoder_is_one_sentence(encoder: object, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence) as caught:
+        recipe(encoder)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{"scail": 2}, {"scale": torch.ones(1)}])
+def test_options_that_do_not_fit_are_one_sentence(options: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="The encoder Sum cannot be built"):
+        custom(Sum, **options)
+
+
+def test_a_class_that_is_not_at_hand_is_named() -> None:
+    with pytest.raises(ConfigError, match="The class Gone of this encoder is not at hand"):
+        encoder_class(CustomEncoder(name="Gone", source="0" * 16))
+
+
+def test_a_class_without_a_source_is_named() -> None:
+    space: dict[str, object] = {"Sum": Sum}
+    exec("class Other(Sum):\n    def more(self): return 1", space)
+    with pytest.raises(ConfigError, match="The source of Other cannot be read"):
+        custom(space["Other"])  # type: ignore[arg-type]
