@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sentbook.records import Run, Test
+from sentbook.records import CurvePoint, Run, Test
 from sentbook.report import numbers
 from sentbook.report.marks import Recorded, run_name
 from sentbook.report.markup import Fragment
@@ -78,58 +79,54 @@ def training_curves(
     splits = ordered(p.split for p in points)
     if len(splits) > 1:
         raise ConfigError(f"{metric!r} was followed on {splits}; choose one with split=.")
-    lines = {name: _curve([p for p in points if p.method == name], metric) for name in names}
-    lines = {name: line for name, line in lines.items() if len(line[0])}
+    names = [name for name in names if any(p.method == name for p in points)]
+    frame = pd.concat(_common_steps([p for p in points if p.method == name], metric) for name in names)
 
     def draw(figure: Figure, palette: Palette) -> None:
+        import seaborn as sns  # a second to load: notebooks that draw nothing with it need not wait
+
         axes = figure.subplots()
-        for name, (steps, middle, low, high) in lines.items():
-            colour = palette.of(name, names)
-            axes.fill_between(steps, low, high, color=colour, alpha=0.18, linewidth=0)
-            marker = MARKERS[place(name, names) % len(MARKERS)]
-            axes.plot(
-                steps,
-                middle,
-                color=colour,
-                label=name,
-                marker=marker,
-                markersize=3.4,
-                markevery=_every(len(steps)),
-            )
+        sns.lineplot(
+            frame, x="step", y="value", hue="method", style="method", estimator=_centre, errorbar=_interval, ax=axes,
+            palette={name: palette.of(name, names) for name in names}, dashes=False, err_kws={"linewidth": 0},
+            markers={name: MARKERS[place(name, names) % len(MARKERS)] for name in names}, markersize=4,
+            markeredgewidth=0, markevery=max(1, frame.step.nunique() // 12),
+        )  # fmt: skip
         axes.set_xlabel("Training examples seen")
         axes.set_ylabel(f"{numbers.name(metric)}, {splits[0]}")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _thousands(value)))
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         axes.grid(axis="y")
         axes.margins(x=0.01)
-        _legend(axes, len(lines))
+        _legend(axes)
 
-    last = ", ".join(
-        f"{name} ends at {numbers.plain(line[1][-1], numbers.digits(metric))}" for name, line in lines.items()
-    )
-    seeds = [len({p.seed for p in points if p.method == name}) for name in lines]
+    ends = {name: _centre(part[part.step == part.step.max()].value) for name, part in frame.groupby("method")}
+    last = ", ".join(f"{name} ends at {numbers.plain(ends[name], numbers.digits(metric))}" for name in names)
+    seeds = [len({p.seed for p in points if p.method == name}) for name in names]
     return render(
         draw,
-        size=(WIDTH, height),
+        size=(WIDTH, height + legend_height(names)),
         caption=_sentence(caption, f"Lines: {interval_words('mean', seeds)}, shaded."),
         alt=f"{numbers.name(metric)} on {splits[0]} over training examples seen; {last}.",
     )
 
 
-def _curve(points: Sequence[object], metric: str) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Steps, and mean and interval over seeds, at the steps all seeds reached (all steps where none is common)."""
-    frame = pd.DataFrame([p.model_dump() for p in points])  # type: ignore[attr-defined]
-    if frame.empty:
-        return (np.array([]),) * 4
-    wide = frame.pivot_table(index="step", columns="seed", values="value", aggfunc="last").sort_index()
-    common = wide.dropna()
-    wide = common if len(common) else wide
-    rows = [centre_and_interval(row.dropna().to_list()) for _, row in wide.iterrows()]
-    scale = numbers.factor(metric)
-    middle = np.array([row[0] for row in rows]) * scale
-    low = np.array([row[0] if row[1] is None else row[1] for row in rows]) * scale
-    high = np.array([row[0] if row[2] is None else row[2] for row in rows]) * scale
-    return wide.index.to_numpy(), middle, low, high
+def _common_steps(points: Sequence[CurvePoint], metric: str) -> pd.DataFrame:
+    """Scale the points of one method and keep the steps that all of its seeds reached; all where none is common."""
+    frame = pd.DataFrame([p.model_dump() for p in points]).drop_duplicates(["step", "seed"], keep="last")
+    frame["value"] *= numbers.factor(metric)
+    common = frame[frame.groupby("step").seed.transform("nunique") == frame.seed.nunique()]
+    return common if len(common) else frame
+
+
+def _centre(values: pd.Series) -> float:
+    return centre_and_interval(values.to_list())[0]
+
+
+def _interval(values: pd.Series) -> tuple[float, float]:
+    """The 95 % t-interval over seeds as seaborn asks for it; nothing to draw for a single seed."""
+    _, low, high = centre_and_interval(values.to_list())
+    return (np.nan, np.nan) if low is None or high is None else (low, high)
 
 
 # -- A against B -----------------------------------------------------------------------------------------------------
@@ -247,56 +244,31 @@ def paired_dots(
     def draw(figure: Figure, palette: Palette) -> None:
         axes = figure.subplots()
         _row_axes(axes, lines, palette)
-        labelled: set[str] = set()
-        for y, (row, _) in enumerate(lines):
-            if row is None:
-                continue
+        at = {row: y for y, (row, _) in enumerate(lines) if row is not None}
+        for row, y in at.items():
             centres = [ours[method, row].value * scale for method in (a, b) if (method, row) in ours]
             if len(centres) == 2:
                 axes.plot(centres, [y, y], color=palette.faint, linewidth=3.2, zorder=1)
-            for shift, method in ((-0.16, a), (0.16, b)):
-                colour = palette.of(method, (a, b))
-                marker = MARKERS[place(method, (a, b)) % len(MARKERS)]
-                if (method, row) in paper:
-                    label = f"{method}, paper"
-                    axes.plot(
-                        [paper[method, row] * scale],
-                        [y + shift],
-                        linestyle="none",
-                        marker=marker,
-                        markersize=5.2,
-                        markerfacecolor="none",
-                        markeredgecolor=colour,
-                        markeredgewidth=1.1,
-                        zorder=2,
-                        label=None if label in labelled else label,
-                    )
-                    labelled.add(label)
-                if (method, row) in ours:
-                    cell = ours[method, row]
-                    label = f"{method}, ours"
-                    if cell.low is not None and cell.high is not None:
-                        axes.plot(
-                            [cell.low * scale, cell.high * scale],
-                            [y + shift] * 2,
-                            color=colour,
-                            linewidth=1.3,
-                            zorder=3,
-                        )
-                    axes.plot(
-                        [cell.value * scale],
-                        [y + shift],
-                        linestyle="none",
-                        marker=marker,
-                        markersize=5.2,
-                        color=colour,
-                        zorder=4,
-                        label=None if label in labelled else label,
-                    )
-                    labelled.add(label)
+        for shift, method in ((-0.16, a), (0.16, b)):
+            colour = palette.of(method, (a, b))
+            dots: dict[str, Any] = {
+                "linestyle": "none", "marker": MARKERS[place(method, (a, b)) % len(MARKERS)], "markersize": 5.2,
+                "color": colour,
+            }  # fmt: skip
+            hollow = [(paper[method, row] * scale, y + shift) for row, y in at.items() if (method, row) in paper]
+            if hollow:
+                label = f"{method}, paper"
+                axes.plot(*zip(*hollow, strict=True), **dots, markerfacecolor="none", markeredgewidth=1.1, label=label)
+            cells = [(ours[method, row], y + shift) for row, y in at.items() if (method, row) in ours]
+            for cell, y in cells:
+                if cell.low is not None and cell.high is not None:
+                    axes.plot([cell.low * scale, cell.high * scale], [y, y], color=colour, linewidth=1.3, zorder=3)
+            if cells:
+                values, heights = [cell.value * scale for cell, _ in cells], [y for _, y in cells]
+                axes.plot(values, heights, **dots, zorder=4, label=f"{method}, ours")
         axes.set_xlabel(numbers.name(metric))
         axes.grid(axis="x")
-        _legend(axes, len(labelled))
+        _legend(axes)
 
     gaps = [ours[a, row].value - ours[b, row].value for row in rows if (a, row) in ours and (b, row) in ours]
     seeds = [cell.seeds for (method, row), cell in ours.items() if method in (a, b) and row in rows]
@@ -355,26 +327,36 @@ def ablation_bars(
     drawn = [m for m in methods if m != reference and any((m, d) in bars for d in datasets)]
     if not drawn:
         raise ConfigError(f"{run.paper}/{run.experiment} holds no {metric} to draw.")
+    unit = numbers.name(metric)
+    unit = f"{unit} minus {reference}" if reference else unit
+    of_one = len(datasets) == 1  # then a variant is a row with its name, else a bar of each data set's group
 
     def draw(figure: Figure, palette: Palette) -> None:
         axes = figure.subplots()
-        width = 0.8 / len(drawn)
+        thick = 0.7 if of_one else 0.8 / len(drawn)
         for index, method in enumerate(drawn):
-            at = [i for i, dataset in enumerate(datasets) if (method, dataset) in bars]
-            found = [bars[method, datasets[i]] for i in at]
-            x = np.array(at) - 0.4 + width * (index + 0.5)
-            colour = palette.of(method, drawn)
-            axes.bar(x, [v for v, _, _ in found], width * 0.9, color=colour, alpha=0.85, label=method, linewidth=0)
-            for position, (_, low, high) in zip(x, found, strict=True):
+            at = [index] if of_one else [i + thick * (index + 0.5) - 0.4 for i in range(len(datasets))]
+            found = [(x, *bars[method, d]) for x, d in zip(at, datasets, strict=True) if (method, d) in bars]
+            colour = palette.hues[0] if of_one else palette.of(method, drawn)
+            place_bars = axes.barh if of_one else axes.bar
+            positions, values = [x for x, *_ in found], [value for _, value, *_ in found]
+            place_bars(positions, values, 0.9 * thick, color=colour, alpha=0.85, label=method, linewidth=0)
+            for x, _, low, high in found:
                 if low is not None and high is not None:
-                    axes.plot([position, position], [low, high], color=palette.ink, linewidth=1.1)
-        axes.axhline(0, color=palette.soft, linewidth=0.9)
-        axes.set_xticks(range(len(datasets)), [full_name(*group_and_label(d)) for d in datasets])
-        axes.tick_params(axis="x", length=0)
-        unit = numbers.name(metric)
-        axes.set_ylabel(f"{unit}\nminus {reference}" if reference else unit)
-        axes.grid(axis="y")
-        _legend(axes, len(drawn))
+                    ends = ([low, high], [x, x]) if of_one else ([x, x], [low, high])
+                    axes.plot(*ends, color=palette.ink, linewidth=1.1)
+        if of_one:
+            axes.axvline(0, color=palette.soft, linewidth=0.9)
+            axes.set_yticks(range(len(drawn)), [textwrap.fill(name, 36) for name in drawn])
+            axes.set_ylim(len(drawn) - 0.4, -0.6)
+            axes.set_xlabel(f"{unit}, {full_name(*group_and_label(datasets[0]))}")
+        else:
+            axes.axhline(0, color=palette.soft, linewidth=0.9)
+            axes.set_xticks(range(len(datasets)), [full_name(*group_and_label(d)) for d in datasets])
+            axes.set_ylabel(textwrap.fill(unit, 30))
+            _legend(axes)
+        axes.tick_params(axis="y" if of_one else "x", length=0)
+        axes.grid(axis="x" if of_one else "y")
 
     seeds = [cell.seeds for (m, d), cell in cells.items() if m in drawn and d in datasets]
     said = "; ".join(
@@ -383,9 +365,9 @@ def ablation_bars(
     )
     return render(
         draw,
-        size=(WIDTH, height),
+        size=(WIDTH, 0.7 + 0.29 * len(drawn) if of_one else height + legend_height(drawn)),
         caption=_sentence(caption, f"Bars: {interval_words(centre, seeds)}."),
-        alt=f"Bars of {numbers.name(metric)}{f' minus {reference}' if reference else ''}; means: {said}.",
+        alt=f"Bars of {unit}; means: {said}.",
     )
 
 
@@ -415,9 +397,12 @@ def scatter(
             raise ConfigError(f"The scores of {name} have shape {values.shape}, the gold {x.shape}; they must agree.")
     r = {name: float(np.corrcoef(x, values)[0, 1]) for name, values in panels.items()}
 
+    columns = 2 if len(panels) in (2, 4) else min(3, len(panels))
+    lines = -(-len(panels) // columns)
+
     def draw(figure: Figure, palette: Palette) -> None:
-        all_axes = np.atleast_1d(figure.subplots(1, len(panels), sharex=True, sharey=True))
-        for axes, (name, values) in zip(all_axes, panels.items(), strict=True):
+        grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+        for axes, (name, values) in zip(grid.flat, panels.items(), strict=False):
             colour = palette.of(name, list(panels))
             if len(x) <= 400:
                 axes.plot(
@@ -427,16 +412,18 @@ def scatter(
                 axes.hexbin(
                     x, values, gridsize=(26, 15), mincnt=1, bins="log", cmap=palette.ramp(colour), linewidths=0.1
                 )
-            axes.set_title(f"{name}, r = {numbers.plain(r[name], 3)}")
-            axes.set_xlabel(gold_label)
+            axes.set_title(textwrap.fill(f"{name}, r = {numbers.plain(r[name], 3)}", 72 // columns))
             axes.grid()
-        all_axes[0].set_ylabel(score_label)
+        for axes in grid.flat[len(panels) :]:
+            axes.set_axis_off()
+        figure.supxlabel(gold_label, fontsize=9)
+        figure.supylabel(score_label, fontsize=9)
 
     width = WIDTH if len(panels) > 1 else WIDTH * 0.6
     said = ", ".join(f"{name} r = {numbers.plain(value, 3)}" for name, value in r.items())
     note = f"{numbers.count(len(x))} pairs." + (" The stronger the colour, the more pairs." if len(x) > 400 else "")
     alt = f"Gold similarity against predicted; {said}."
-    plot = render(draw, size=(width, 3.1), caption=_sentence(caption, note), alt=alt)
+    plot = render(draw, size=(width, 0.5 + 2.6 * lines), caption=_sentence(caption, note), alt=alt)
     return replace(plot, run=run_name(run))
 
 
@@ -477,34 +464,22 @@ def error_heatmap(
     top = max(float(finite.max()), 1e-9)
 
     def draw(figure: Figure, palette: Palette) -> None:
+        import seaborn as sns
+
         all_axes = np.atleast_1d(figure.subplots(1, len(tables), sharey=True))
         for axes, (name, table) in zip(all_axes, tables.items(), strict=True):
-            ramp = palette.ramp(palette.of("PP", ("PP",)))
-            axes.pcolormesh(
-                np.arange(shape[1] + 1),
-                np.arange(shape[0] + 1),
-                np.ma.masked_invalid(table),
-                cmap=ramp,
-                vmin=0,
-                vmax=top,
-                edgecolors="none",
-                linewidth=0,
-                antialiased=False,
-            )
-            for row in range(shape[0]):
-                for column in range(shape[1]):
-                    value = table[row, column]
-                    text = numbers.plain(float(value), 2)
-                    strong = np.isfinite(value) and value > 0.55 * top
-                    colour = palette.paper if strong else palette.ink if np.isfinite(value) else palette.soft
-                    axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=colour, fontsize=8.5)
+            sns.heatmap(
+                table, ax=axes, cmap=palette.ramp(palette.of("PP", ("PP",))), vmin=0, vmax=top, cbar=False, annot=True,
+                fmt=".2f", annot_kws={"fontsize": 8.5},
+            )  # fmt: skip
+            for text in axes.texts:
+                text.set_color(palette.paper if float(text.get_text()) > 0.7 * top else palette.ink)
+            axes.invert_yaxis()
             axes.set_title(name)
-            axes.set_xticks(range(shape[1] + 1), [_short(edge) for edge in overlap_edges])
-            axes.set_yticks(range(shape[0] + 1), [_short(edge) for edge in gold_edges])
+            axes.set_xticks(range(shape[1] + 1), [f"{edge:g}" for edge in overlap_edges])
+            axes.set_yticks(range(shape[0] + 1), [f"{edge:g}" for edge in gold_edges])
             axes.set_xlabel("Word overlap (Jaccard)")
-            axes.tick_params(length=0)
-            for spine in axes.spines.values():
-                spine.set_visible(False)
+            axes.tick_params(length=0, labelrotation=0)
         all_axes[0].set_ylabel("Gold similarity")
 
     said = "; ".join(
@@ -538,35 +513,36 @@ def _row_axes(axes: Axes, lines: Sequence[tuple[str | None, str]], palette: Pale
             axes.axhspan(y - 0.5, y + 0.5, color=palette.faint, alpha=0.3, linewidth=0, zorder=0)
 
 
-def _legend(axes: Axes, entries: int) -> None:
-    """Above the axes, so that it never covers a line."""
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1.0),
-        ncols=min(entries, 5),
-        borderaxespad=0.2,
-        handlelength=1.6,
-        columnspacing=1.5,
-        handletextpad=0.5,
-    )
+def _legend_columns(names: Sequence[str]) -> int:
+    """As many columns as the width of a page has room for: 14 letters an inch, and a marker for each."""
+    longest = max((max(map(len, textwrap.wrap(name, 80) or [""])) for name in names), default=1)
+    return max(1, min(len(names), 5, int(WIDTH / (longest / 14 + 0.5))))
+
+
+def legend_height(names: Sequence[str]) -> float:
+    """Inches that a legend of several lines needs beyond the one that a figure has room for."""
+    return 0.17 * (-(-len(names) // _legend_columns(names)) - 1)
+
+
+def _legend(axes: Axes) -> None:
+    """Above the axes and over the whole width, so that it covers no line and takes no width from the axes."""
+    handles, names = axes.get_legend_handles_labels()
+    if axes.get_legend() is not None:
+        axes.get_legend().remove()
+    axes.figure.legend(
+        handles, [textwrap.fill(name, 80) for name in names], loc="outside upper left", ncols=_legend_columns(names),
+        borderaxespad=0.2, handlelength=1.6, columnspacing=1.5, handletextpad=0.5, labelspacing=0.3,
+    )  # fmt: skip
 
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
-def _every(length: int) -> int:
-    return max(1, length // 12)
-
-
 def _thousands(value: float) -> str:
     if abs(value) >= 1e6:
         return f"{value / 1e6:g} M"
     return f"{value / 1e3:g} k" if abs(value) >= 1e3 else f"{value:g}"
-
-
-def _short(value: float) -> str:
-    return f"{value:g}"
 
 
 def _sentence(caption: str, note: str) -> str:

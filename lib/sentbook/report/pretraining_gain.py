@@ -136,7 +136,7 @@ def by_task(run: Run, reported: pd.DataFrame | None = None, *, caption: str = ""
         axes.tick_params(axis="x", length=0)
         axes.set_ylabel(numbers.name("accuracy"))
         axes.grid(axis="y")
-        _legend(axes, len(STARTS))
+        _legend(axes)
 
     paper = _printed_gain(reported)
     how = f"Points: {_over_runs(cells, datasets)}. Above: pre-trained minus random, in points."
