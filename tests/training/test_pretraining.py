@@ -19,7 +19,7 @@ from sentbook.data.vectors import WordVectors
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import build
 from sentbook.models.cnn import CNN
-from sentbook.models.decoders import HierarchicalDecoder, LSTMDecoder
+from sentbook.models.decoders import DecoderOptions, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.encoder_decoder import Kind
 from sentbook.system.errors import DataError
 from sentbook.training import pretraining
@@ -245,8 +245,9 @@ def test_a_stage_has_its_models_decoders(kind: Kind, decoders: list[str], found:
     assert list(one.decoders) == decoders
     made = HierarchicalDecoder if kind == "hierarchical" else LSTMDecoder
     torch.manual_seed(5)
+    options = DecoderOptions(hidden=8, start="code", output="tied", bound=0.1, dropout=0.1)
     for name in decoders:
-        expected = made(len(found.vocabulary), 6, 12, 8, start="code", output="tied", bound=0.1, dropout=0.1)
+        expected = made(len(found.vocabulary), 6, 12, options)
         assert str(one.decoders[name]) == str(expected)
         state, drawn, third = (each.state_dict() for each in (expected, one.decoders[name], other.decoders[name]))
         assert state.keys() == drawn.keys()
