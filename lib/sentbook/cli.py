@@ -317,7 +317,7 @@ def encode(
 
     sentbook encode MODEL < lines > vectors.npy
     """
-    from sentbook.exchange import loading, stream
+    from sentbook.exchange import portable, stream
 
     if output is not None and option is not None:
         raise ConfigError(f"Both {output} and {option} are named; name one file for the vectors.")
@@ -333,8 +333,8 @@ def encode(
             typer.echo(f"{count:,} lines", err=True)
         told = count
 
-    loaded = loading.load(model)
-    with stream.file_of(sys.stdout.fileno()) if path is None else stream.file_at(path) as file:
+    loaded = portable.load(model)
+    with stream.output(path) as file:
         count, width = stream.encode_lines(loaded, sys.stdin.buffer, file, progress)
     typer.echo(f"{count:,} vectors of {width} numbers in {path or 'standard output'}", err=True)
 

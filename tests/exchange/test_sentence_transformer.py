@@ -138,17 +138,6 @@ def test_a_prompt_is_read_with_the_sentence(models: dict[str, Any], artifacts: d
     np.testing.assert_allclose(found, ours(artifacts["cse"], ["the red cook"]), atol=1e-5)
 
 
-def test_features_of_a_batch(models: dict[str, Any]) -> None:
-    features = models["cse"].preprocess(["the cook", "the cook runs and sees"])
-    assert features["attention_mask"].tolist() == [[1, 1, 0, 0, 0], [1] * 5]
-    assert features["sentence_lengths"].tolist() == [2, 5]
-    assert features["input_ids"][0, 2:].tolist() == [0, 0, 0]
-    short = models["cse"].preprocess(["cook"])
-    assert short["input_ids"].shape == (1, 3)  # as wide as the widest filter
-    assert models["cse"][0].tokenize(["cook"]).keys() == short.keys()
-    assert set(models["cse"](short)) == {*short, "sentence_embedding"}
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_step_of_training_lowers_its_loss(package: Any, exported: dict[str, Path], kind: str) -> None:
     model = sentence_transformer.load(exported[kind]).train()
@@ -186,3 +175,36 @@ def test_what_is_missing_is_one_sentence(without_package: Any, exported: dict[st
         DataError, match=r"sentence-transformers is not installed; run `pip install 'sentbook\[exchange\]'`"
     ):
         without_package.load(exported["cse"])
+
+
+@pytest.mark.filterwarnings("default")  # of mteb and its packages
+def test_mteb_evaluates_it(
+    models: dict[str, Any], artifacts: dict[str, Trained], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task of its own kind on pairs of its own, without a network: mteb's Pearson is that of our cosines."""
+    mteb = pytest.importorskip("mteb", minversion="2", reason="mteb is optional and large; this is its real evaluation")
+    from datasets import Dataset, DatasetDict
+    from mteb.abstasks.sts import AbsTaskSTS
+    from mteb.abstasks.task_metadata import TaskMetadata
+
+    first, second, gold = TEXTS[:6], TEXTS[1:7], [3.5, 4.0, 0.5, 2.5, 3.0, 4.5]
+
+    class Pairs(AbsTaskSTS):
+        metadata = TaskMetadata(
+            name="Pairs", description="Six pairs.", reference=None, dataset={"path": "none", "revision": "none"},
+            type="STS", category="t2t", modalities=["text"], eval_splits=["test"], eval_langs=["eng-Latn"],
+            main_score="cosine_spearman", date=None, domains=None, task_subtypes=None, license=None,
+            annotations_creators=None, dialect=None, sample_creation=None, bibtex_citation=None,
+        )  # fmt: skip
+
+        def load_data(self, *given: Any, **named: Any) -> None:
+            rows = {"sentence1": first, "sentence2": second, "score": gold}
+            self.dataset = DatasetDict(test=Dataset.from_dict(rows))
+            self.data_loaded = True
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    result = mteb.evaluate(models["cse"], Pairs(), cache=None, encode_kwargs={"batch_size": 2}, co2_tracker=False)
+    [scores] = result.task_results[0].scores["test"]
+    one, other = ours(artifacts["cse"], first), ours(artifacts["cse"], second)
+    cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+    assert scores["cosine_pearson"] == pytest.approx(np.corrcoef(cosines, gold)[0, 1], abs=1e-5)

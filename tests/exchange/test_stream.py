@@ -1,10 +1,14 @@
-"""Lines to one .npy array: the bytes of numpy's own, by chunks, with every fault named by its line."""
+"""`sentbook encode`: lines to one .npy array, numpy's own bytes, by chunks; every fault is one sentence."""
 
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sentbook.exchange import stream
-from sentbook.exchange.artifact import of_artifact
-from sentbook.exchange.portable import Portable
-from sentbook.exchange.stream import encode_lines, file_at
+from sentbook.exchange.portable import Portable, of_artifact
+from sentbook.exchange.stream import encode_lines, output
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.system.errors import ConfigError, DataError, StorageError
+from sentbook.system.errors import ConfigError, DataError
 from sentbook.training.recipes import Trained
 
 WORDS = ["red", "cat", "sees", "dog", "#a", "é"]
@@ -81,14 +84,6 @@ def test_batches_of_a_hundred_stay_whole(artifacts: dict[str, Trained], monkeypa
     assert written(of_artifact(trained), texts) == saved(expected)
 
 
-def test_the_array_begins_where_the_target_stands(model: Portable) -> None:
-    target = io.BytesIO()
-    target.write(b"before")
-    encode_lines(model, [b"red\n"], target)
-    encode_lines(model, [b"cat\n", b"dog\n"], target)
-    assert target.getvalue() == b"before" + written(model, ["red"]) + written(model, ["cat", "dog"])
-
-
 def test_what_a_killed_writer_leaves_is_no_array(model: Portable) -> None:
     target = io.BytesIO()
 
@@ -100,11 +95,6 @@ def test_what_a_killed_writer_leaves_is_no_array(model: Portable) -> None:
     assert len(target.getvalue()) == len(written(model, ["red"] * 5))
     with pytest.raises(ValueError, match="pickled"):
         np.load(io.BytesIO(target.getvalue()), allow_pickle=False)
-
-
-@pytest.mark.parametrize("rows", [0, 1, 10**12])
-def test_the_header_has_room_for_every_count(rows: int) -> None:
-    assert len(stream._header(rows, 4096)) == 128
 
 
 FAULTS: list[tuple[list[bytes], type[Exception], str]] = [
@@ -131,37 +121,106 @@ def test_an_unknown_whole_sentence_is_still_told(drawn: Callable[..., Portable])
         encode_lines(model, [b"A red cat.\n", b"Another.\n"], io.BytesIO())
 
 
-def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "v.npy"
-    for text in (b"first", b"second"):
-        with file_at(path) as file:
-            file.write(text)
-            assert not path.exists() or path.read_bytes() == b"first"
-        assert path.read_bytes() == text
-    with pytest.raises(RuntimeError), file_at(path) as file:
-        file.write(b"half")
-        raise RuntimeError
-    assert path.read_bytes() == b"second"
-    assert [item.name for item in tmp_path.iterdir()] == ["v.npy"]
-
-
-def test_a_link_is_followed(tmp_path: Path) -> None:
+def test_a_file_is_whole_or_as_it_was_and_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real.npy").write_bytes(b"old")
     (tmp_path / "link.npy").symlink_to("real.npy")
-    with file_at(tmp_path / "link.npy") as file:
+    with output(tmp_path / "link.npy") as file:
         file.write(b"new")
-    assert (tmp_path / "link.npy").is_symlink()
-    assert (tmp_path / "real.npy").read_bytes() == b"new"
+        assert (tmp_path / "real.npy").read_bytes() == b"old"
+    with pytest.raises(RuntimeError), output(tmp_path / "link.npy") as file:
+        file.write(b"half")
+        raise RuntimeError
+    assert (tmp_path / "link.npy").is_symlink() and (tmp_path / "real.npy").read_bytes() == b"new"
+    assert {item.name for item in tmp_path.iterdir()} == {"real.npy", "link.npy"}
 
 
-@pytest.mark.parametrize("place", ["no such folder/out.npy", ".", "/dev/full"])
-def test_a_place_that_cannot_be_written(tmp_path: Path, place: str) -> None:
-    if place == "/dev/full" and not Path(place).exists():
-        pytest.skip("this system has no /dev/full")
-    with (
-        pytest.raises(StorageError, match=r"could not be written \([^N].*\); choose another place\.$|No space left"),
-        file_at(tmp_path / place) as file,
-    ):
-        file.write(b"x" * 100_000)
+# -- as a shell calls it -----------------------------------------------------------------------------------------------
+
+TEXTS = ["A woman sees the cook", "xyzzy plugh", "café ☕ <b>&amp;", " ".join(["the cook runs"] * 3_334)]
+TEXT = "\n".join(TEXTS).encode() + b"\n"
+Shell = Callable[..., tuple[int, bytes, str]]
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """`sentbook ...` in a process of its own: exit status, output, messages."""
+
+    def run(*arguments: object, stdin: bytes = b"", stdout: Any = subprocess.PIPE) -> tuple[int, bytes, str]:
+        command = [sys.executable, "-m", "sentbook.cli", *map(str, arguments)]
+        done = subprocess.run(command, input=stdin, stdout=stdout, stderr=subprocess.PIPE, check=False)
+        return done.returncode, done.stdout, done.stderr.decode()
+
+    return run
+
+
+def test_every_way_out_has_the_same_array(
+    shell: Shell, exported: dict[str, Path], artifacts: dict[str, Trained], tmp_path: Path
+) -> None:
+    model, trained = exported["cse"], artifacts["cse"]
+    wanted = saved(encode(trained.encoder(), trained.vocabulary, TEXTS))
+    file, told = tmp_path / "file.npy", "4 vectors of 12 numbers in {}\n"
+    assert shell("encode", model, "-o", file, stdin=TEXT) == (0, b"", told.format(file))
+    assert shell("encode", model, stdin=TEXT) == (0, wanted, told.format("standard output"))
+    with (tmp_path / "redirected.npy").open("wb") as redirected:
+        assert shell("encode", model, stdin=TEXT, stdout=redirected)[0] == 0
+    assert [path.read_bytes() for path in tmp_path.glob("*.npy")] == [wanted] * 2
+
+
+def test_mistakes_are_one_sentence_and_leave_nothing(shell: Shell, exported: dict[str, Path], tmp_path: Path) -> None:
+    out, model = tmp_path / "out.npy", exported["cse"]
+    for arguments, stdin, status, part in [
+        ((model, "-o", out), b"", 2, "Standard input is empty; give one sentence a line."),
+        ((model,), b"one cook\n\nanother\n", 3, "Line 2 is empty after 'ptb' tokenisation; remove or fill it."),
+        ((model, "-o", tmp_path), b"a\n", 5, "could not be written (Is a directory); choose another place."),
+        ((model, "-o", tmp_path / "no" / "out.npy"), b"a\n", 5, "choose another place."),
+        ((model, "-o", "/dev/full"), b"a\n" * 9, 5, "(No space left on device); choose another place."),
+    ]:
+        code, said, told = shell("encode", *arguments, stdin=stdin)
+        assert (code, said) == (status, b"") and part in told
+        assert told.startswith("sentbook: ") and told.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-    assert not Path("/dev/full").exists() or Path("/dev/full").is_char_device()
+
+
+def test_a_terminal_gets_no_vectors(shell: Shell, exported: dict[str, Path]) -> None:
+    ours, theirs = os.openpty()
+    try:
+        code, _, told = shell("encode", exported["cse"], stdin=b"a\n", stdout=theirs)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert code == 2 and told.startswith("sentbook: Vectors are no text for a terminal; redirect the output to a file")
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(exported: dict[str, Path]) -> None:
+    command = [sys.executable, "-m", "sentbook.cli", "encode", str(exported["cse"])]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, **pipes) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process.stdin.write(b"a cook sees\n" * 30_000)  # more than a pipe holds
+        process.stdin.close()
+        assert process.stdout.read(6) == b"\x93NUMPY"
+        process.stdout.close()
+        assert process.stderr.read().count(b"\n") <= 1 and process.wait(timeout=60) == 1
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_lines(exported: dict[str, Path], tmp_path: Path) -> None:
+    peaks = {}
+    for count in (20_000, 300_000):
+        report = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        script = f"from sentbook import cli\ntry:\n    cli.main()\nfinally:\n    {report}"
+        command = [sys.executable, "-c", script, "encode", str(exported["cse"]), "-o", str(tmp_path / "out.npy")]
+        text = b"the cook sees a big red dog in the garden and runs\n" * count
+        done = subprocess.run(command, input=text, capture_output=True, check=True)
+        peaks[count] = int(done.stdout) // 1024
+        assert np.load(tmp_path / "out.npy", mmap_mode="r").shape == (count, 12)
+    assert peaks[300_000] < peaks[20_000] + 80, peaks  # MiB; measured: 26 more, and 182 with all lines at once
+
+
+def test_export_says_what_it_wrote(shell: Shell, artifacts: dict[str, Trained], tmp_path: Path) -> None:
+    out, file = tmp_path / "out", artifacts["cse"].file
+    code, said, told = shell("export", file, out, "--name", "My encoder", "--words", "100")
+    assert (code, told) == (0, "") and said.startswith(b"cse, 12 numbers a sentence, 100 words, 0.")
+    assert "# My encoder\n" in (out / "README.md").read_text(encoding="utf-8")
+    code, _, told = shell("export", file, out, "--words", "many")
+    assert code == 2 and "--words many is no number; write for example --words 50000" in told

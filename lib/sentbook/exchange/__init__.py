@@ -1,4 +1,4 @@
-"""Trained encoders outside this package: a folder that holds one whole, sentence-transformers, MTEB, streams.
+"""Trained encoders outside this package: a folder that holds one whole, sentence-transformers, streams.
 
-Imported late, piece by piece: `sentbook.exchange.sentence_transformer` and `.mteb` know packages that are optional.
+Imported late, piece by piece: `sentbook.exchange.sentence_transformer` knows a package that is optional.
 """

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from sentbook.data.text import Vocabulary
 from sentbook.exchange import model_card, portable
-from sentbook.exchange.artifact import of_artifact
-from sentbook.exchange.portable import Portable
+from sentbook.exchange.portable import Portable, of_artifact
 from sentbook.models.base import WordEmbedding
 from sentbook.system.errors import CheckpointError, ConfigError, StorageError
 from sentbook.system.files import beside

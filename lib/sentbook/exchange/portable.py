@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.models import SentenceEncoder, build, encode
 from sentbook.models.build import Encoder
 from sentbook.system.errors import CheckpointError, ConfigError, DataError
+
+if TYPE_CHECKING:
+    from sentbook.training.recipes import Trained
 
 CONFIG, WEIGHTS, WORDS = "config.json", "model.safetensors", "vocabulary.txt"
 
@@ -91,6 +94,47 @@ class Portable:
         (folder / WEIGHTS).chmod(
             (folder / CONFIG).stat().st_mode
         )  # the library writes files that only their owner reads
+
+
+def of_artifact(trained: Trained) -> Portable:
+    """``trained`` with its vocabulary, and where it comes from.
+
+    Raises:
+        CheckpointError: the artifact is truncated or belongs to another recipe.
+        DataError: its word vectors are not here.
+    """
+    encoder, vocabulary, recipe = trained.encoder(), trained.vocabulary, trained.recipe
+    written = recipe.model_dump(mode="json")
+    for section in (written["vectors"], *written["stages"]):
+        if section.get("path"):  # of a file or folder of this machine: its name will do
+            section["path"] = Path(section["path"]).name
+    names = ("data", "git_commit", "started", "pairs")
+    origin = {"key": recipe.key(), "method": trained.method, "seed": trained.seed}
+    origin |= {"words": len(vocabulary.words), "recipe": written}  # an export may keep fewer words
+    origin |= {name: trained.metadata[name] for name in names if name in trained.metadata}
+    description = Description(
+        encoder=recipe.encoder,
+        tokenisation=recipe.tokenisation,
+        dimension=encoder.dimension,
+        word_dimension=encoder.embedding.dimension,
+        words=len(vocabulary.words),
+        origin=origin,
+    )
+    return Portable(encoder, vocabulary, description)
+
+
+def load(model: Path) -> Portable:
+    """An artifact (its folder or ``encoder.safetensors``) or a folder of `read`, whichever ``model`` is.
+
+    Raises:
+        CheckpointError: it is neither, or damaged.
+        DataError: an artifact's word vectors are not here.
+    """
+    if (model / CONFIG).is_file():
+        return read(model)
+    from sentbook.training import recipes  # a second of imports that an exported folder does not need
+
+    return of_artifact(recipes.from_file(model))
 
 
 def read(folder: Path) -> Portable:
