@@ -27,7 +27,6 @@ from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, fine_
 from sentbook.training.settings import (
     Paper,
     RelatednessTraining,
-    SimilarityTraining,
     Stage,
 )
 
@@ -302,9 +301,7 @@ def _test_book(dataset: str) -> tuple[ScoreBook, str]:
 
 
 def _dataset(items: Sequence[Trained]) -> str:
-    found = {
-        stage.dataset for item in items for stage in item.recipe.stages[-1:] if isinstance(stage, SimilarityTraining)
-    }
+    found = {name for item in items for stage in item.recipe.stages[-1:] for name in stage.datasets()}
     if len(found) != 1:
         raise ValueError(
             f"The encoders were trained on {sorted(found) or 'no scored pairs'}; give those of one data set."

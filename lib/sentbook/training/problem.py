@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,27 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook.data.text import TokenIds
-from sentbook.models import SentenceEncoder
+from sentbook.data.suites import Suite
+from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
+from sentbook.models import FrozenVectors, SentenceEncoder
 
 Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a stage begins with: the encoder as the stages before have left it.
+
+    Attributes:
+        frozen: gives the vectors of the encoder, which trainings on other data sets share.
+    """
+
+    encoder: SentenceEncoder
+    vocabulary: Vocabulary
+    seed: int
+    tokenisation: Tokenisation
+    suite: Suite
+    frozen: Callable[[], FrozenVectors]
 
 
 class Problem(ABC):

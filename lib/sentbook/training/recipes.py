@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook.config import Section, digest, parse
-from sentbook.data import corpora, inference, suites, vectors
+from sentbook.data import suites, vectors
 from sentbook.data.miniworld.fingerprint import fingerprint
-from sentbook.data.splits import share_of
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.data.vectors import Vectors
 from sentbook.models import FrozenVectors, SentenceEncoder
@@ -31,21 +30,9 @@ from sentbook.system.errors import CheckpointError, ConfigError
 from sentbook.training import checkpoint, pretraining, store
 from sentbook.training.devices import device_of
 from sentbook.training.loop import fit, progress
-from sentbook.training.problem import Problem
-from sentbook.training.problems.entailment import EntailmentProblem
-from sentbook.training.problems.paraphrase import prepare
-from sentbook.training.problems.similarity import SimilarityProblem
-from sentbook.training.problems.transfer import HeadProblem, RelatednessProblem
-from sentbook.training.settings import (
-    DirectTransfer,
-    EntailmentTraining,
-    GenerationTraining,
-    HeadTraining,
-    MarginTraining,
-    RelatednessTraining,
-    SimilarityTraining,
-    Stage,
-)
+from sentbook.training.problem import Problem, Start
+from sentbook.training.problems.transfer import RelatednessProblem
+from sentbook.training.settings import AnyStage, GenerationTraining, RelatednessTraining
 from sentbook.training.store import Learned, Tensors, Work
 
 # Raise when a change to the code changes the numbers of trained encoders.
@@ -59,7 +46,7 @@ class Recipe(Section):
     seed: int
     vectors: Vectors
     encoder: Encoder
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[AnyStage, ...] = ()
     tokenisation: Tokenisation = "ptb"
     suite: suites.Suite = "sts"
     random_words: bool = False
@@ -70,8 +57,8 @@ class Recipe(Section):
         values["stages"] = [stage.model_dump(mode="json") for stage in self.stages[:stages]]
         if self.vectors.name == "file":  # the contents decide, not the name
             values["vectors_digest"] = vectors.digest(self.vectors.path)
-        if self.generation is not None and self.generation.corpus == "folder":
-            values["books_digest"] = pretraining.identity(self.generation)
+        for stage in self.stages:
+            values |= stage.digests()
         # Generated data are pinned by their generator, as files are by their digests.
         if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets(), *self.texts())):
             values["generator"] = fingerprint()
@@ -82,25 +69,17 @@ class Recipe(Section):
 
     def datasets(self) -> tuple[str, ...]:
         """The data sets of scored pairs in the order of the stages."""
-        scored = [stage for stage in self.stages if isinstance(stage, SimilarityTraining | HeadTraining)]
-        return tuple(dict.fromkeys(stage.dataset for stage in scored))
+        return tuple(dict.fromkeys(name for stage in self.stages for name in stage.datasets()))
+
+    def texts(self) -> tuple[str, ...]:
+        """The corpora of the stages that are no scored pairs."""
+        return tuple(name for stage in self.stages for name in stage.texts())
 
     @property
     def generation(self) -> GenerationTraining | None:
         """The stage that decoders take part in: the first one, or None."""
         first = self.stages[0] if self.stages else None
         return first if isinstance(first, GenerationTraining) else None
-
-    def texts(self) -> tuple[str, ...]:
-        """The corpora of the stages that are no scored pairs."""
-        single = [stage.corpus for stage in self.stages if isinstance(stage, EntailmentTraining | GenerationTraining)]
-        mixed = [name for stage in self.stages if isinstance(stage, MarginTraining) for name in stage.corpora]
-        return (*single, *mixed)
-
-    def with_new_words(self) -> tuple[str, ...]:
-        """Those of the data sets whose words without a vector get one of their own."""
-        stages = [stage for stage in self.stages if isinstance(stage, SimilarityTraining)]
-        return tuple(dict.fromkeys(stage.dataset for stage in stages if stage.new_words == "random"))
 
 
 @dataclass(frozen=True)
@@ -215,7 +194,7 @@ def _lexicon(recipe: Recipe) -> tuple[Vocabulary, Tensor]:
         stage = recipe.generation
         return _book_words(stage, recipe.vectors, recipe.tokenisation, recipe.seed, pretraining.identity(stage))
     vocabulary, weight = _words(recipe.vectors)
-    if datasets := recipe.with_new_words():
+    if datasets := tuple(dict.fromkeys(name for stage in recipe.stages for name in stage.new_words_of())):
         vocabulary, sizes = _extended(recipe.vectors, datasets, recipe.tokenisation)
         generator = torch.Generator().manual_seed(recipe.seed)
         # Data set by data set, so that a later stage's words leave the vectors of an earlier one's as they are.
@@ -347,32 +326,19 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> Problem:
         CheckpointError: a stage before has no artifact.
         DataError: a file is missing or damaged.
     """
-    stage, tokens = recipe.stages[-1], recipe.tokenisation
-    if isinstance(stage, GenerationTraining):
-        if len(recipe.stages) > 1:
-            raise ConfigError("Training with decoders starts an encoder; make it the first stage.")
-        return pretraining.problem(over_books(recipe), stage, pretraining.books(stage, tokens), recipe.seed)
-    encoder, vocabulary = untrained(recipe)
-    if len(recipe.stages) > 1:
-        before = recipe.prefix(len(recipe.stages) - 1)
+    stage, before = recipe.stages[-1], recipe.prefix(len(recipe.stages) - 1)
+    if stage.begins and before.stages:
+        raise ConfigError("Training with decoders starts an encoder; make it the first stage.")
+    if stage.begins:
+        encoder, vocabulary = over_books(recipe), _lexicon(recipe)[0]
+    else:
+        encoder, vocabulary = untrained(recipe)
+    if before.stages:
         tensors, _ = checkpoint.load(_artifact(before), before.key())
         _apply(encoder, tensors)
         _expand(encoder, before)
-    if isinstance(stage, SimilarityTraining | HeadTraining):
-        splits = {split: suites.pairs(stage.dataset, split) for split in ("train", "trial", "test")}
-        if isinstance(stage, HeadTraining | DirectTransfer):
-            splits["train"] = share_of(splits["train"], stage.share, recipe.seed)
-        if not isinstance(stage, HeadTraining):
-            return SimilarityProblem(encoder, vocabulary, stage, splits, tokens)
-        known = _frozen(recipe.prefix(len(recipe.stages) - 1), device) if stage.frozen else None
-        return HeadProblem(encoder, vocabulary, stage, splits, seed=recipe.seed, tokenisation=tokens, vectors=known)
-    exclude = suites.excluded(recipe.suite) if stage.exclude_overlap else frozenset()
-    if isinstance(stage, EntailmentTraining):
-        train, held = inference.pool(stage.corpus, exclude=exclude)
-        return EntailmentProblem(encoder, vocabulary, stage, train, held, seed=recipe.seed, tokenisation=tokens)
-    pairs = corpora.load(stage.corpora, seed=recipe.seed, limit=stage.limit, exclude=exclude)
-    validation = suites.validation_sets(stage.validation)
-    return prepare(encoder, vocabulary, pairs, stage, validation, recipe.tokenisation)
+    frozen = partial(_frozen, before, device)
+    return stage.problem(Start(encoder, vocabulary, recipe.seed, recipe.tokenisation, recipe.suite, frozen))
 
 
 def _scores(problem: Problem, state: str) -> dict[str, Tensor]:

@@ -5,19 +5,25 @@ Field names and defaults are part of a trained encoder's key.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from sentbook.config import Coefficient, Profile, Rate, Section, Seeds, Share, TrainingShare
 from sentbook.data.novels import PARAGRAPH, WORDS
-from sentbook.data.suites import Dataset, Suite
+from sentbook.data.splits import share_of
+from sentbook.data.suites import Dataset, Suite, excluded, pairs, validation_sets
 from sentbook.data.text import Tokenisation
+from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
 from sentbook.data.vectors import Vectors
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.losses.margin import Candidates, Selection
 from sentbook.models.losses.similarity import Falling, PairScore, ScoreLoss
+
+if TYPE_CHECKING:
+    from sentbook.training.problem import Problem, Start
 
 Per = Literal["token", "sentence"]
 
@@ -48,7 +54,48 @@ class Training(Section):
         return rate
 
 
-class MarginTraining(Training):
+class Stage(Training):
+    """A training that a recipe may hold: it says itself what it reads and which problem it makes.
+
+    Modules that a method needs are imported by it, so that an artifact names the code of its own stages alone.
+    """
+
+    begins: ClassVar[bool] = False  # whether it learns words of its own, so that no stage can stand before it
+
+    def problem(self, start: Start) -> Problem:
+        """Make the problem that trains an encoder.
+
+        Raises:
+            DataError: a file is missing or damaged.
+        """
+        raise NotImplementedError
+
+    def texts(self) -> tuple[str, ...]:
+        """Name the corpora that are no scored pairs."""
+        return ()
+
+    def datasets(self) -> tuple[str, ...]:
+        """Name the data sets of scored pairs."""
+        return ()
+
+    def new_words_of(self) -> tuple[str, ...]:
+        """Name the data sets whose words without a vector get one of their own."""
+        return ()
+
+    def digests(self) -> dict[str, str]:
+        """Digest what a user may change without changing its name, for the key."""
+        return {}
+
+    def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
+        """Return every sentence of its corpora that a training by this seed may draw."""
+        return ()
+
+    def summary(self) -> str:
+        """Say in words what it trains on."""
+        raise NotImplementedError
+
+
+class MarginTraining(Stage):
     """Training on paraphrase pairs, equation 5 of Jiao et al."""
 
     corpora: tuple[str, ...] = Field(("ppdb",), min_length=1)
@@ -59,6 +106,29 @@ class MarginTraining(Training):
     candidates: Candidates = "one side"
     scramble: Share = Field(0.0, description="probability of permuting the words of a pair (the released code: .5)")
     validation: Literal["sts2016", "stsb-dev", "miniworld"] = "sts2016"
+
+    def problem(self, start: Start) -> Problem:
+        from sentbook.training.problems.paraphrase import prepare
+
+        pairs = self._pairs(start.seed, start.suite)
+        validation = validation_sets(self.validation)
+        return prepare(start.encoder, start.vocabulary, pairs, self, validation, start.tokenisation)
+
+    def _pairs(self, seed: int, suite: Suite) -> ParaphrasePairs:
+        from sentbook.data import corpora
+
+        exclude = excluded(suite) if self.exclude_overlap else frozenset()
+        return corpora.load(self.corpora, seed=seed, limit=self.limit, exclude=exclude)
+
+    def texts(self) -> tuple[str, ...]:
+        return self.corpora
+
+    def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
+        pairs = self._pairs(seed, suite)
+        return (*pairs.first, *pairs.second)
+
+    def summary(self) -> str:
+        return f"paraphrase pairs ({', '.join(self.corpora)}), margin {self.margin}"
 
 
 class RelatednessTraining(Training):
@@ -74,7 +144,7 @@ class RelatednessTraining(Training):
     smoothing: Coefficient = Field(1e-6, description="added to target probabilities")
 
 
-class SimilarityTraining(Training):
+class SimilarityTraining(Stage):
     """Training of an encoder on scored pairs by the similarity of their vectors: sections 3.5 and 4.2 of Yao et al.
 
     The paper gives batch size, learning rate (figure 6) and ten epochs (table 2); Adam is the reading.
@@ -93,6 +163,25 @@ class SimilarityTraining(Training):
         "random", description="words of the data set without a vector: one each, or that of unknown words"
     )
 
+    def problem(self, start: Start) -> Problem:
+        from sentbook.training.problems.similarity import SimilarityProblem
+
+        splits = _splits(self.dataset, self._share, start.seed)
+        return SimilarityProblem(start.encoder, start.vocabulary, self, splits, start.tokenisation)
+
+    @property
+    def _share(self) -> float | None:
+        return None
+
+    def datasets(self) -> tuple[str, ...]:
+        return (self.dataset,)
+
+    def new_words_of(self) -> tuple[str, ...]:
+        return (self.dataset,) if self.new_words == "random" else ()
+
+    def summary(self) -> str:
+        return f"scored pairs ({self.dataset}), by the {self.score} of two vectors"
+
 
 class DirectTransfer(SimilarityTraining):
     """Direct network transfer, equation 1 of Zhang et al.: the cosine towards the score on its scale's limits."""
@@ -102,8 +191,12 @@ class DirectTransfer(SimilarityTraining):
     patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
     share: TrainingShare = 1.0
 
+    @property
+    def _share(self) -> float | None:
+        return self.share
 
-class HeadTraining(Training):
+
+class HeadTraining(Stage):
     """Feature transfer and network transfer, section 4.3 of Zhang et al.; Tai's width of the hidden layer."""
 
     batch_size: int = Field(32, ge=2)
@@ -119,8 +212,29 @@ class HeadTraining(Training):
     patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
     share: TrainingShare = 1.0
 
+    def problem(self, start: Start) -> Problem:
+        from sentbook.training.problems.transfer import HeadProblem
 
-class EntailmentTraining(Training):
+        splits = _splits(self.dataset, self.share, start.seed)
+        return HeadProblem(
+            start.encoder,
+            start.vocabulary,
+            self,
+            splits,
+            seed=start.seed,
+            tokenisation=start.tokenisation,
+            vectors=start.frozen() if self.frozen else None,
+        )
+
+    def datasets(self) -> tuple[str, ...]:
+        return (self.dataset,)
+
+    def summary(self) -> str:
+        trained = "alone, the encoder fixed" if self.frozen else "with the encoder"
+        return f"scored pairs ({self.dataset}), by a classifier on two vectors, trained {trained}; it is not here"
+
+
+class EntailmentTraining(Stage):
     """InferSent's training on three-way inference, section 3.3 of Conneau et al. 2017.
 
     The learning rate falls by 1 % an epoch, and to a fifth after each epoch that is no better on the held-out pairs.
@@ -143,8 +257,30 @@ class EntailmentTraining(Training):
     def rate_after(self, rate: float, *, improved: bool) -> float:
         return rate * self.decay / (1 if improved else self.shrink)
 
+    def problem(self, start: Start) -> Problem:
+        from sentbook.training.problems.entailment import EntailmentProblem
 
-class GenerationTraining(Training, DecoderOptions):
+        train, held_out = self._pairs(start.suite)
+        given = (start.encoder, start.vocabulary, self, train, held_out)
+        return EntailmentProblem(*given, seed=start.seed, tokenisation=start.tokenisation)
+
+    def _pairs(self, suite: Suite) -> tuple[LabelledPairs, LabelledPairs]:
+        from sentbook.data import inference
+
+        return inference.pool(self.corpus, exclude=excluded(suite) if self.exclude_overlap else frozenset())
+
+    def texts(self) -> tuple[str, ...]:
+        return (self.corpus,)
+
+    def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
+        train, _ = self._pairs(suite)
+        return (*train.first, *train.second)
+
+    def summary(self) -> str:
+        return f"three-way inference pairs ({self.corpus})"
+
+
+class GenerationTraining(Stage, DecoderOptions):
     """Training by what decoders write, sections 2 and 4 of Gan et al. 2017.
 
     With ``embedding_update: frozen`` the words keep their pre-trained vectors (+emb); else they are learned from noise.
@@ -153,6 +289,7 @@ class GenerationTraining(Training, DecoderOptions):
     epochs: int = Field(8, ge=1)
     batch_size: int = Field(64, ge=2, description="sentences, or paragraphs of the hierarchical model (the paper: 8)")
     learning_rate: Rate = 2e-4
+    begins: ClassVar[bool] = True
     embedding_update: Literal["dense", "frozen"] = "dense"  # type: ignore[assignment]
     pull_back_words: Coefficient = 0.0
     clip: Annotated[float, Field(gt=0)] | None = 5.0
@@ -174,6 +311,25 @@ class GenerationTraining(Training, DecoderOptions):
         if (self.corpus == "folder") != bool(self.path):
             raise ValueError("corpus 'folder' and the path of a folder of .txt books go together")
         return self
+
+    def problem(self, start: Start) -> Problem:
+        from sentbook.training import pretraining
+
+        return pretraining.problem(start.encoder, self, pretraining.books(self, start.tokenisation), start.seed)
+
+    def texts(self) -> tuple[str, ...]:
+        return (self.corpus,)
+
+    def digests(self) -> dict[str, str]:
+        if self.corpus != "folder":
+            return {}
+        from sentbook.training import pretraining
+
+        return {"books_digest": pretraining.identity(self)}
+
+    def summary(self) -> str:
+        learned = "learned" if self.embedding_update == "dense" else "fixed"
+        return f"text ({self.corpus}) that decoders write, {self.model}; word vectors {learned}; no decoder is here"
 
 
 class RankingTraining(Training):
@@ -205,7 +361,13 @@ class ClassifierTraining(Training):
     patience: int | None = Field(3, ge=1, description="checks without a better one after which training stops")
 
 
-Stage = MarginTraining | SimilarityTraining | DirectTransfer | HeadTraining | EntailmentTraining | GenerationTraining
+AnyStage = MarginTraining | SimilarityTraining | DirectTransfer | HeadTraining | EntailmentTraining | GenerationTraining
+
+
+def _splits(dataset: Dataset, share: float | None, seed: int) -> dict[str, ScoredPairs]:
+    """Return the splits of a data set, of the training pairs a share that is drawn by the seed (None: all)."""
+    splits = {split: pairs(dataset, split) for split in ("train", "trial", "test")}
+    return splits if share is None else splits | {"train": share_of(splits["train"], share, seed)}
 
 
 class Grid(Section):

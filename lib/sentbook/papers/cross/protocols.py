@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sentbook import records as results
 from sentbook.config import load
-from sentbook.data import corpora, inference, suites
+from sentbook.data import suites
 from sentbook.data.overlap import key
 from sentbook.data.splits import STS2012_SOURCES
 from sentbook.data.text import UNKNOWN, TokenIds, Tokenisation
@@ -42,7 +42,7 @@ from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import HeadProblem
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.search import points
-from sentbook.training.settings import EntailmentTraining, HeadTraining, MarginTraining
+from sentbook.training.settings import HeadTraining
 
 Array = NDArray[np.float64]
 
@@ -226,13 +226,7 @@ def met(trained: Iterable[Trained]) -> frozenset[str]:
     keys: set[str] = set()
     for recipe in (item.recipe for item in trained):
         for stage in recipe.stages:
-            exclude = suites.excluded(recipe.suite) if getattr(stage, "exclude_overlap", False) else frozenset()
-            if isinstance(stage, MarginTraining):
-                pairs = corpora.load(stage.corpora, seed=recipe.seed, limit=stage.limit, exclude=exclude)
-                keys |= {key(text) for text in (*pairs.first, *pairs.second)}
-            elif isinstance(stage, EntailmentTraining):
-                train, _ = inference.pool(stage.corpus, exclude=exclude)
-                keys |= {key(text) for text in (*train.first, *train.second)}
+            keys |= {key(text) for text in stage.sentences(recipe.seed, recipe.suite)}
     return frozenset(keys)
 
 
