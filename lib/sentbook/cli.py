@@ -95,11 +95,12 @@ def build_book(
 
         batches.run(profile, jobs, targets=["book"])
     else:
+        from sentbook.papers.cross import protocol_tables
         from sentbook.report import book
         from sentbook.runs import batch as batches
 
         with batches.recorded(profile, "book"):
-            book.build(profile)
+            book.build(profile, protocol_tables.fragments)
 
 
 @app.command()

@@ -10,7 +10,7 @@ import pytest
 from sentbook import config
 from sentbook.records import CurvePoint, Run
 from sentbook.report import ledger, pedigree, run_pages
-from sentbook.report.marks import row_key
+from sentbook.report.markup import row_key
 from sentbook.runs import ledger as store
 from sentbook.runs import lineage
 from sentbook.system import paths

@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -111,22 +111,23 @@ def _stage(source: Path, profile: str) -> None:
         write_atomically(target, text)
 
 
-def _fragments() -> dict[str, str]:
+def _fragments(of_papers: Callable[[], Mapping[str, str]]) -> dict[str, str]:
     """The generated pieces of Markdown that the book's pages include; the pages of the runs are written on the way."""
     from sentbook.report import fragments, run_pages  # imports matplotlib, which a failing run need not wait for
 
     run_pages.write()
-    return fragments.all_fragments()
+    return fragments.all_fragments(of_papers())
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------------
 
 
-def build(profile: str) -> Path:
+def build(profile: str, of_papers: Callable[[], Mapping[str, str]] = dict) -> Path:
     """Lay out what was executed, and build; the first page.
 
     Args:
         profile: whose executed notebooks become pages. There is one book a checkout: it takes another profile's place.
+        of_papers: makes the pieces of pages that serve one paper alone: file name in ``book/_generated`` to text.
 
     Raises:
         NotebookError: a notebook was not executed, or the strict build failed.
@@ -138,7 +139,7 @@ def build(profile: str) -> Path:
     for page in (root() / "book" / "_executed").glob("*/*.ipynb"):
         if (page.parent.name, page.name) not in listed:
             page.unlink()
-    for name, text in _fragments().items():
+    for name, text in _fragments(of_papers).items():
         target = root() / "book" / "_generated" / name
         if not target.is_file() or target.read_text(encoding="utf-8") != text:
             write_atomically(target, text)

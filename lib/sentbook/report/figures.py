@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 
 from sentbook.records import CurvePoint, Run, Test
 from sentbook.report import numbers
-from sentbook.report.marks import Recorded, run_name
-from sentbook.report.markup import Fragment
+from sentbook.report.markup import Fragment, Recorded, run_name
 from sentbook.report.style import MARKERS, Palette, place
 from sentbook.report.summary import (
     Centre,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from sentbook.data import corpora, sources
@@ -9,7 +10,6 @@ from sentbook.report import (
     figures,
     pages,
     pedigree,
-    protocols,
     run_pages,
     summary,
     verdict_page,
@@ -72,8 +72,12 @@ def _landing() -> str:
     return figure.html() + "\n\n" + counts.html()
 
 
-def all_fragments() -> dict[str, str]:
-    """File name in ``book/_generated`` to Markdown, and to JSON where it is offered for download."""
+def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
+    """File name in ``book/_generated`` to Markdown, and to JSON where it is offered for download.
+
+    Args:
+        of_papers: pieces that serve one paper alone.
+    """
     fragments = {
         "landing.md": _landing(),
         "data_tests.md": pages.data_cards(sources.registry(), kind="eval"),
@@ -81,7 +85,7 @@ def all_fragments() -> dict[str, str]:
         "overlap.md": _overlap(),
         "status.md": pages.status_page(PAPERS),
         "runs.md": run_pages.overview(),
-        **protocols.fragments(ledger.read("cross", "protocols", "small")),
+        **of_papers,
         "verdicts.md": verdict_page.all_verdicts(
             TITLES,
             profiles=PROFILES,

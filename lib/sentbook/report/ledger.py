@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from sentbook.evaluation.taskbook import INTERVALS
 from sentbook.records import CurvePoint, Metric, Run
 from sentbook.report import numbers
-from sentbook.report.marks import row_key
-from sentbook.report.markup import esc, table
+from sentbook.report.markup import esc, row_key, scrolling
 from sentbook.report.pedigree import row_id
 from sentbook.report.summary import centre_and_interval, full_name, group_and_label, ordered
 
@@ -75,7 +74,7 @@ def _method(
     head = "".join(
         f'<th scope="col" class="{"sb-first" if index == 0 else ""}">{name}</th>' for index, name in enumerate(heads)
     )
-    return table(f"<tr>{head}</tr>", bodies, "", label=label)
+    return scrolling(f"<tr>{head}</tr>", bodies, "", label=label)
 
 
 def anchored(html: str, profile: str) -> str:
@@ -112,4 +111,4 @@ def curve_rows(points: Sequence[CurvePoint]) -> str:
         body += "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     heads = ("Method", "Split", "Metric", "Seed", "Examples seen", "First", "Best", "Last")
     head = "".join(f'<th scope="col" class="{"" if i else "sb-first"}">{name}</th>' for i, name in enumerate(heads))
-    return table(f"<tr>{head}</tr>", [body], "", label="Curves")
+    return scrolling(f"<tr>{head}</tr>", [body], "", label="Curves")

@@ -1,16 +1,17 @@
 """Well-formed HTML by small hands: everything that comes from outside goes through `esc`.
 
-Fragments hold no blank line, so that they also survive inside Markdown.
+Fragments hold no blank line, so that they also survive inside Markdown. A number that a run recorded stands in a link
+without an address (`why`); `sentbook.report.pedigree` gives it one when a page of the book is laid out.
 """
 
 from __future__ import annotations
 
+import hashlib
 import html
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-
-import pandas as pd
+from dataclasses import dataclass
+from typing import Protocol
 
 from sentbook.report.style import style_tag
 
@@ -18,25 +19,28 @@ from sentbook.report.style import style_tag
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
-def esc(text: object) -> str:
-    """Any text, safe in HTML content and in quoted attributes; control characters become a replacement sign."""
+class Html(str):
+    """Text that is safe HTML already; `esc` leaves it as it is."""
+
+    __slots__ = ()
+
+
+def esc(text: object) -> Html:
+    """Make any text safe in HTML content and in quoted attributes; control characters become a replacement sign."""
+    if isinstance(text, Html):
+        return text
     cleaned = _FORBIDDEN.sub("\ufffd", str(text))
-    return html.escape(re.sub(r"[ \t\r\n]+", " ", cleaned), quote=True)
+    return Html(html.escape(re.sub(r"[ \t\r\n]+", " ", cleaned), quote=True))
 
 
 def badge(text: str, kind: str = "") -> str:
     return f'<li class="sb-badge{f" sb-badge-{kind}" if kind else ""}">{esc(text)}</li>'
 
 
-def verdict(value: str) -> str:
-    """A verdict in words, with a sign beside the colour."""
+def verdict(value: str) -> Html:
+    """Write a verdict in words, with a sign beside the colour."""
     sign = {"reproduced": "\u2713", "not reproduced": "\u2717", "inconclusive": "\u2248"}.get(value, "\u2013")
-    return f'<span class="verdict verdict-{esc(value.replace(" ", "-"))}">{sign} {esc(value)}</span>'
-
-
-def of_run(name: str) -> str:
-    """The attributes of an element whose numbers are of the run ``name``; none without a name."""
-    return f' data-run="{esc(name)}" title="run {esc(name)}"' if name else ""
+    return Html(f'<span class="verdict verdict-{esc(value.replace(" ", "-"))}">{sign} {esc(value)}</span>')
 
 
 def from_paper(where: str, classes: str = "") -> str:
@@ -44,51 +48,117 @@ def from_paper(where: str, classes: str = "") -> str:
     return f' class="{f"{classes} sb-paper".strip()}" title="printed in {esc(where)}"'
 
 
+# -- which run a number is of ------------------------------------------------------------------------------------------
+
+
+class Recorded(Protocol):
+    """A run, or a study that will record one."""
+
+    @property
+    def paper(self) -> str: ...
+    @property
+    def experiment(self) -> str: ...
+    @property
+    def profile(self) -> str: ...
+
+
+def run_name(of: Recorded | None) -> str:
+    """``<profile>/<paper>/<experiment>``; empty without a run."""
+    return f"{of.profile}/{of.paper}/{of.experiment}" if of is not None else ""
+
+
+def row_key(*names: str) -> str:
+    """Abbreviate a row of a results file: (method, dataset, metric), (a, b, dataset, metric), or a claim's id.
+
+    Example:
+        >>> row_key("CSE", "STS2012/MSRpar", "pearson")
+        'ece98cc5'
+    """
+    return hashlib.sha256("\0".join(names).encode()).hexdigest()[:8]
+
+
+def row_mark(*names: str) -> str:
+    """`row_key` as an attribute of an element, which becomes an anchor on the page of a run."""
+    return f' data-row="{row_key(*names)}"'
+
+
+def of_run(name: str) -> str:
+    """The attributes of an element whose numbers are of the run ``name``; none without a name."""
+    return f' data-run="{esc(name)}" title="run {esc(name)}"' if name else ""
+
+
+def why(text: object, run: str, row: str = "", title: str = "", *, hidden: bool = False) -> Html:
+    """Put ``text`` into a link to the page of its run: a link without an address until the book is laid out.
+
+    Args:
+        run: as `run_name`, or a profile alone; empty: no link.
+        row: as `row_key`; empty: the run as a whole.
+        title: the cell's own tooltip, in place of "Why this number".
+        hidden: the text serves the link alone, and is not shown without an address.
+    """
+    if not run:
+        return Html("") if hidden else esc(text)
+    attributes = f' data-row="{esc(row)}"' if row else ""
+    attributes += f' title="{esc(title)}"' if title else ""
+    attributes += ' hidden=""' if hidden else ""
+    return Html(f'<a data-run="{esc(run)}"{attributes}>{esc(text)}</a>')
+
+
+# -- pieces of a page --------------------------------------------------------------------------------------------------
+
+
+class Piece:
+    """What shows itself in a notebook and on a page: `body`, in an element that says whose numbers it holds."""
+
+    body: str
+    kind: str
+    facts: bool
+
+    @property
+    def of(self) -> str:
+        """The name of the run whose numbers these are, or empty."""
+        raise NotImplementedError
+
+    def html(self, *, style: bool = True) -> str:
+        """The piece; without its style sheet where the page has it already."""
+        if not self.body:
+            return ""
+        marks = of_run(self.of) + (' data-kind="facts"' if self.facts else "")
+        return f'<div class="sentbook {self.kind}"{marks}>{style_tag() if style else ""}{self.body}</div>'
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def __bool__(self) -> bool:
+        return bool(self.body)
+
+
 @dataclass(frozen=True)
-class Fragment:
-    """A piece of a page: shows itself in a notebook, gives Markdown to a terminal.
+class Fragment(Piece):
+    """A piece of a page from ready HTML.
 
     Attributes:
         body: HTML without the outer element and style sheet.
         kind: class of the outer element.
-        markdown: the same for readers without HTML.
-        frame: the numbers, in the units shown.
         run: ``<profile>/<paper>/<experiment>`` of the run whose numbers these are; empty where there is none.
         facts: the numbers are no result: sizes of data sets, settings, what a paper printed.
     """
 
     body: str
     kind: str = "sentbook-table"
-    markdown: str = ""
-    frame: pd.DataFrame = field(default_factory=pd.DataFrame)
     run: str = ""
     facts: bool = False
 
-    def _repr_html_(self) -> str:
-        return self.html()
-
-    def html(self, *, style: bool = True) -> str:
-        """The fragment; without its style sheet where the page has it already."""
-        if not self.body:
-            return ""
-        marks = of_run(self.run) + (' data-kind="facts"' if self.facts else "")
-        return f'<div class="sentbook {self.kind}"{marks}>{style_tag() if style else ""}{self.body}</div>'
-
-    def to_markdown(self) -> str:
-        return self.markdown
-
-    def to_frame(self) -> pd.DataFrame:
-        return self.frame.copy()
+    @property
+    def of(self) -> str:
+        return self.run
 
     def __repr__(self) -> str:
-        return self.markdown
-
-    def __bool__(self) -> bool:
-        return bool(self.body)
+        return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", self.body)).strip()[:200]
 
 
 def pipes(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """A Markdown table; the first ``left`` columns aligned left, the others right."""
+    """Write a Markdown table; the first ``left`` columns aligned left, the others right."""
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
@@ -97,8 +167,8 @@ def pipes(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) 
     return "\n".join([line(head), rule, *[line(row) for row in rows]])
 
 
-def table(head: str, bodies: Sequence[str], caption: str, *, label: str) -> str:
-    """A scrolling table; ``head`` and ``bodies`` are rows of HTML, one body a group.
+def scrolling(head: str, bodies: Sequence[str], caption: str, *, label: str) -> str:
+    """Fill the one template of tables: a caption above, and a part that scrolls; ``head`` and ``bodies`` are rows.
 
     The caption stands above the part that scrolls, so that a phone shows all of it.
     """
@@ -120,8 +190,6 @@ def simple(
     label: str = "",
     text: frozenset[int] = frozenset(),
     wrap: bool = False,
-    marks: Sequence[str] = (),
-    of_data: bool = False,
 ) -> str:
     """A table of ready HTML cells; heads are plain text. The first column sticks.
 
@@ -129,24 +197,20 @@ def simple(
         left: this many columns align left, the others right.
         text: columns of running text, which may break into lines.
         wrap: so may the first column.
-        marks: for each row the row of the ledger that it shows, see `sentbook.report.marks.row_key`.
-        of_data: the running text holds sentences of a data set or of a decoder; a number in them is no result.
     """
-    wrapped, running = " sb-wrap" if wrap else "", "sb-text sb-data" if of_data else "sb-text"
     top = "".join(
         f'<th scope="col" class="{"sb-first" if i == 0 else "sb-left" if i < left else ""}">{esc(h)}</th>'
         for i, h in enumerate(head)
     )
-    keyed = [f' data-row="{mark}"' for mark in marks] or [""] * len(rows)
     body = "".join(
-        f"<tr{mark}>"
+        "<tr>"
         + "".join(
-            f'<th scope="row" class="sb-first{wrapped}">{cell}</th>'
+            f'<th scope="row" class="sb-first{" sb-wrap" * wrap}">{cell}</th>'
             if i == 0
-            else f'<td class="{running if i in text else "sb-left" if i < left else ""}">{cell}</td>'
+            else f'<td class="{"sb-text" if i in text else "sb-left" if i < left else ""}">{cell}</td>'
             for i, cell in enumerate(row)
         )
         + "</tr>"
-        for row, mark in zip(rows, keyed, strict=True)
+        for row in rows
     )
-    return table(f"<tr>{top}</tr>", [body], caption, label=label or "Table")
+    return scrolling(f"<tr>{top}</tr>", [body], caption, label=label or "Table")

@@ -12,10 +12,9 @@ from typing import Any
 
 from sentbook.records import Run
 from sentbook.report import numbers
-from sentbook.report.marks import run_name
-from sentbook.report.markup import Fragment, esc, of_run, pipes, simple
+from sentbook.report.markup import Fragment, esc, run_name, simple, why
 from sentbook.report.summary import ordered
-from sentbook.report.tables import time_of
+from sentbook.report.table import LEFT, Row, Table, time_of
 from sentbook.runs import ledger
 from sentbook.system.errors import DataError
 from sentbook.system.paths import root
@@ -106,7 +105,7 @@ def status_page(
         for profile in columns:
             run = times.get((name, profile))
             cells.append(
-                f"<span{of_run(run_name(run))}>{time_of(run)}</span>"
+                f"{why(time_of(run), run_name(run))}"
                 f'<span class="sb-ci">{esc(numbers.memory(run.provenance.peak_memory_bytes))}, '
                 f"{esc(run.provenance.started[:10])}</span>"
                 if run
@@ -125,7 +124,7 @@ def status_page(
         }
         wall = sum(run.provenance.wall_seconds for run in of_profile)
         words = numbers.minutes(wall) + (f" + {numbers.minutes(sum(trained.values()))} of training" if trained else "")
-        total.append(f"<span{of_run(profile)}>{words}</span>")
+        total.append(why(words, profile))
     caption = (
         '<strong>Time and memory of each notebook</strong><span class="sb-how">wall time, and the sum of the trainings '
         "that it used, each in one process of one thread; peak memory; date</span>"
@@ -244,16 +243,10 @@ def overlap_table(
     texts = [name for name in columns if any(isinstance(row.get(name), str) for row in found)]
     columns = [*texts, *[name for name in columns if name not in texts]]
     heads = [name.replace("_", " ").capitalize() for name in columns]
-    cells = [[_cell(name, row.get(name)) for name in columns] for row in found]
-    body = simple(
-        heads,
-        [[esc(cell) for cell in row] for row in cells],
-        f"<strong>{esc(caption)}</strong>",
-        left=max(1, len(texts)),
-        label=caption,
-    )
-    of = run_name(rows) if isinstance(rows, Run) else ""
-    return Fragment(body, markdown=pipes(heads, cells, left=max(1, len(texts))), run=of).html() + "\n"
+    lines = [Row(cells[0], cells[1:]) for cells in ([_cell(n, row.get(n)) for n in columns] for row in found)]
+    kinds = dict.fromkeys(range(len(texts) - 1), LEFT)
+    of = rows if isinstance(rows, Run) else None
+    return Table(heads[0], heads[1:], lines, caption, run=of, kinds=kinds).html() + "\n"
 
 
 def _cell(name: str, value: object) -> str:

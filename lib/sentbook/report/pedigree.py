@@ -1,16 +1,16 @@
-"""Why this number: the marks of a table become links to the run that its numbers are of, when a page is laid out.
+"""Why this number: the links of tables and figures get their addresses when a page is laid out.
 
-Report functions name the run on the outer element (``data-run``) and, where it is cheap, the row of the ledger that a
-cell shows (``data-row``). In JupyterLab and in a single file the marks stay marks, with a tooltip; in the book each
-cell with a number leads to ``book/_runs/<paper>/<experiment>.html``, and the badges say when a run is stale.
+Report functions put each number into a link without an address (`sentbook.report.markup.why`), which names its run and,
+where it is cheap, the row of the results file. In JupyterLab and in a single file it stays so; in the book it leads to
+``book/_runs/<paper>/<experiment>.html``, and the badges say when a run is stale.
 """
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -22,12 +22,12 @@ from sentbook.system.paths import root
 
 RUNS = "book/_runs"
 ALL_RUNS = "book/runs"
-# Cells whose numbers are no result of a run: those that a paper printed, and those of data sets and sentences.
-NOT_OURS = frozenset({"sb-paper", "sb-data"})
-_TITLE = "Why this number"
-_PIECES = re.compile(r"(<[/!a-zA-Z][^>]*>)")
-_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
-_VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
+_LINK = re.compile(
+    r'<a data-run="(?P<run>[^"]*)"(?: data-row="(?P<row>[^"]*)")?(?P<title> title="[^"]*")?'
+    r'(?P<hidden> hidden="")?>(?P<text>.*?)</a>',
+    re.DOTALL,
+)
+_STALE = re.compile(r'<li class="sb-badge sb-badge-stale" hidden="" data-stale="([^"]*)"></li>')
 
 
 def listed(folder: str = RUNS) -> list[str]:
@@ -79,16 +79,46 @@ def stale_words(changed: list[str]) -> str:
     return f"stale: {len(changed)} file{'' if len(changed) == 1 else 's'} changed since" if changed else ""
 
 
-def linked(body: str, page: str) -> str:
-    """``body`` with links from its numbers to the pages of their runs.
+def linked(body: str, page: str, stale: dict[str, str] | None = None) -> str:
+    """Give the links of ``body`` to runs their addresses.
 
-    A number of a run that is not recorded, or has no page in the table of contents, stays as it is.
+    A number of a run that is not recorded, or has no page in the table of contents, becomes text without a link.
 
     Args:
         body: HTML of this package's making, or Markdown that holds such.
         page: where it will stand, as in the table of contents, e.g. ``book/_executed/cse/table1``.
+        stale: run -> what its badge says, kept for all pieces of a page.
     """
-    return _Linker(page, {}).all(body) if "data-run=" in body else body
+    if "data-run=" not in body:
+        return body
+    folder, pages, said = posixpath.dirname(page), set(listed()), {} if stale is None else stale
+
+    @cache
+    def address(run: str) -> str:
+        if "/" not in run:  # a whole profile
+            return posixpath.relpath(f"{ALL_RUNS}.html", folder)
+        paper, experiment, profile = split(run)
+        shown = f"{RUNS}/{paper}/{experiment}"
+        known = shown in pages and ledger.path_of(paper, experiment, profile).is_file()
+        return posixpath.relpath(f"{shown}.html", folder) if known else ""
+
+    def link(found: re.Match[str]) -> str:
+        run = html.unescape(found["run"])
+        to = address(run)
+        if not to:
+            return "" if found["hidden"] else found["text"]
+        anchor = f"#{row_id(split(run)[2], found['row'] or '')}" if "/" in run else ""
+        title = found["title"] or ("" if found["hidden"] else ' title="Why this number"')
+        return f'<a href="{to}{anchor}"{title}>{found["text"]}</a>'
+
+    def state(found: re.Match[str]) -> str:
+        run = html.unescape(found[1])
+        if run not in said:
+            recorded = ledger.read(*split(run)) if address(run) else None
+            said[run] = stale_words(lineage.changed(recorded)) if recorded is not None else ""
+        return badge(said[run], "stale") if said[run] else ""
+
+    return _STALE.sub(state, _LINK.sub(link, body))
 
 
 def link_outputs(notebook: Any, page: str) -> None:
@@ -96,117 +126,5 @@ def link_outputs(notebook: Any, page: str) -> None:
     stale: dict[str, str] = {}
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            if "data-run=" in (html := "".join(output.get("data", {}).get("text/html", ""))):
-                output["data"]["text/html"] = _Linker(page, stale).all(html)
-
-
-@dataclass
-class _Element:
-    """An open element, with what holds for all inside it."""
-
-    tag: str
-    run: str
-    row: str
-    title: bool  # a cell's own tooltip, which a link's would hide
-    ours: bool
-    badges: bool = False
-
-
-class _Linker:
-    """Reads markup from left to right with the open elements on a stack; all that is not a link is kept to the byte."""
-
-    def __init__(self, page: str, stale: dict[str, str]) -> None:
-        self._folder = posixpath.dirname(page)
-        self._listed = frozenset(listed())
-        self._targets: dict[str, str] = {}
-        self._stale = stale  # run to what its badge says, for all outputs of a page
-        self._open = [_Element("", "", "", False, True)]
-        self._waiting = ""  # what the next text is to be a link for: td, dd (an entry) or ul (badges)
-
-    def all(self, body: str) -> str:
-        out: list[str] = []
-        drawing = False
-        for piece in _PIECES.split(body):
-            if _PIECES.fullmatch(piece) is None:
-                out.append(piece if drawing else self._text(piece))
-                continue
-            tag = piece.strip("</>").split(None, 1)[0].lower()
-            if tag == "svg":
-                drawing = not piece.startswith("</")
-            if drawing or tag in _VOID or tag == "svg" or piece.startswith("<!"):
-                out.append(piece)
-            elif piece.startswith("</"):
-                out.append(self._end(tag) + piece)
-            else:
-                self._start(tag, dict(_ATTRIBUTE.findall(piece)))
-                out.append(re.sub(r' data-row="[^"]*"', "", piece))
-        return "".join(out)
-
-    def _start(self, tag: str, names: dict[str, str]) -> None:
-        above = self._open[-1]
-        run, row = names.get("data-run", above.run), names.get("data-row", above.row)
-        ours = above.ours and tag != "a" and not NOT_OURS & set(names.get("class", "").split())
-        title = "title" in names if tag == "td" else above.title
-        badges = tag == "ul" and names.get("aria-label") == "Which run"
-        self._open.append(_Element(tag, run, row, title, ours, badges))
-        if tag == "td" or (tag == "dd" and "data-row" in names) or badges:
-            self._waiting = tag
-
-    def _end(self, tag: str) -> str:
-        """What stands before the end of an element."""
-        inside = self._open[-1]
-        if len(self._open) > 1:
-            self._open.pop()
-        before = ""
-        if tag == "ul" and inside.badges:
-            before = self._stale_badge(inside.run)
-        elif tag == "figcaption" and (to := self._address(inside.run, "")):
-            before = f' <a href="{to}">Its run</a>'
-        if tag in ("td", "dd", "ul"):
-            self._waiting = ""
-        return before
-
-    def _text(self, text: str) -> str:
-        """The text, with a link where one is waited for and belongs."""
-        inside = self._open[-1]
-        if not (self._waiting and inside.ours and _says(text, self._waiting)):
-            return text
-        to = self._address(inside.run, inside.row)
-        if not to:
-            return text
-        title = f' title="{_TITLE}"' if self._waiting == "td" and not inside.title else ""
-        self._waiting = ""
-        bare = text.strip()
-        return text.replace(bare, f'<a href="{to}"{title}>{bare}</a>', 1)
-
-    def _address(self, run: str, row: str) -> str:
-        """Of the run's page, relative to this one; empty where there is none."""
-        if run not in self._targets:
-            self._targets[run] = self._page_of(run)
-        to = self._targets[run]
-        if not to or "/" not in run:
-            return to
-        return f"{to}#{row_id(split(run)[2], row)}"
-
-    def _page_of(self, run: str) -> str:
-        if not run:
-            return ""
-        if "/" not in run:  # a whole profile
-            return posixpath.relpath(f"{ALL_RUNS}.html", self._folder)
-        paper, experiment, profile = split(run)
-        page = f"{RUNS}/{paper}/{experiment}"
-        if page not in self._listed or not ledger.path_of(paper, experiment, profile).is_file():
-            return ""
-        return posixpath.relpath(f"{page}.html", self._folder)
-
-    def _stale_badge(self, run: str) -> str:
-        if run not in self._stale:
-            found = ledger.read(*split(run)) if self._address(run, "") else None
-            self._stale[run] = stale_words(lineage.changed(found)) if found is not None else ""
-        words = self._stale[run]
-        return badge(words, "stale") if words else ""
-
-
-def _says(text: str, waiting: str) -> bool:
-    """Whether a link belongs here: a cell's text needs a number, others any text."""
-    return bool(re.search(r"\d", re.sub(r"&[#\w]+;", "", text)) if waiting == "td" else text.strip())
+            if "data-run=" in (body := "".join(output.get("data", {}).get("text/html", ""))):
+                output["data"]["text/html"] = linked(body, page, stale)

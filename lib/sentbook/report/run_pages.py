@@ -12,9 +12,8 @@ import yaml
 
 from sentbook import config
 from sentbook.records import Run
-from sentbook.report import cost, figures, ledger, numbers, pedigree, tables
-from sentbook.report.marks import run_name
-from sentbook.report.markup import Fragment, badge, esc, of_run, simple, table, verdict
+from sentbook.report import figures, ledger, numbers, pedigree, tables
+from sentbook.report.markup import Fragment, badge, esc, run_name, scrolling, simple, verdict, why
 from sentbook.report.pages import PROFILES, title
 from sentbook.report.summary import ordered
 from sentbook.runs import lineage
@@ -254,8 +253,6 @@ def _curves(run: Run, *, drawn: bool) -> list[str]:
     """The curve that a choice was made by, as a figure; folded, in numbers, where not ``drawn`` or of many lines."""
     if not run.curves:
         return []
-    if drawn and cost.MILLISECONDS in {point.metric for point in run.curves}:
-        return [cost.cost_against_length(run).html(style=False)]
     groups = ordered((point.split, point.metric) for point in run.curves)
     split, metric = next((group for group in groups if group[0] == "validation"), groups[0])
     methods = {point.method for point in run.curves if (point.split, point.metric) == (split, metric)}
@@ -283,21 +280,22 @@ def overview() -> str:
         body = "" if paper in bodies else _group(NAMES.get(paper, paper), len(heads))
         runs = recorded(paper, experiment)
         for run in runs:
-            made = run.provenance
+            made, name = run.provenance, run_name(run)
+            state = pedigree.stale_words(lineage.changed(run))
             counts = Counter(verdict(claim.verdict) for claim in run.claims)
             cells = [
                 esc(run.profile),
-                esc(pedigree.stale_words(lineage.changed(run)).removesuffix(" changed since") or "fresh"),
-                esc(made.started[:10]),
-                f"<code>{esc(made.git_commit[:7])}</code>",
-                esc(tables.time_of(run)),
-                " ".join(f"{count} {words}" for words, count in sorted(counts.items())),
+                why(state.removesuffix(" changed since") or "fresh", name),
+                why(made.started[:10], name),
+                f"<code>{why(made.git_commit[:7], name)}</code>",
+                why(tables.time_of(run), name),
+                " ".join(f"{why(str(count), name)} {words}" for words, count in sorted(counts.items())),
             ]
-            body += f"<tr{of_run(run_name(run))}>{first}" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+            body += f"<tr>{first}" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
         if not runs:
             body += f'<tr>{first}<td colspan="{len(heads) - 1}" class="sb-left sb-soft">not run</td></tr>'
         bodies[paper] = bodies.get(paper, "") + body
-    return Fragment(table(f"<tr>{head}</tr>", list(bodies.values()), "", label="Runs")).html() + "\n"
+    return Fragment(scrolling(f"<tr>{head}</tr>", list(bodies.values()), "", label="Runs")).html() + "\n"
 
 
 def _group(name: str, width: int) -> str:

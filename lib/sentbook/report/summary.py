@@ -18,8 +18,6 @@ from sentbook.runs import printed as printed_numbers
 from sentbook.system.errors import ConfigError, DataError
 
 Centre = Literal["mean", "median"]
-COLUMNS = ("paper", "table", "method", "dataset", "metric", "value")
-_PERCENT = ("accuracy", "f1")
 
 
 @dataclass(frozen=True)
@@ -108,44 +106,27 @@ def over_seeds(
     return summaries, list(protocols)
 
 
-def reported(paper: str, table: str) -> pd.DataFrame:
-    """The paper's printed numbers of one table, on their own scale: ``pearson_x100`` becomes ``pearson`` in [-1, 1].
+def mean_of_seeds(seeds: Iterable[int]) -> str:
+    """Say of how many seeds the numbers are means.
 
-    Args:
-        paper: ``cse``, ``cnn_lstm``, ``wsv`` or ``dnt``.
-        table: ``table1``, ...
-
-    Raises:
-        ConfigError: no such file.
+    Example:
+        >>> mean_of_seeds([1]), mean_of_seeds([3, 5])
+        ('one seed', 'mean of 3–5 seeds')
     """
-    return on_scale(printed_numbers.table(paper, table))
+    counts = sorted(set(seeds))
+    several = str(counts[0]) if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
+    return "one seed" if counts[-1] == 1 else f"mean of {several} seeds"
 
 
-def on_scale(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert printed units: ``*_x100`` by its name; accuracies and F1 printed in percent (above 1) likewise."""
-    missing = [column for column in COLUMNS[2:] if column not in frame.columns]
-    if missing:
-        raise DataError(f"The printed numbers lack the columns {missing}; they need method, dataset, metric and value.")
-    frame = frame.copy()
-    frame["value"] = pd.to_numeric(frame["value"], errors="coerce").astype(float)
-    frame = frame[frame["value"].notna()].reset_index(drop=True)
-    metric = frame["metric"].astype(str)
-    hundred = metric.str.endswith("_x100")
-    for name in _PERCENT:
-        rows = metric == name
-        if rows.any() and frame.loc[rows, "value"].max() > 1.0:
-            hundred |= rows
-    frame.loc[hundred, "value"] = frame.loc[hundred, "value"] / 100.0
-    frame["metric"] = metric.str.removesuffix("_x100")
-    return frame
+# The paper's printed numbers of one table, on their own scale: columns paper, table, method, dataset, metric, value.
+reported = printed_numbers.table
 
 
 def printed(frame: pd.DataFrame | None, metric: str) -> dict[tuple[str, str], float]:
     """The paper's values of ``metric`` by (method, dataset)."""
     if frame is None or frame.empty:
         return {}
-    rows = on_scale(frame)
-    rows = rows[rows["metric"] == metric]
+    rows = frame[frame["metric"] == metric]
     return {(str(m), str(d)): float(v) for m, d, v in zip(rows["method"], rows["dataset"], rows["value"], strict=True)}
 
 

@@ -12,7 +12,7 @@ import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from sentbook.report.markup import esc, of_run
+from sentbook.report.markup import esc, of_run, why
 from sentbook.report.style import PALETTE, RC, Palette, style_tag
 
 Draw = Callable[[Figure, Palette], None]
@@ -40,7 +40,8 @@ class Plot:
 
     def html(self, *, style: bool = True) -> str:
         """The figure as an HTML element; without its style sheet where the page has it already."""
-        caption = f"<figcaption>{esc(self.caption)}</figcaption>" if self.caption else ""
+        link = why("Its run", self.run, hidden=True)
+        caption = f"<figcaption>{esc(self.caption)} {link}</figcaption>" if self.caption else ""
         return (
             f'<figure class="sentbook sentbook-figure"{of_run(self.run)}>{style_tag() if style else ""}'
             f'<div class="sb-plot">{self.drawing}</div>{caption}</figure>'

@@ -1,8 +1,10 @@
-"""Tables for notebooks and the book: the paper's numbers beside ours, with intervals, tests, cost and provenance."""
+"""Tables that any paper uses: the paper's numbers beside ours, tests, claims, cost, provenance, frames as they are.
+
+Each takes a run, or a `sentbook.report.view.View`, which also shows the run just made.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -11,8 +13,7 @@ import pandas as pd
 
 from sentbook.records import Run, Test
 from sentbook.report import numbers
-from sentbook.report.marks import Recorded, row_key, row_mark, run_name
-from sentbook.report.markup import Fragment, badge, esc, from_paper, pipes, simple, table, verdict
+from sentbook.report.markup import Fragment, Html, Recorded, esc, from_paper, run_name, verdict, why
 from sentbook.report.summary import (
     Centre,
     Summary,
@@ -21,7 +22,6 @@ from sentbook.report.summary import (
     headings,
     interval_words,
     is_average,
-    on_scale,
     ordered,
     over_seeds,
     printed,
@@ -29,66 +29,16 @@ from sentbook.report.summary import (
     test_of,
     where_printed,
 )
+from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, badges, not_run, time_of
+from sentbook.report.view import of_view
 from sentbook.system.errors import ConfigError
 
 Key = TypeVar("Key", bound=Hashable)
 _FOLDERS = {"CSE": "cse", "CNN-LSTM": "cnn_lstm", "WSV": "wsv", "DNT": "dnt"}
 
 
-# -- the badge row and the notice ------------------------------------------------------------------------------------
-
-
-def badges(run: Run, *, just_made: bool = False) -> str:
-    """Which run the numbers are of: profile, seeds, recorded or just made, date, commit, device, minutes."""
-    made = run.provenance
-    seeds = len(made.seeds)
-    items = [
-        badge("run just made" if just_made else "recorded run", "new" if just_made else ""),
-        badge(f"profile {run.profile}"),
-        badge(f"{seeds} seed{'' if seeds == 1 else 's'}"),
-        badge(made.started[:10]),
-        badge(f"commit {_short_commit(made.git_commit)}"),
-        badge(made.device),
-        badge(time_of(run)),
-    ]
-    if made.substitutions:
-        items.append(badge("substituted training data", "substitute"))
-    return f'<ul class="sb-badges" aria-label="Which run">{"".join(items)}</ul>'
-
-
-def _badge_text(run: Run, just_made: bool) -> str:
-    made = run.provenance
-    kind = "Run just made" if just_made else "Recorded run"
-    substituted = ", substituted training data" if made.substitutions else ""
-    return (
-        f"{kind}: profile {run.profile}, seeds {', '.join(map(str, made.seeds))}, {made.started[:10]}, "
-        f"commit {_short_commit(made.git_commit)}, {made.device}, {time_of(run)}{substituted}."
-    )
-
-
-def time_of(run: Run) -> str:
-    """Minutes of the run, and of the trainings whose encoders it used."""
-    made = run.provenance
-    trained = f" + {numbers.minutes(made.training_seconds)} of training" if made.training_seconds else ""
-    return numbers.minutes(made.wall_seconds) + trained
-
-
-def _short_commit(commit: str) -> str:
-    plain, plus, changes = commit.partition("+")
-    return (plain[:7] if len(plain) > 12 else plain) + plus + changes
-
-
-def not_run(command: str) -> Fragment:
-    """The notice that stands where numbers would."""
-    text = "Not run. No numbers of this experiment are recorded in this profile."
-    body = (
-        f'<div class="sb-notice" role="note"><strong>Not run</strong>'
-        f"No numbers of this experiment are recorded in this profile. Make them with <code>{esc(command)}</code></div>"
-    )
-    return Fragment(body, markdown=f"{text} Make them with `{command}`.")
-
-
-def _command(reported: pd.DataFrame | None, command: str | None) -> str:
+def make_command(reported: pd.DataFrame | None, command: str | None = None) -> str:
+    """The command that makes a run that is not there."""
     if command is not None:
         return command
     notebook = "<paper>/<experiment>"
@@ -98,42 +48,65 @@ def _command(reported: pd.DataFrame | None, command: str | None) -> str:
     return f"make run NOTEBOOK={notebook} PROFILE=small"
 
 
+def best(values: Mapping[Key, float], metric: str, places: int | None = None) -> set[Key]:
+    """The keys of the best value as printed; empty for a single value; values that print alike are all best."""
+    if len(values) < 2:
+        return set()
+    places = numbers.digits(metric) if places is None else places
+    rounded = {key: round(value * numbers.factor(metric), places) for key, value in values.items()}
+    top = min(rounded.values()) if numbers.lower_is_better(metric) else max(rounded.values())
+    return {key for key, value in rounded.items() if value == top}
+
+
 # -- the comparison --------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class _Block:
-    """The columns of one method (or of one metric): what the paper printed and what we found, by row."""
+    """The columns of one method, whose rows are data sets, or of one metric on ``dataset``, whose rows are methods."""
 
     title: str
     metric: str
     places: int
     paper: dict[str, float] = field(default_factory=dict)
     ours: dict[str, Summary] = field(default_factory=dict)
-    rank_alone: bool = False  # the best of a column, not of a row
-    dataset: str = ""  # of a block that holds one metric; else its rows are data sets
+    yours: dict[str, Summary] = field(default_factory=dict)
+    dataset: str = ""
     where: str = "the paper"
 
     @property
     def columns(self) -> list[str]:
         both = bool(self.paper.keys() & self.ours.keys())
+        if self.yours:
+            return [*(["paper"] if self.paper else []), *(["recorded"] if self.ours else []), "your run"]
         return [*(["paper"] if self.paper else []), *(["ours"] if self.ours else []), *(["diff."] if both else [])]
 
-    def mark(self, row: str) -> str:
-        """The row of the ledger that a cell of ours shows."""
-        method, dataset = (row, self.dataset) if self.dataset else (self.title, row)
-        return row_mark(method, dataset, self.metric)
+    def values(self, column: str) -> dict[str, float]:
+        if column == "paper":
+            return self.paper
+        found = self.yours if column == "your run" else self.ours
+        return {row: summary.value for row, summary in found.items()} if column != "diff." else {}
+
+    def cell(self, row: str, column: str, spread: Callable[..., str], strong: bool) -> Cell:
+        """One cell; what the paper did not print is a dash, what was not run stays empty."""
+        theirs, summary = self.paper.get(row), (self.yours if column == "your run" else self.ours).get(row)
+        names = (row, self.dataset, self.metric) if self.dataset else (self.title, row, self.metric)
+        if column == "paper":
+            text = numbers.shown(theirs, self.metric, places=self.places)
+            return Cell(text, best=strong, paper=self.where if theirs is not None else "")
+        if column == "diff.":
+            if summary is None or theirs is None:
+                return Cell(kind="sb-soft")
+            text = numbers.shown(summary.value - theirs, self.metric, places=self.places, signed=True)
+            return Cell(text, row=names, kind="sb-soft")
+        if summary is None:
+            return Cell()
+        text = numbers.shown(summary.value, self.metric, places=self.places)
+        # The page of a run that is not recorded does not exist.
+        return Cell(text, spread(summary.low, summary.high, self), best=strong, row=names, data=column == "your run")
 
 
-def _best(values: Mapping[Key, float], metric: str, places: int) -> set[Key]:
-    """The keys of the best value as printed; none where there is only one value, all of several that print alike."""
-    if len(values) < 2:
-        return set()
-    rounded = {key: round(value * numbers.factor(metric), places) for key, value in values.items()}
-    best = min(rounded.values()) if numbers.lower_is_better(metric) else max(rounded.values())
-    return {key for key, value in rounded.items() if value == best}
-
-
+@of_view
 def comparison(
     run: Run | None,
     reported: pd.DataFrame | None = None,
@@ -151,8 +124,10 @@ def comparison(
     notes: Mapping[str, str] | None = None,
     just_made: bool = False,
     command: str | None = None,
-) -> Fragment:
-    """The paper's table with ours inside: per data set and method paper, ours with its interval, and the difference.
+    beside: Run | None = None,
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
+    """Set the paper's table beside ours: per data set and method paper, ours with its interval, and the difference.
 
     Columns without any value are left out, so a run on other data sets than the paper's shows its own numbers alone.
 
@@ -171,19 +146,18 @@ def comparison(
         notes: remarks beside a row or group heading, e.g. ``{"STS2016": "validation"}``.
         just_made: the run was made by this notebook, not read from the ledger.
         command: how to make a run that is not there.
+        beside: a run of the reader's, shown in place of the difference; ``changes``: what it changed, in words.
 
     Raises:
         ConfigError: a cell was scored under two protocols; ``interval`` is neither word.
     """
     paper = printed(reported, metric)
     ours, protocols = over_seeds(run, metric, protocol=protocol, centre=centre) if run is not None else ({}, [])
-    run_rows = ordered(dataset for _, dataset in ours)
-    paper_rows = ordered(dataset for _, dataset in paper)
+    yours = over_seeds(beside, metric, protocol=protocol, centre=centre)[0] if beside is not None else {}
+    run_rows, paper_rows = (ordered(dataset for _, dataset in cells) for cells in (ours, paper))
     if rows is None:
         shared = set(run_rows) & set(paper_rows)
-        rows = (
-            [*paper_rows, *[row for row in run_rows if row not in paper_rows]] if shared or not run_rows else run_rows
-        )
+        rows = ordered([*paper_rows, *run_rows]) if shared or not run_rows else run_rows
     if methods is None:
         kept = {method for method, dataset in paper if dataset in set(rows)}
         methods = ordered([*[m for m, _ in paper if m in kept], *[m for m, _ in ours]])
@@ -193,38 +167,33 @@ def comparison(
             method,
             metric,
             places,
-            {row: paper[method, row] for row in rows if (method, row) in paper},
-            {row: ours[method, row] for row in rows if (method, row) in ours},
+            *({row: cells[method, row] for row in rows if (method, row) in cells} for cells in (paper, ours, yours)),
             where=where_printed(reported),
         )
         for method in methods
     ]
-    blocks = [block for block in blocks if block.columns]
     found = list(run.tests if tests is None and run is not None else tests or [])
-    contrast = _contrast(found, pair, rows, metric) if pair else {}
-    parts = [f"{numbers.name(metric)}"]
-    if protocols:
-        parts.append("; ".join(protocols))
-    seeds = [summary.seeds for block in blocks for summary in block.ours.values()]
-    if seeds:
-        parts.append(interval_words(centre, seeds))
-    return _grid(
-        run,
-        blocks,
-        rows,
-        group_and_label,
-        heading="Data set",
-        caption=caption,
-        how=" \u00b7 ".join(parts),
-        contrast=contrast,
-        pair=pair,
-        interval=interval,
-        notes=notes or {},
+    contrast = {row: test_of(found, *pair, row, metric) for row in rows} if pair else {}
+    how = [numbers.name(metric), *(["; ".join(protocols)] if protocols else [])]
+    seeds = [summary.seeds for block in blocks if block.columns for summary in block.ours.values()]
+    how += [interval_words(centre, seeds)] if seeds else []
+    table = _Grid(blocks, rows, group_and_label, pair, {row: test for row, test in contrast.items() if test}, interval)
+    return Table(
+        "Data set",
+        table.columns,
+        table.rows(notes or {}),
+        caption,
+        " \u00b7 ".join(how),
+        table.foot(),
+        run=run,
+        badged=True,
         just_made=just_made,
-        command=_command(reported, command),
+        notice=not_run(make_command(reported, command)) if run is None else None,
+        changes=changes,
     )
 
 
+@of_view
 def by_metric(
     run: Run | None,
     reported: pd.DataFrame | None = None,
@@ -239,301 +208,251 @@ def by_metric(
     places: Mapping[str, int] | None = None,
     just_made: bool = False,
     command: str | None = None,
-) -> Fragment:
-    """One data set, a method a row, a metric a group of columns; otherwise as `comparison`."""
-    blocks, protocols, seeds, names = [], [], [], []
+    beside: Run | None = None,
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
+    """Show one data set, a method a row, a metric a group of columns; otherwise as `comparison`."""
+    blocks, protocols = [], []
     for metric in metrics:
-        paper = {m: v for (m, d), v in printed(reported, metric).items() if d == dataset}
-        ours: dict[str, Summary] = {}
-        if run is not None:
-            cells, met = over_seeds(run, metric, protocol=protocol, centre=centre)
-            ours = {m: s for (m, d), s in cells.items() if d == dataset}
-            protocols += met
-        names += [*paper, *ours]
-        seeds += [summary.seeds for summary in ours.values()]
         decimals = (places or {}).get(metric, numbers.digits(metric))
-        title, where = numbers.short(metric), where_printed(reported)
-        blocks.append(_Block(title, metric, decimals, dict(paper), dict(ours), True, dataset, where))
-    rows = list(methods) if methods is not None else ordered(names)
+        block = _Block(numbers.short(metric), metric, decimals, dataset=dataset, where=where_printed(reported))
+        block.paper = {m: v for (m, d), v in printed(reported, metric).items() if d == dataset}
+        for of, held in ((run, block.ours), (beside, block.yours)):
+            if of is not None:
+                cells, met = over_seeds(of, metric, protocol=protocol, centre=centre)
+                held.update({m: s for (m, d), s in cells.items() if d == dataset})
+                protocols += met
+        blocks.append(block)
+    rows = list(methods) if methods is not None else ordered(n for b in blocks for n in [*b.paper, *b.ours])
     for block in blocks:
-        block.paper = {row: block.paper[row] for row in rows if row in block.paper}
-        block.ours = {row: block.ours[row] for row in rows if row in block.ours}
-    blocks = [block for block in blocks if block.columns]
-    parts = [full_name(*group_and_label(dataset))]
-    parts += ["; ".join(ordered(protocols))] if protocols else []
-    parts += [interval_words(centre, seeds)] if seeds else []
-    return _grid(
-        run,
-        blocks,
-        rows,
-        lambda method: ("", method),
-        heading="Method",
-        caption=caption,
-        how=" \u00b7 ".join(parts),
-        contrast={},
-        pair=None,
-        interval=interval,
-        notes={},
+        for held in (block.paper, block.ours, block.yours):
+            for name in set(held) - set(rows):
+                del held[name]  # type: ignore[attr-defined]
+    how = [full_name(*group_and_label(dataset)), *(["; ".join(ordered(protocols))] if protocols else [])]
+    seeds = [summary.seeds for block in blocks for summary in block.ours.values()]
+    how += [interval_words(centre, seeds)] if seeds else []
+    table = _Grid(blocks, rows, lambda method: ("", method), None, {}, interval)
+    return Table(
+        "Method",
+        table.columns,
+        table.rows({}),
+        caption,
+        " \u00b7 ".join(how),
+        run=run,
+        badged=True,
         just_made=just_made,
-        command=_command(reported, command),
+        notice=not_run(make_command(reported, command)) if run is None else None,
+        changes=changes,
     )
 
 
-def _contrast(
-    tests: Sequence[Test], pair: tuple[str, str], rows: Sequence[str], metric: str
-) -> dict[str, tuple[Test, float, float, float]]:
-    found = {row: test_of(tests, *pair, row, metric) for row in rows}
-    return {row: test for row, test in found.items() if test is not None}
+class _Grid:
+    """The columns and rows that both comparisons share."""
 
+    def __init__(
+        self,
+        blocks: Sequence[_Block],
+        rows: Sequence[str],
+        naming: Callable[[str], tuple[str, str]],
+        pair: tuple[str, str] | None,
+        contrast: Mapping[str, tuple[Test, float, float, float]],
+        interval: str,
+    ) -> None:
+        if interval not in ("brackets", "half"):
+            raise ConfigError(f"interval is {interval!r}; choose brackets or half.")
+        self.blocks, self.naming, self.contrast = [b for b in blocks if b.columns], naming, contrast
+        self.pair, self._half = pair, interval == "half"
+        self.places = [
+            r for r in rows if r in contrast or any(r in b.values(c) for b in self.blocks for c in b.columns)
+        ]
+        self.columns = [(block.title, column) for block in self.blocks for column in block.columns]
+        if contrast and pair:
+            self.columns.append((f"{pair[0]} {numbers.MINUS} {pair[1]}", "ours, 95 %"))
 
-def _grid(
-    run: Run | None,
-    blocks: Sequence[_Block],
-    rows: Sequence[str],
-    naming: Callable[[str], tuple[str, str]],
-    *,
-    heading: str,
-    caption: str,
-    how: str,
-    contrast: Mapping[str, tuple[Test, float, float, float]],
-    pair: tuple[str, str] | None,
-    interval: str,
-    notes: Mapping[str, str],
-    just_made: bool,
-    command: str,
-) -> Fragment:
-    """The two-storey table that both comparisons share."""
-    if interval not in ("brackets", "half"):
-        raise ConfigError(f"interval is {interval!r}; choose brackets or half.")
-    notice = not_run(command) if run is None else None
-    best_paper, best_ours = _winners(blocks, rows)
-    width = 1 + sum(len(block.columns) for block in blocks) + bool(contrast)
-
-    def spread(low: float | None, high: float | None, block: _Block, *, signed: bool = False) -> str:
-        if interval == "half":
+    def spread(self, low: float | None, high: float | None, block: _Block, *, signed: bool = False) -> str:
+        if self._half:
             return numbers.half_width(low, high, block.metric, places=block.places)
         return numbers.interval(low, high, block.metric, places=block.places, signed=signed)
 
-    filled = [row for row in rows if any(row in b.paper or row in b.ours for b in blocks) or row in contrast]
-    bodies: list[str] = []
-    flat: list[list[str]] = []
-    records: list[dict[str, object]] = []
-    group = ""
-    for row, label in headings(filled, naming):
-        if row is None:
-            group = label
-            remark = _remark(notes, next(r for r in filled if naming(r)[0] == label).partition("/")[0])
-            empty = f'<td colspan="{width - 1}"></td>' if width > 1 else ""
-            bodies.append(
-                f'<tr class="sb-group"><th scope="rowgroup" class="sb-first">{esc(label)}{remark}</th>{empty}</tr>'
-            )
-            continue
-        if naming(row)[0] != group or not bodies:
-            group = naming(row)[0]
-            bodies.append("")
-        cells = [f'<th scope="row" class="sb-first">{esc(label)}{_remark(notes, row)}</th>']
-        text = [full_name(*naming(row))]
-        record: dict[str, object] = {heading.lower(): row}
-        for number, block in enumerate(blocks):
-            for position, column in enumerate(block.columns):
-                bold = (number, row) in {"paper": best_paper, "ours": best_ours}.get(column, set())
-                html, words = _cell(block, row, column, spread, record, bold=bold, first=position == 0)
-                cells.append(html)
-                text.append(words)
-        if contrast:
-            html, words = _contrast_cell(contrast.get(row), blocks[0], spread, record)
-            cells.append(html)
-            text.append(words)
-        kind = ' class="sb-average"' if is_average(row) else ""
-        bodies[-1] += f"<tr{kind}>{''.join(cells)}</tr>"
-        flat.append(text)
-        records.append(record)
+    def best(self, row: str) -> set[tuple[int, str]]:
+        """(Block, column) of the best values: along a row, or down a column whose metric is its own."""
+        found = set()
+        for column in ("paper", "ours", "recorded", "your run"):
+            held = {at: block.values(column) for at, block in enumerate(self.blocks) if column in block.columns}
+            if self.blocks and self.blocks[0].dataset:
+                tops = {at: best(values, self.blocks[at].metric, self.blocks[at].places) for at, values in held.items()}
+                found |= {(at, column) for at, top in tops.items() if row in top}
+            elif self.blocks:
+                values = {at: values[row] for at, values in held.items() if row in values}
+                found |= {(at, column) for at in best(values, self.blocks[0].metric, self.blocks[0].places)}
+        return found
 
-    contrast_head = f"{pair[0]} {numbers.MINUS} {pair[1]}" if pair else ""
-    head = _head(blocks, heading, contrast_head if contrast else "")
-    titles = [heading, *[f"{b.title} {c}" for b in blocks for c in b.columns], *([contrast_head] if contrast else [])]
-    top = (f"<strong>{esc(caption)}</strong>" if caption else "") + f'<span class="sb-how">{esc(how)}</span>'
-    foot = _foot(contrast, pair)
-    body = (
-        (notice.body if notice else badges(run, just_made=just_made) if run is not None else "")
-        + (table(head, bodies, top, label=caption or heading) if filled else "")
-        + (f'<p class="sb-foot">{esc(foot)}</p>' if foot else "")
-    )
-    markdown = "\n\n".join(
-        part
-        for part in (
-            caption and f"**{caption}**",
-            how,
-            notice.markdown if notice else _badge_text(run, just_made) if run else "",
-            pipes(titles, flat) if flat else "",
-            foot,
+    def rows(self, notes: Mapping[str, str]) -> list[Row]:
+        lines: list[Row] = []
+        group = ""
+        for row, label in headings(self.places, self.naming):
+            if row is None:
+                group = label
+                member = next(r for r in self.places if self.naming(r)[0] == label)
+                lines.append(Row(label, head=True, note=notes.get(member.partition("/")[0], "")))
+                continue
+            strong = self.best(row)
+            cells = [
+                block.cell(row, column, self.spread, (at, column) in strong)
+                for at, block in enumerate(self.blocks)
+                for column in block.columns
+            ]
+            cells += [self._contrast(row)] if self.contrast else []
+            starts = self.naming(row)[0] != group
+            group = self.naming(row)[0]
+            lines.append(Row(label, cells, start=starts, own=is_average(row), note=notes.get(row, "")))
+        return lines
+
+    def _contrast(self, row: str) -> Cell:
+        """A - B with its star; its p is the tooltip."""
+        if row not in self.contrast:
+            return Cell()
+        test, estimate, low, high = self.contrast[row]
+        block = self.blocks[0]
+        p = test.p_holm if test.p_holm is not None else test.p
+        return Cell(
+            numbers.shown(estimate, block.metric, places=block.places, signed=True),
+            self.spread(low, high, block, signed=True),
+            after="*" if significant(test) else "",
+            row=(test.a, test.b, test.dataset, test.metric),
+            title="" if p is None else f"p {'' if p < 0.001 or p > 0.999 else '= '}{numbers.p_value(p)}",
         )
-        if part
-    )
-    return Fragment(body, markdown=markdown, frame=pd.DataFrame.from_records(records), run=run_name(run))
+
+    def foot(self) -> str:
+        if not self.contrast or self.pair is None:
+            return ""
+        tests = [found[0] for found in self.contrast.values()]
+        rule = "p < .05"
+        if any(test.p_holm is not None for test in tests):
+            rule = "p < .05 after Holm"
+        elif all(test.p is None for test in tests):
+            rule = "interval without zero"
+        return (
+            f"{self.pair[0]} {numbers.MINUS} {self.pair[1]}: difference of ours with its 95 % interval "
+            f"({' and '.join(ordered(test.kind for test in tests))}). "
+            f"* {rule}: {sum(map(significant, tests))} of {len(tests)} rows. Bold: best of its row."
+        )
 
 
-def _winners(blocks: Sequence[_Block], rows: Sequence[str]) -> tuple[set[tuple[int, str]], set[tuple[int, str]]]:
-    """The (block, row) of the best printed and the best own values: along a row, or down a column of its own metric."""
-    paper: set[tuple[int, str]] = set()
-    ours: set[tuple[int, str]] = set()
-    if blocks and blocks[0].rank_alone:
-        for number, block in enumerate(blocks):
-            values = {key: summary.value for key, summary in block.ours.items()}
-            paper |= {(number, row) for row in _best(block.paper, block.metric, block.places)}
-            ours |= {(number, row) for row in _best(values, block.metric, block.places)}
-        return paper, ours
-    for row in rows:
-        metric, places = (blocks[0].metric, blocks[0].places) if blocks else ("", 1)
-        theirs = {n: block.paper[row] for n, block in enumerate(blocks) if row in block.paper}
-        own = {n: block.ours[row].value for n, block in enumerate(blocks) if row in block.ours}
-        paper |= {(n, row) for n in _best(theirs, metric, places)}
-        ours |= {(n, row) for n in _best(own, metric, places)}
-    return paper, ours
+# -- tests -----------------------------------------------------------------------------------------------------------
 
 
-def _head(blocks: Sequence[_Block], heading: str, contrast: str) -> str:
-    first = f'<tr><th scope="col" rowspan="2" class="sb-first">{esc(heading)}</th>'
-    second = "<tr>"
-    for block in blocks:
-        first += f'<th scope="colgroup" colspan="{len(block.columns)}" class="sb-start">{esc(block.title)}</th>'
-        for position, column in enumerate(block.columns):
-            second += f'<th scope="col" class="{"sb-start" if position == 0 else ""}">{column}</th>'
-    if contrast:
-        first += f'<th scope="col" class="sb-start">{esc(contrast)}</th>'
-        second += '<th scope="col" class="sb-start">ours, 95 %</th>'
-    return first + "</tr>" + second + "</tr>"
-
-
-def _cell(
-    block: _Block,
-    row: str,
-    column: str,
-    spread: Callable[..., str],
-    record: dict[str, object],
+@of_view
+def tests(
+    run: Run | None,
     *,
-    bold: bool,
-    first: bool,
-) -> tuple[str, str]:
-    """One cell as HTML and as plain text; its numbers go into ``record`` in the unit shown."""
-    scale = numbers.factor(block.metric)
-    printed_value, summary = block.paper.get(row), block.ours.get(row)
-    classes, around, mark = ["sb-start"] if first else [], "", ""
-    if column == "paper":
-        value, name = printed_value, "paper"
-    elif column == "ours":
-        mark = block.mark(row) if summary else ""
-        value, name = (summary.value if summary else None), "ours"
-        around = spread(summary.low, summary.high, block) if summary else ""
-        record[f"{block.title} low"] = math.nan if summary is None or summary.low is None else summary.low * scale
-        record[f"{block.title} high"] = math.nan if summary is None or summary.high is None else summary.high * scale
-    else:
-        value, name = (
-            (None if summary is None or printed_value is None else summary.value - printed_value),
-            "difference",
+    caption: str = "Tests",
+    command: str | None = None,
+    just_made: bool = False,
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
+    """List every comparison of the run: estimate of A - B, interval, p and Holm's p."""
+    if run is None:
+        return not_run(make_command(None, command))
+    kinds = ordered(test.kind for test in run.tests)
+    several = len(kinds) > 1
+    rows = [
+        Row(
+            full_name(*group_and_label(test.dataset)),
+            [
+                Cell(f"{test.a} {numbers.MINUS} {test.b}", kind=LEFT),
+                *([Cell(test.kind, kind=LEFT)] if several else []),
+                numbers.short(test.metric),
+                numbers.shown(test.estimate, test.metric, signed=True),
+                # A test that gives p alone is stored with an interval of no width.
+                numbers.interval(test.low, test.high, test.metric, signed=True) if test.high > test.low else "",
+                numbers.p_value(test.p),
+                numbers.p_value(test.p_holm),
+            ],
+            row=(test.a, test.b, test.dataset, test.metric),
         )
-        classes.append("sb-soft")
-        mark = block.mark(row) if summary else ""
-    record[f"{block.title} {name}"] = math.nan if value is None else value * scale
-    # What the paper did not print is a dash; what we did not run stays empty.
-    missing = numbers.DASH if column == "paper" else ""
-    inner = (
-        missing if value is None else numbers.shown(value, block.metric, places=block.places, signed=column == "diff.")
-    )
-    html = f'<strong class="sb-best">{inner}</strong>' if bold else inner
-    html += f'<span class="sb-ci">{around}</span>' if around else ""
-    words = (f"**{inner}**" if bold else inner) + (f" {around}" if around else "")
-    if column == "paper" and value is not None:
-        return f"<td{from_paper(block.where, ' '.join(classes))}>{html}</td>", words
-    return f'<td class="{" ".join(classes)}"{mark}>{html}</td>', words
+        for test in run.tests
+    ]
+    heads = ["A \u2212 B", *(["Test"] if several else []), "Metric", "Estimate", "95 %", "p", "Holm"]
+    return Table("Data set", heads, rows, caption, ", ".join(kinds), run=run, changes=changes)
 
 
-def _contrast_cell(
-    found: tuple[Test, float, float, float] | None, block: _Block, spread: Callable[..., str], record: dict[str, object]
-) -> tuple[str, str]:
-    """The cell A - B with its star."""
-    if found is None:
-        record |= {"a - b": math.nan, "a - b low": math.nan, "a - b high": math.nan, "p_holm": math.nan}
-        return '<td class="sb-start"></td>', ""
-    test, estimate, low, high = found
-    scale = numbers.factor(block.metric)
-    p = test.p_holm if test.p_holm is not None else test.p
-    record |= {"a - b": estimate * scale, "a - b low": low * scale, "a - b high": high * scale}
-    record["p_holm"] = math.nan if p is None else p
-    star = "*" if significant(test) else ""
-    value = numbers.shown(estimate, block.metric, places=block.places, signed=True)
-    around = spread(low, high, block, signed=True)
-    said = "" if p is None else f"p {'' if p < 0.001 or p > 0.999 else '= '}{numbers.p_value(p)}"
-    title = f' title="{esc(said)}"' if said else ""
-    mark = row_mark(test.a, test.b, test.dataset, test.metric)
-    html = f'<td class="sb-start"{title}{mark}>{value}{star}<span class="sb-ci">{around}</span></td>'
-    return html, f"{value}{star} {around}" + (f" ({said})" if said else "")
+@of_view
+def test_matrix(
+    run: Run | None,
+    *,
+    caption: str = "Differences",
+    command: str = "make run PROFILE=small",
+    just_made: bool = False,
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
+    """Show the run's tests, a row a comparison A - B and a column a data set; bold where Holm's p is below .05.
+
+    The interval stands below each difference.
+    """
+    if run is None:
+        return not_run(command)
+    datasets = ordered(t.dataset for t in run.tests)
+    found = {(t.a, t.b, t.dataset): t for t in run.tests}
+    rows = [
+        Row(
+            Html(f'{esc(a)}<span class="sb-ci">{numbers.MINUS} {esc(b)}</span>'),
+            [_difference(found.get((a, b, dataset))) for dataset in datasets],
+        )
+        for a, b in ordered((t.a, t.b) for t in run.tests)
+    ]
+    heads = [full_name(*group_and_label(dataset)) for dataset in datasets]
+    metrics = ", ".join(ordered(numbers.name(test.metric) for test in run.tests))
+    how = f"{metrics} \u00b7 paired bootstrap, 95 % below \u00b7 bold: p below .05 by Holm\u2019s method over a row"
+    kind = "sentbook-table sentbook-contrasts"
+    return Table("A \u2212 B", heads, rows, caption, how, run=run, wrap=True, kind=kind, changes=changes)
 
 
-def _remark(notes: Mapping[str, str], key: str) -> str:
-    return f' <span class="sb-soft">({esc(notes[key])})</span>' if key in notes else ""
+test_matrix.__test__ = tests.__test__ = False  # type: ignore[attr-defined]  # no functions of pytest
 
 
-def _foot(contrast: Mapping[str, tuple[Test, float, float, float]], pair: tuple[str, str] | None) -> str:
-    if not contrast or pair is None:
-        return ""
-    kinds = " and ".join(ordered(found[0].kind for found in contrast.values()))
-    rule = "p < .05"
-    if any(found[0].p_holm is not None for found in contrast.values()):
-        rule = "p < .05 after Holm"
-    elif all(found[0].p is None for found in contrast.values()):
-        rule = "interval without zero"
-    stars = sum(significant(found[0]) for found in contrast.values())
-    return (
-        f"{pair[0]} {numbers.MINUS} {pair[1]}: difference of ours with its 95 % interval ({kinds}). "
-        f"* {rule}: {stars} of {len(contrast)} rows. Bold: best of its row."
+def _difference(test: Test | None) -> Cell:
+    return Cell() if test is None else difference_cell(test, test.estimate, test.low, test.high)
+
+
+def difference_cell(test: Test, estimate: float, low: float, high: float) -> Cell:
+    """A difference with its interval below; bold where the test is significant."""
+    return Cell(
+        numbers.shown(estimate, test.metric, signed=True),
+        numbers.interval(low, high, test.metric, signed=True),
+        best=significant(test),
+        row=(test.a, test.b, test.dataset, test.metric),
     )
 
 
 # -- claims, provenance, cost, substitutions -------------------------------------------------------------------------
 
 
-def claims(run: Run | None, *, caption: str = "Claims", command: str | None = None) -> Fragment:
-    """Each claim of the paper that this experiment tests, its verdict, and the numbers the rule looked at."""
+def claims(run: Run | None, *, caption: str = "Claims", command: str | None = None) -> Table | Fragment:
+    """List each claim of the paper that this experiment tests, its verdict, and the numbers the rule looked at."""
     if run is None:
-        return not_run(_command(None, command))
+        return not_run(make_command(None, command))
     if not run.claims:
-        return Fragment("<p>This experiment tests no claim of the paper's text.</p>", markdown="No claims.")
-    rows = [
-        [
-            f"<code>{esc(claim.id)}</code>",
+        return Fragment("<p>This experiment tests no claim of the paper's text.</p>")
+    rows = []
+    for claim in run.claims:
+        said = Html(
             f"<span{from_paper(claim.source)}>{esc(claim.text)}</span> "
-            f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>',
-            verdict(claim.verdict),
-            f'<span{row_mark(claim.id)}>{esc(claim.evidence)}</span><span class="sb-ci">Rule: {esc(claim.rule)}</span>',
-        ]
-        for claim in run.claims
-    ]
-    html = simple(
-        ["Claim", "The paper says", "Verdict", "Evidence"],
-        rows,
-        f"<strong>{esc(caption)}</strong>",
-        left=4,
-        label=caption,
-        text=frozenset({1, 3}),
-        wrap=True,
-    )
-    frame = pd.DataFrame([claim.model_dump(exclude={"printed", "ours", "parts"}) for claim in run.claims])
-    text = pipes(
-        ["Claim", "The paper says", "Source", "Verdict", "Evidence"],
-        [[c.id, c.text, c.source, c.verdict, c.evidence] for c in run.claims],
-        left=5,
-    )
-    return Fragment(html, markdown=text, frame=frame, run=run_name(run))
+            f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>'
+        )
+        evidence = Cell(claim.evidence, f"Rule: {claim.rule}", row=(claim.id,))
+        rows.append(Row(Html(f"<code>{esc(claim.id)}</code>"), [said, verdict(claim.verdict), evidence]))
+    heads = ["The paper says", "Verdict", "Evidence"]
+    return Table("Claim", heads, rows, caption, run=run, kinds={0: TEXT, 1: LEFT, 2: TEXT}, wrap=True)
 
 
 def provenance(run: Run | None) -> Fragment:
-    """Everything needed to make the numbers again, as a compact list; long lists fold."""
+    """List everything needed to make the numbers again, compactly; long lists fold."""
     if run is None:
         return Fragment("")
     made = run.provenance
     entries = [
-        ("Run", f"{run.paper}/{run.experiment}, profile {run.profile}"),
+        ("Run", why(f"{run.paper}/{run.experiment}, profile {run.profile}", run_name(run))),
         ("Commit", made.git_commit),
         ("Configuration", made.config_hash),
         ("Started", made.started.replace("T", " ")),
@@ -545,130 +464,66 @@ def provenance(run: Run | None) -> Fragment:
         ("Packages", ", ".join(f"{name} {version}" for name, version in made.packages.items()) or "not recorded"),
         ("Substitutions", "; ".join(made.substitutions) or "none"),
     ]
-    # The first entry, the run, leads to its page.
-    marks = [' data-row=""', *[""] * len(entries)]
-    body = "".join(
-        f"<dt>{esc(term)}</dt><dd{mark}>{esc(value)}</dd>" for (term, value), mark in zip(entries, marks, strict=False)
-    )
-    if made.data:
-        files = "".join(
-            f"<li>{esc(name)} <code>{esc(digest[:12])}</code></li>" for name, digest in sorted(made.data.items())
-        )
-        body += (
-            f"<dt>Data</dt><dd><details><summary>{len(made.data)} files, with SHA-256</summary>"
-            f"<ul>{files}</ul></details></dd>"
-        )
+    files = [f"{esc(name)} <code>{esc(digest[:12])}</code>" for name, digest in sorted(made.data.items())]
+    settings = [f"<code>{esc(key)}</code> {esc(value)}" for key, value in sorted(made.config.items())]
+    if files:
+        entries.append(("Data", _folded(f"{len(files)} files, with SHA-256", files)))
     else:
-        body += "<dt>Data</dt><dd>generated; no file read</dd>"
-    settings = "".join(f"<li><code>{esc(key)}</code> {esc(value)}</li>" for key, value in sorted(made.config.items()))
+        entries.append(("Data", "generated; no file read"))
     if settings:
-        body += f"<dt>Settings</dt><dd><details><summary>{len(made.config)} values</summary>"
-        body += f"<ul>{settings}</ul></details></dd>"
-    return Fragment(
-        f"<dl>{body}</dl>",
-        kind="sentbook-provenance",
-        markdown="\n".join(f"- **{term}**: {value}" for term, value in entries),
-        frame=pd.DataFrame(entries, columns=["what", "value"]),
-        run=run_name(run),
-    )
+        entries.append(("Settings", _folded(f"{len(settings)} values", settings)))
+    body = "".join(f"<dt>{esc(term)}</dt><dd>{esc(value)}</dd>" for term, value in entries)
+    return Fragment(f"<dl>{body}</dl>", kind="sentbook-provenance", run=run_name(run))
 
 
-def cost(run: Run | None, *, caption: str = "Cost of one training", command: str | None = None) -> Fragment:
-    """Seconds, peak memory, parameters without the word vectors, and examples a second; means over seeds."""
+def _folded(summary: str, items: Sequence[str]) -> Html:
+    inner = "".join(f"<li>{item}</li>" for item in items)
+    return Html(f"<details><summary>{esc(summary)}</summary><ul>{inner}</ul></details>")
+
+
+def cost(run: Run | None, *, caption: str = "Cost of one training", command: str | None = None) -> Table | Fragment:
+    """Show seconds, peak memory, parameters without the word vectors, and examples a second; means over seeds."""
     if run is None:
-        return not_run(_command(None, command))
+        return not_run(make_command(None, command))
     if not run.cost:
-        return Fragment("<p>Nothing was trained in this experiment.</p>", markdown="Nothing was trained.")
-    frame = pd.DataFrame([row.model_dump() for row in run.cost])
-    columns = ["seconds", "peak_memory_bytes", "parameters", "examples_per_second"]
-    mean = frame.groupby("method", sort=False)[columns].mean()
-    counts = frame.groupby("method", sort=False)["seed"].nunique().to_dict()
-    head = ["Method", "Seeds", "Time", "Memory", "Parameters", "Examples/s"]
+        return Fragment("<p>Nothing was trained in this experiment.</p>")
+    by_method = pd.DataFrame([row.model_dump() for row in run.cost]).groupby("method", sort=False)
+    mean = by_method[["seconds", "peak_memory_bytes", "parameters", "examples_per_second"]].mean()
     rows = [
-        [
+        Row(
             str(method),
-            str(counts[method]),
-            numbers.minutes(row["seconds"]),
-            numbers.memory(row["peak_memory_bytes"]),
-            numbers.count(row["parameters"]),
-            numbers.count(row["examples_per_second"]),
-        ]
+            [
+                str(by_method["seed"].nunique()[method]),
+                numbers.minutes(row["seconds"]),
+                numbers.memory(row["peak_memory_bytes"]),
+                numbers.count(row["parameters"]),
+                numbers.count(row["examples_per_second"]),
+            ],
+            row=("cost", str(method)),
+        )
         for method, row in mean.iterrows()
     ]
     how = f"mean over seeds \u00b7 {run.provenance.device} \u00b7 parameters without the word vectors"
-    html = simple(
-        head,
-        [[esc(cell) for cell in row] for row in rows],
-        f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(how)}</span>',
-        label=caption,
-        marks=[row_key("cost", row[0]) for row in rows],
-    )
-    text = f"**{caption}** ({how})\n\n{pipes(head, rows)}"
-    return Fragment(html, markdown=text, frame=mean.reset_index(), run=run_name(run))
+    return Table("Method", ["Seeds", "Time", "Memory", "Parameters", "Examples/s"], rows, caption, how, run=run)
 
 
 def substitutions(run: Run | None) -> Fragment:
-    """A box that names what stands in for the paper's data, to be shown beside the numbers; empty if nothing does."""
+    """Name in a box what stands in for the paper's data, to be shown beside the numbers; empty if nothing does."""
     if run is None or not run.provenance.substitutions:
         return Fragment("", kind="sentbook-substitutions")
-    lines = run.provenance.substitutions
-    title = "Not the paper\u2019s training data"
-    why = "These numbers come from substitutes, so a gap to the paper may be due to the data rather than to the method."
-    items = "".join(f"<li>{esc(line)}</li>" for line in lines)
-    body = f'<div class="sb-box" role="note"><strong>{esc(title)}</strong>{esc(why)}<ul>{items}</ul></div>'
-    text = f"> **{title}.** {why}\n" + "\n".join(f"> - {line}" for line in lines)
-    return Fragment(body, kind="sentbook-substitutions", markdown=text, frame=pd.DataFrame({"substitution": lines}))
-
-
-def tests(run: Run | None, *, caption: str = "Tests", command: str | None = None) -> Fragment:
-    """Every comparison of the run: estimate of A - B, interval, p and Holm's p."""
-    if run is None:
-        return not_run(_command(None, command))
-    kinds = ordered(test.kind for test in run.tests)
-    several = len(kinds) > 1
-    head = ["Data set", "A \u2212 B", *(["Test"] if several else []), "Metric", "Estimate", "95 %", "p", "Holm"]
-    rows = [
-        [
-            full_name(*group_and_label(test.dataset)),
-            f"{test.a} {numbers.MINUS} {test.b}",
-            *([test.kind] if several else []),
-            numbers.short(test.metric),
-            numbers.shown(test.estimate, test.metric, signed=True),
-            # A test that gives p alone is stored with an interval of no width.
-            numbers.interval(test.low, test.high, test.metric, signed=True) if test.high > test.low else "",
-            numbers.p_value(test.p),
-            numbers.p_value(test.p_holm),
-        ]
-        for test in run.tests
-    ]
-    html = simple(
-        head,
-        [[esc(cell) for cell in row] for row in rows],
-        f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(", ".join(kinds))}</span>',
-        left=3 if several else 2,
-        label=caption,
-        marks=[row_key(test.a, test.b, test.dataset, test.metric) for test in run.tests],
+    why_said = (
+        "These numbers come from substitutes, so a gap to the paper may be due to the data rather than to the method."
     )
-    frame = pd.DataFrame([test.model_dump() for test in run.tests])
-    return Fragment(html, markdown=pipes(head, rows, left=2), frame=frame, run=run_name(run))
+    items = "".join(f"<li>{esc(line)}</li>" for line in run.provenance.substitutions)
+    return Fragment(
+        '<div class="sb-box" role="note"><strong>Not the paper\u2019s training data</strong>'
+        f"{esc(why_said)}<ul>{items}</ul></div>",
+        kind="sentbook-substitutions",
+    )
 
 
-__all__ = [
-    "badges",
-    "by_metric",
-    "claims",
-    "comparison",
-    "cost",
-    "not_run",
-    "on_scale",
-    "provenance",
-    "substitutions",
-    "tests",
-]
-
-
-def plain(frame: pd.DataFrame, caption: str = "", *, run: Recorded | None = None, facts: bool = False) -> Fragment:
-    """A small table of text and numbers as they are; the first column heads its rows, and text may break into lines.
+def plain(frame: pd.DataFrame, caption: str = "", *, run: Recorded | None = None, facts: bool = False) -> Table:
+    """Show a small frame as it is; the first column heads its rows, and text may break into lines.
 
     A column ``paper`` holds what the paper printed.
 
@@ -676,15 +531,34 @@ def plain(frame: pd.DataFrame, caption: str = "", *, run: Recorded | None = None
         run: whose numbers they are, a study's before it is recorded.
         facts: the numbers are no result.
     """
-    columns = [str(column) for column in frame.columns]
-    text = frozenset(i for i, column in enumerate(frame.columns) if not pd.api.types.is_numeric_dtype(frame[column]))
-    rows = [[str(value) for value in row] for row in frame.itertuples(index=False)]
-    cells = [
-        [
-            f"<span{from_paper('the paper')}>{esc(cell)}</span>" if column == "paper" else esc(cell)
-            for column, cell in zip(columns, row, strict=True)
-        ]
-        for row in rows
+    heads = [str(column) for column in frame.columns]
+    text = [at for at, column in enumerate(frame.columns) if not pd.api.types.is_numeric_dtype(frame[column])]
+    kinds = {at - 1: TEXT if at in text else LEFT for at in range(1, 1 + max(text, default=0))}
+    rows = [
+        Row(
+            str(values[0]),
+            [
+                Cell(str(value), paper="the paper" if head == "paper" else "")
+                for head, value in zip(heads[1:], values[1:], strict=True)
+            ],
+        )
+        for values in frame.itertuples(index=False)
     ]
-    html = simple(columns, cells, esc(caption), left=1 + max(text, default=0), label=caption, text=text - {0})
-    return Fragment(html, frame=frame, markdown=pipes(columns, rows), run=run_name(run), facts=facts)
+    return Table(heads[0] if heads else "", heads[1:], rows, caption, run=run, kinds=kinds, facts=facts)
+
+
+__all__ = [
+    "badges",
+    "best",
+    "by_metric",
+    "claims",
+    "comparison",
+    "cost",
+    "not_run",
+    "plain",
+    "provenance",
+    "substitutions",
+    "test_matrix",
+    "tests",
+    "time_of",
+]

@@ -11,8 +11,7 @@ from itertools import groupby
 
 from sentbook.records import Claim, Finding, Part, Run
 from sentbook.report import numbers
-from sentbook.report.marks import row_mark, run_name
-from sentbook.report.markup import Fragment, esc, from_paper, simple, verdict
+from sentbook.report.markup import Fragment, esc, from_paper, row_key, run_name, simple, verdict, why
 from sentbook.report.pages import PAPERS, PROFILES, in_order, recorded, title
 from sentbook.report.style import style_sheet
 from sentbook.runs.causes import Cause
@@ -86,8 +85,8 @@ def verdicts_page(
             [
                 _said(claim),
                 _link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None),
-                f"<span{row_mark(claim.id)}>{esc(claim.evidence)}</span>"
-                f'<span class="sb-ci">Rule: {esc(claim.rule)}</span>',
+                why(claim.evidence, run_name(run), row_key(claim.id))
+                + f'<span class="sb-ci">Rule: {esc(claim.rule)}</span>',
             ]
             for claim in run.claims
         ]
@@ -106,10 +105,7 @@ def verdict_summary(claims: Iterable[Iterable[Claim]]) -> Fragment:
         for claim in group:
             counts[claim.verdict] += 1
     items = "".join(f'<li class="sb-badge">{number} {verdict(name)}</li>' for name, number in counts.items() if number)
-    words = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-    return Fragment(
-        f'<ul class="sb-badges" aria-label="Verdicts">{items}</ul>', kind="sentbook-verdicts", markdown=words
-    )
+    return Fragment(f'<ul class="sb-badges" aria-label="Verdicts">{items}</ul>', kind="sentbook-verdicts")
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
@@ -161,14 +157,14 @@ def all_verdicts(
 def counts_table(claims: Sequence[Entry]) -> str:
     """How many claims of each paper got which verdict."""
     counts = counted(claims)
+    profile = next((entry.run.split("/")[0] for entry in claims if entry.run), "")
     rows = []
     for name in (*VERDICTS, "all"):
         numbers_of = [of_paper[name] for of_paper in counts.values()]
-        cells = [str(number) for number in (*numbers_of, sum(numbers_of))]
+        cells = [why(str(number), profile) for number in (*numbers_of, sum(numbers_of))]
         rows.append([verdict(name) if name != "all" else "all claims", *cells])
     heads = ["", *(SHORT.get(paper, paper) for paper in counts), "all"]
     body = simple(heads, rows, "<strong>Verdicts by paper</strong>", label="Verdicts by paper")
-    profile = next((entry.run.split("/")[0] for entry in claims if entry.run), "")
     return Fragment(body, kind="sentbook-table sentbook-counts", run=profile).html()
 
 
@@ -180,7 +176,7 @@ def card(entry: Entry, pages: Mapping[str, str]) -> str:
     return (
         f'<article class="sb-claim sb-claim-{kind}" id="claim-{esc(entry.id)}">'
         f'<div class="sb-claim-head">{head}</div><p class="sb-claim-text">{_said(entry)}</p>'
-        f"{_numbers(entry)}{_parts(entry.parts)}{_evidence(entry)}{_cause(entry.cause, pages)}</article>"
+        f"{_numbers(entry)}{_parts(entry.parts, entry.run)}{_evidence(entry)}{_cause(entry.cause, pages)}</article>"
     )
 
 
@@ -197,14 +193,14 @@ def _numbers(entry: Entry) -> str:
     small = [entry.ours.what, _unit(entry.ours), *how]
     interval = _interval(entry.ours, places)
     ours = f"{_words(entry.ours, places)} {interval}".strip()
-    boxes.append(_box("Ours", ours, "; ".join(part for part in small if part), "", row_mark(entry.id)))
+    boxes.append(_box("Ours", why(ours, entry.run, row_key(entry.id)), "; ".join(part for part in small if part), ""))
     return f'<dl class="sb-numbers">{"".join(boxes)}</dl>'
 
 
-def _box(head: str, value: str, small: str, kind: str, mark: str = "") -> str:
+def _box(head: str, value: str, small: str, kind: str) -> str:
     of_kind = f' class="{kind}"' if kind else ""
     note = f'<dd class="sb-ci">{esc(small)}</dd>' if small else ""
-    return f"<div><dt>{esc(head)}</dt><dd{of_kind}{mark}>{esc(value)}</dd>{note}</div>"
+    return f"<div><dt>{esc(head)}</dt><dd{of_kind}>{esc(value)}</dd>{note}</div>"
 
 
 def _held(printed: Finding, places: int) -> tuple[str, str, str]:
@@ -216,7 +212,7 @@ def _held(printed: Finding, places: int) -> tuple[str, str, str]:
     return head, _RELATIONS.get(printed.what, "") + words, _unit(printed)
 
 
-def _parts(parts: Sequence[Part]) -> str:
+def _parts(parts: Sequence[Part], run: str) -> str:
     """The comparisons that a claim makes at once, folded."""
     if not parts:
         return ""
@@ -228,7 +224,7 @@ def _parts(parts: Sequence[Part]) -> str:
         ours = ""
         if part.ours is not None:
             interval = f'<span class="sb-ci">{esc(_interval(part.ours, places))}</span>'
-            ours = esc(_words(part.ours, places)) + interval
+            ours = why(_words(part.ours, places), run) + interval
         what, unit = (part.ours.what, _unit(part.ours)) if part.ours is not None else ("", "")
         small = f'<span class="sb-ci">{verdict(part.verdict)} {esc(unit).replace(" ", "&#160;")}</span>'
         rows.append([f"{esc(what)}{small}", theirs, ours])

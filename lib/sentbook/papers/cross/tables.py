@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -20,12 +19,12 @@ from sentbook.evaluation.winners import SETTINGS, encoder_of, named, setting_of
 from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH, _of_a_run, _sentence, _thousands
-from sentbook.report.marks import row_mark, run_name
-from sentbook.report.markup import Fragment, esc, pipes, simple, table
+from sentbook.report.markup import Fragment, Html, esc
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import full_name, group_and_label, ordered
 from sentbook.report.svg import Plot, render
-from sentbook.report.tables import _badge_text, badges, not_run
+from sentbook.report.table import Cell, Row, Table, not_run
+from sentbook.report.view import of_view
 
 COMMAND = "make run NOTEBOOK=cross/matrix PROFILE=small"
 SIMILARITY, CLASSIFICATION = "similarity mean", "classification mean"
@@ -100,7 +99,7 @@ class Matrix:
         return {item["encoder"]: item for item in self.run.extra["speeds"]}
 
     @property
-    def marks(self) -> set[str]:
+    def without_training(self) -> set[str]:
         """The encoders that are not trained here."""
         return {encoder_of(method) for method in self.missing}
 
@@ -124,15 +123,17 @@ class Matrix:
 # -- the matrix --------------------------------------------------------------------------------------------------------
 
 
+@of_view
 def matrix(
     run: Run | None,
     mean: str = SIMILARITY,
     *,
-    caption: str = "",
+    caption: str = "Encoders and settings",
     just_made: bool = False,
     command: str = COMMAND,
-) -> Fragment:
-    """A row an encoder and setting, a column a data set, their mean, and what the encoder costs.
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
+    """Show a row an encoder and setting, a column a data set, their mean, and what the encoder costs.
 
     Beside each number the letters that it shares with those that the test cannot tell from it; bold: those that it
     cannot tell from the best. A row without numbers says why. A cell's title holds its interval.
@@ -146,108 +147,66 @@ def matrix(
     held = Matrix(run)
     places = held.part(mean)
     best = {place: held.best(place) for place in places}
-    bodies, flat, records = [], [], []
+    rows = []
     for encoder in held.encoders:
-        body = ""
+        first = True
         for setting in SHOWN:
             method = named(encoder, setting)
             present = any((method, place) in held.cells for place in places)
             if not present and method not in held.missing:
                 continue
-            label = f"{encoder} {setting}"
-            body += f'<tr><th scope="row" class="sb-first">{esc(label)}</th>'
-            cost = _cost(held, encoder)
             if present:
                 cells = [_cell(held.cells.get((method, place)), method, place, best[place]) for place in places]
-                body += "".join(html for html, _ in cells)
-                flat.append([label, *[words for _, words in cells], *cost])
             else:
-                reason = held.missing[method]
-                body += f'<td class="sb-start sb-left sb-soft" colspan="{len(places)}">not run: {esc(reason)}</td>'
-                flat.append([label, f"not run: {reason}", *[""] * (len(places) - 1), *cost])
-            body += "".join(f'<td class="sb-start">{esc(words)}</td>' for words in cost) + "</tr>"
-            records.append(_record(held, method, places))
-        bodies.append(body)
-    notes = _notes(run)
-    top = (f"<strong>{esc(caption)}</strong>" if caption else "") + f'<span class="sb-how">{esc(notes.how)}</span>'
-    inner = table(_head(places), bodies, top, label=caption or "Encoders and settings")
-    titles = ["Encoder, setting", *[f"{p.title} {numbers.short(p.metric)}" for p in places], "parameters", "speed"]
-    parts = (caption and f"**{caption}**", notes.how, _badge_text(run, just_made), pipes(titles, flat), notes.foot)
-    return Fragment(
-        badges(run, just_made=just_made) + inner + f'<p class="sb-foot">{esc(notes.foot)}</p>',
-        markdown="\n\n".join(part for part in parts if part),
-        frame=pd.DataFrame.from_records(records),
-        run=run_name(run),
-    )
-
-
-def _cell(cell: Shown | None, method: str, place: Place, best: set[str]) -> tuple[str, str]:
-    if cell is None:
-        return '<td class="sb-start"></td>', ""
-    text = numbers.shown(cell.value, place.metric)
-    html, words = esc(text), text
-    if method in best:
-        html, words = f'<strong class="sb-best">{html}</strong>', f"**{text}**"
-    around = numbers.interval(cell.low, cell.high, place.metric)
-    mark = row_mark(method, place.dataset, place.metric)
-    letters = f'<span class="sb-letters">{esc(cell.letters)}</span>'
-    return f'<td class="sb-start"{mark} title="{esc(around)}">{html}{letters}</td>', f"{words} {cell.letters}"
-
-
-def _cost(held: Matrix, encoder: str) -> list[str]:
-    found = held.speeds.get(encoder)
-    if found is None:
-        return ["", ""]
-    return [numbers.count(found["parameters"]), f"{numbers.plain(found['ratio'], 2)}{_TIMES}"]
-
-
-def _record(held: Matrix, method: str, places: Sequence[Place]) -> dict[str, object]:
-    record: dict[str, object] = {"encoder": encoder_of(method), "setting": setting_of(method)}
-    for place in places:
-        cell, name = held.cells.get((method, place)), f"{place.title} {place.metric}"
-        scale = numbers.factor(place.metric)
-        record[name] = math.nan if cell is None else cell.value * scale
-        record[f"{name} low"] = math.nan if cell is None else cell.low * scale
-        record[f"{name} high"] = math.nan if cell is None else cell.high * scale
-        record[f"{name} letters"] = "" if cell is None else cell.letters
-    return record
-
-
-def _head(places: Sequence[Place]) -> str:
-    """Data sets over their measures; neighbours of one data set under one heading."""
-    first = '<tr><th scope="col" rowspan="2" class="sb-first">Encoder</th>'
-    second, at = "", 0
-    while at < len(places):
-        width = sum(1 for place in places[at:] if place.dataset == places[at].dataset)
-        first += f'<th scope="colgroup" colspan="{width}" class="sb-start">{esc(places[at].title)}</th>'
-        at += width
-    second = "".join(f'<th scope="col" class="sb-start">{esc(numbers.short(place.metric))}</th>' for place in places)
-    first += '<th scope="col" class="sb-start">Parameters</th><th scope="col" class="sb-start">Speed</th>'
-    second += '<th scope="col" class="sb-start">no words</th><th scope="col" class="sb-start">of PP\u2019s</th>'
-    return f"{first}</tr><tr>{second}</tr>"
-
-
-class _Notes(NamedTuple):
-    how: str
-    foot: str
-
-
-def _notes(run: Run) -> _Notes:
+                cells = [Cell(f"not run: {held.missing[method]}", kind="sb-left sb-soft", span=len(places))]
+            found = held.speeds.get(encoder)
+            cells += [Cell(numbers.count(found["parameters"])), Cell(_ratio(found))] if found else [Cell(), Cell()]
+            rows.append(Row(f"{encoder} {setting}", cells, start=first))
+            first = False
+    heads = [(place.title, numbers.short(place.metric)) for place in places]
+    heads += [("Parameters", "no words"), ("Speed", "of PP\u2019s")]
     seeds = len(run.provenance.seeds)
     how = "one training each" if seeds == 1 else f"mean of {seeds} seeds"
-    return _Notes(
+    return Table(
+        "Encoder",
+        heads,
+        rows,
+        caption,
         f"\u00d7 100 \u00b7 {how} \u00b7 intervals over test items in the cells\u2019 titles",
         "Two rows of a column share a letter where the test cannot tell them apart (paired bootstrap over test items, "
         "p < .05 adjusted for all pairs of the column); bold: not told from the best. "
         "The test is of these trainings on new items, not of new trainings.",
+        run=run,
+        badged=True,
+        just_made=just_made,
+        changes=changes,
     )
 
 
+def _cell(cell: Shown | None, method: str, place: Place, best: set[str]) -> Cell:
+    if cell is None:
+        return Cell()
+    return Cell(
+        numbers.shown(cell.value, place.metric),
+        after=Html(f'<span class="sb-letters">{esc(cell.letters)}</span>'),
+        best=method in best,
+        row=(method, place.dataset, place.metric),
+        title=numbers.interval(cell.low, cell.high, place.metric),
+    )
+
+
+def _ratio(speed: Mapping[str, Any]) -> str:
+    return f"{numbers.plain(speed['ratio'], 2)}{_TIMES}"
+
+
+@of_view
 def wins(
     run: Run | None, *, caption: str = "In how many columns a row is not told from the best", command: str = COMMAND
-) -> Fragment:
-    """A row an encoder, a column a setting: among the papers' encoders, small below among all. Means and F1 do not
-    count."""
+) -> Table | Fragment:
+    """Show a row an encoder, a column a setting: among the papers' encoders, small below among all.
+
+    Means and F1 do not count.
+    """
     if run is None:
         return not_run(command)
     held = Matrix(run)
@@ -255,65 +214,49 @@ def wins(
         title: [place for place in held.part(mean)[:-1] if place.metric != "f1"]
         for title, mean in (("Similarity", SIMILARITY), ("Classification", CLASSIFICATION))
     }
-    own = {place: held.best(place, held.marks) for places in parts.values() for place in places}
-    every = {place: held.best(place) for places in parts.values() for place in places}
-    heads = ["Encoder", *(f"{title} {setting}" for title in parts for setting in SHOWN)]
-    rows, flat, records = [], [], []
+    own, every = (
+        {place: held.best(place, but) for places in parts.values() for place in places}
+        for but in (held.without_training, set[str]())
+    )
+    rows = []
     for encoder in held.speeds:
-        cells, words = [esc(encoder)], [encoder]
-        record: dict[str, object] = {"encoder": encoder}
-        for title, places in parts.items():
+        cells = []
+        for places in parts.values():
             for setting in SHOWN:
                 method = named(encoder, setting)
-                ours, all_of_them = (sum(method in found[place] for place in places) for found in (own, every))
+                ours, of_all = (sum(method in found[place] for place in places) for found in (own, every))
                 known = any((method, place) in held.cells for place in places)
-                first = numbers.DASH if encoder in held.marks or not known else str(ours)
-                second = f"{all_of_them}" if known else ""
-                cells.append(f'{first}<span class="sb-ci">{second}</span>')
-                words.append(f"{first} ({second})" if second else first)
-                record |= {f"{title} {setting}": ours, f"{title} {setting} of all": all_of_them}
-        rows.append(cells)
-        flat.append(words)
-        records.append(record)
+                first = numbers.DASH if encoder in held.without_training or not known else str(ours)
+                cells.append(Cell(first, str(of_all) if known else ""))
+        rows.append(Row(encoder, cells))
     sizes = " and ".join(f"{len(places)} of {title.lower()}" for title, places in parts.items())
     foot = f"Columns: {sizes}. Small: with the encoders that are not trained here."
-    return Fragment(
-        simple(heads, rows, f"<strong>{esc(caption)}</strong>", label=caption) + f'<p class="sb-foot">{esc(foot)}</p>',
-        markdown="\n\n".join([f"**{caption}**", pipes(heads, flat), foot]),
-        frame=pd.DataFrame.from_records(records),
-        run=run_name(run),
-    )
+    return Table("Encoder", [(title, s) for title in parts for s in SHOWN], rows, caption, foot=foot, run=run)
 
 
 # -- cost --------------------------------------------------------------------------------------------------------------
 
 
-def cost_table(run: Run | None, *, caption: str = "What encoders cost", command: str = COMMAND) -> Fragment:
-    """Size, sentences a second, and seconds of all transfers of one seed, the chosen points of their grids alone."""
+@of_view
+def cost_table(run: Run | None, *, caption: str = "What encoders cost", command: str = COMMAND) -> Table | Fragment:
+    """Show size, sentences a second, and seconds of one seed's transfers, the chosen points of their grids alone."""
     if run is None:
         return not_run(command)
     held = Matrix(run)
     seconds: dict[str, list[float]] = {}
     for row in run.cost:
         seconds.setdefault(row.method, []).append(row.seconds)
-    heads = ["Encoder", "Parameters", "of words", "Sentences/s", "of PP\u2019s", "FT", "DNT"]
-    rows, records = [], []
+    rows = []
     for encoder, found in held.speeds.items():
         taken = [seconds.get(named(encoder, setting)) for setting in ("FT", "DNT")]
-        told = [numbers.minutes(float(np.mean(one))) if one else numbers.DASH for one in taken]
-        rate = found["sentences per second"]
-        rows.append(
-            [
-                esc(encoder),
-                numbers.count(found["parameters"]),
-                numbers.count(found["word parameters"]),
-                numbers.count(float(f"{rate:.3g}")),
-                f"{numbers.plain(found['ratio'], 2)}{_TIMES}",
-                *told,
-            ]
-        )
-        records.append({"encoder": encoder, **{name: found[name] for name in ("parameters", "word parameters")}})
-        records[-1] |= {"sentences per second": rate, "ratio": found["ratio"]}
+        cells = [
+            numbers.count(found["parameters"]),
+            numbers.count(found["word parameters"]),
+            numbers.count(float(f"{found['sentences per second']:.3g}")),
+            _ratio(found),
+            *(numbers.minutes(float(np.mean(one))) if one else numbers.DASH for one in taken),
+        ]
+        rows.append(Row(encoder, cells))
     some = next(iter(held.speeds.values()))
     foot = (
         "Sentences a second of processor time on one thread, from text to vector: median of "
@@ -321,31 +264,21 @@ def cost_table(run: Run | None, *, caption: str = "What encoders cost", command:
         "seed\u2019s transfers to all scored pairs, DNT to labelled ones too, the chosen points of their grids alone; "
         "they were trained at other times, beside other work."
     )
-    top = f"<strong>{esc(caption)}</strong>"
-    return Fragment(
-        simple(heads, rows, top, label=caption) + f'<p class="sb-foot">{esc(foot)}</p>',
-        markdown="\n\n".join([f"**{caption}**", pipes(heads, rows), foot]),
-        frame=pd.DataFrame.from_records(records),
-        run=run_name(run),
-    )
+    heads = ["Parameters", "of words", "Sentences/s", "of PP\u2019s", "FT", "DNT"]
+    return Table("Encoder", heads, rows, caption, foot=foot, run=run)
 
 
+@of_view
 def met_table(
     run: Run | None, *, caption: str = "Test sentences met in pre-training, %", command: str = COMMAND
-) -> Fragment:
-    """Of each column the share of distinct test sentences that a pre-training holds, by the pre-training."""
+) -> Table | Fragment:
+    """Show of each column the share of distinct test sentences that a pre-training holds, by the pre-training."""
     if run is None:
         return not_run(command)
     shares: dict[str, dict[str, float]] = run.extra["met"]
     names = ordered(place.dataset for place in Matrix(run).places if place.dataset in next(iter(shares.values()), {}))
-    heads = ["Pre-training", *(Place(name, "").title for name in names)]
-    rows = [[esc(stage), *(numbers.plain(100 * by_set[name], 1) for name in names)] for stage, by_set in shares.items()]
-    return Fragment(
-        simple(heads, rows, f"<strong>{esc(caption)}</strong>", label=caption),
-        markdown="\n\n".join([f"**{caption}**", pipes(heads, rows)]),
-        frame=pd.DataFrame.from_dict(shares, orient="index").mul(100),
-        run=run_name(run),
-    )
+    rows = [Row(stage, [numbers.plain(100 * by_set[name], 1) for name in names]) for stage, by_set in shares.items()]
+    return Table("Pre-training", [Place(name, "").title for name in names], rows, caption, run=run)
 
 
 # -- quality against speed ---------------------------------------------------------------------------------------------
@@ -483,6 +416,3 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
         blocks.append((mean, size))
     flat = [mean for mean, size in blocks for _ in range(size)]
     return [mean + number * gap for number, mean in enumerate(flat)]
-
-
-__all__ = ["cost_table", "efficient", "matrix", "met_table", "pareto", "spread", "wins"]

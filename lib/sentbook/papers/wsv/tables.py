@@ -1,37 +1,39 @@
-"""A model among other systems: by dimension, in a ranking, and by what each system needs."""
+"""Tables of Yao et al. 2018: what the exact layer costs, the model by dimension, in rankings, and what systems need."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from sentbook.records import Run
 from sentbook.report import numbers
-from sentbook.report.cost import Cell, Row, dimension_of, grouped, seconds_of
-from sentbook.report.figures import WIDTH, _of_a_run, _sentence
-from sentbook.report.marks import row_key
 from sentbook.report.markup import Fragment
-from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import (
     Summary,
+    centre_and_interval,
     full_name,
     group_and_label,
     interval_words,
-    on_scale,
     ordered,
     over_seeds,
     printed,
     where_printed,
 )
-from sentbook.report.svg import Plot, render
-from sentbook.report.tables import not_run
+from sentbook.report.table import TEXT, Cell, Row, Table, not_run
+from sentbook.report.view import of_view
 from sentbook.system.errors import ConfigError
 
+BASE, EXACT = "conv2d on the map", "exact layer"
+MILLISECONDS, MEBIBYTES = "milliseconds", "peak_mebibytes"
+TIMES = "\u00d7"
+_COMMAND = "make run NOTEBOOK=wsv/exact_layer PROFILE=small"
 SICK = "SICK2014-test"
 # Table 2 is printed with four decimals, most systems of the ranking with three.
 _TABLE_PLACES = {"pearson": 2, "spearman": 2, "mse": 4}
@@ -54,6 +56,136 @@ _EXTERNAL = frozenset({"WordNet", "Paraphrases_DB", "other_corpora", "ImageFlick
 _YES = "\u2713"
 
 
+# -- the exact layer against the map ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """One quantity of one method by sentence length: median, least and greatest over the rounds."""
+
+    n: NDArray
+    median: NDArray
+    low: NDArray
+    high: NDArray
+    rounds: int
+
+    def at(self, n: int) -> tuple[float, float, float] | None:
+        """Median, least, greatest; None where ``n`` was not measured."""
+        place = np.flatnonzero(self.n == n)
+        return None if not len(place) else (self.median[place[0]], self.low[place[0]], self.high[place[0]])
+
+
+def lengths_of(run: Run, split: str | None, methods: Sequence[str]) -> tuple[str, dict[tuple[str, str], Lengths]]:
+    """The split chosen and, by (metric, method), what was measured on it.
+
+    Raises:
+        ConfigError: no milliseconds of both methods, or several splits and ``split`` does not choose.
+    """
+    points = [p for p in run.curves if p.metric in (MILLISECONDS, MEBIBYTES) and p.method in methods]
+    splits = ordered(p.split for p in points)
+    if split is None and len(splits) > 1:
+        raise ConfigError(f"{run.paper}/{run.experiment} was measured for {splits}; choose one with split=.")
+    split = splits[0] if split is None and splits else split
+    found: dict[tuple[str, str], Lengths] = {}
+    for metric in (MILLISECONDS, MEBIBYTES):
+        for method in methods:
+            by_length: dict[int, list[float]] = {}
+            for p in points:
+                if (p.metric, p.method, p.split) == (metric, method, split):
+                    by_length.setdefault(p.step, []).append(p.value)
+            if by_length:
+                n = sorted(by_length)
+                values = [by_length[length] for length in n]
+                found[metric, method] = Lengths(
+                    np.array(n),
+                    np.array([np.median(v) for v in values]),
+                    np.array([min(v) for v in values]),
+                    np.array([max(v) for v in values]),
+                    max(len(v) for v in values),
+                )
+    if any((MILLISECONDS, method) not in found for method in methods):
+        raise ConfigError(
+            f"{run.paper}/{run.experiment} holds no {MILLISECONDS} of {' and '.join(methods)} on {split!r}; "
+            f"it holds {splits}. Make them with `{_COMMAND}`."
+        )
+    return str(split), found
+
+
+def ratios_of(base: Lengths, exact: Lengths) -> dict[int, float]:
+    """Speed-up by length, where both were measured."""
+    shared = [int(n) for n in base.n if n in set(exact.n.tolist())]
+    return {n: base.at(n)[0] / exact.at(n)[0] for n in shared}  # type: ignore[index]
+
+
+@of_view
+def layer_cost(
+    run: Run | None,
+    *,
+    split: str | None = None,
+    caption: str = "Cost of the layer",
+    base: str = BASE,
+    exact: str = EXACT,
+    command: str = _COMMAND,
+    just_made: bool = False,
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
+    """Show by sentence length: milliseconds of both methods, how many times as fast the exact layer is, MiB of both.
+
+    Raises:
+        ConfigError: the run holds no such measurements; several splits and none chosen.
+    """
+    if run is None:
+        return not_run(command)
+    methods = (base, exact)
+    split, found = lengths_of(run, split, methods)
+    ratios = ratios_of(found[MILLISECONDS, base], found[MILLISECONDS, exact])
+    memory = [method for method in methods if (MEBIBYTES, method) in found]
+    rows = []
+    for n in sorted({int(n) for lengths in found.values() for n in lengths.n}):
+        cells = []
+        for method in methods:
+            value = found[MILLISECONDS, method].at(n)
+            spread = "" if value is None or value[1] == value[2] else f"[{_three(value[1])}, {_three(value[2])}]"
+            cells.append(Cell(_three(value[0]) if value else "", spread))
+        cells.append(Cell(f"{numbers.plain(ratios[n], 1)}{TIMES}" if n in ratios else "", best=True))
+        for method in methods if memory else ():
+            value = found[MEBIBYTES, method].at(n) if method in memory else None
+            cells.append(Cell(_three(value[0]) if value else ""))
+        rows.append(Row(str(n), cells))
+    columns = [*(("Milliseconds", method) for method in methods), ("", "Speed-up")]
+    columns += [("MiB", method) for method in methods if memory]
+    rounds = max(lengths.rounds for lengths in found.values())
+    how = f"forward and backward \u00b7 {split} \u00b7 median of {rounds} rounds [least, greatest]"
+    return Table("n", columns, rows, caption, how, run=run, badged=True, just_made=just_made, changes=changes)
+
+
+def _three(value: float) -> str:
+    """Three figures: ``0.152``, ``15.2``, ``152``."""
+    return numbers.count(value) if value >= 100 else numbers.plain(value, 1 if value >= 10 else 2 if value >= 1 else 3)
+
+
+# -- by dimension ----------------------------------------------------------------------------------------------------
+
+
+def dimension_of(method: str) -> int | None:
+    """The d of a method's name.
+
+    Example:
+        >>> dimension_of("WSV-SCNN-SV d=300 L=1"), dimension_of("ours")
+        (300, None)
+    """
+    found = re.search(r"\bd=(\d+)", method)
+    return int(found.group(1)) if found else None
+
+
+def seconds_of(run: Run | None) -> dict[str, Summary]:
+    """Seconds of a training by method: mean and interval over seeds."""
+    by_method: dict[str, list[float]] = {}
+    for row in run.cost if run is not None else ():
+        by_method.setdefault(row.method, []).append(row.seconds)
+    return {m: Summary(*centre_and_interval(v), len(v), 0, tuple(v)) for m, v in by_method.items()}
+
+
 def _protocols(run: Run, wanted: object) -> list[str] | None:
     """The run's protocols that ``wanted`` names, in full or by a part such as ``after 10 epochs``; None: all.
 
@@ -69,7 +201,7 @@ def _protocols(run: Run, wanted: object) -> list[str] | None:
     return found
 
 
-def _ours(
+def summaries_of(
     run: Run | None, metrics: Sequence[str], dataset: str, protocol: object
 ) -> tuple[dict[str, dict[str, Summary]], list[str]]:
     """Metric -> method -> summary on ``dataset``, and the protocols met."""
@@ -90,9 +222,7 @@ def _decimals(metric: str, defaults: Mapping[str, int], places: Mapping[str, int
     return {**defaults, **(places or {})}.get(metric, numbers.digits(metric))
 
 
-# -- by dimension ----------------------------------------------------------------------------------------------------
-
-
+@of_view
 def dimensions(
     run: Run | None,
     reported: pd.DataFrame | None = None,
@@ -105,8 +235,9 @@ def dimensions(
     caption: str = "",
     just_made: bool = False,
     command: str = "make run NOTEBOOK=wsv/table2 PROFILE=small",
-) -> Fragment:
-    """A row a dimension of the word vectors: parameters, scores and seconds of a training, the paper's and ours.
+    changes: Sequence[str] = (),
+) -> Table:
+    """Show a row a dimension of the word vectors: parameters, scores and seconds of a training, the paper's and ours.
 
     Columns without any value are left out. Ours: the mean over seeds, scores with the half-width of their interval.
 
@@ -120,75 +251,67 @@ def dimensions(
     Raises:
         ConfigError: a cell was scored under two protocols and ``protocol`` does not choose, or it names none.
     """
-    ours, protocols = _ours(run, metrics, dataset, protocol)
+    ours, protocols = summaries_of(run, metrics, dataset, protocol)
     paper = {metric: {m: v for (m, d), v in printed(reported, metric).items() if d == dataset} for metric in metrics}
-    paper_seconds = {m: v for (m, _), v in printed(reported, "train_seconds_10ep").items()}
-    paper_counts = {m: v for (m, _), v in printed(reported, "trainable_params").items()}
     seconds = seconds_of(run)
-    counts = {row.method: float(row.parameters) for row in run.cost} if run is not None else {}
-    in_paper = [m for m in ordered(m for values in paper.values() for m in values) if dimension_of(m) is not None]
-    in_run = [m for m in ordered(m for values in ours.values() for m in values) if dimension_of(m) is not None]
+    in_paper, in_run = (
+        [m for m in ordered(m for values in found.values() for m in values) if dimension_of(m) is not None]
+        for found in (paper, ours)
+    )
     rows = in_run if in_run and not set(in_run) & set(in_paper) else ordered([*in_paper, *in_run])
     rows = sorted(rows, key=lambda method: -(dimension_of(method) or 0))
-
     where = where_printed(reported)
-    groups: list[tuple[str, tuple[str, ...]]] = []
+    columns: list[tuple[str, str]] = []
     cells: dict[str, list[Cell]] = {row: [] for row in rows}
-    records: dict[str, dict[str, object]] = {row: {"method": row, "dimension": dimension_of(row)} for row in rows}
 
-    def both(title: str, theirs: Mapping[str, float], own: Mapping[str, Summary], show: _Show) -> None:
-        """Add the group's columns where they hold anything."""
-        columns = [("paper", any(row in theirs for row in rows)), ("ours", any(row in own for row in rows))]
-        heads = tuple(head for head, filled in columns if filled)
-        if not heads:
-            return
-        groups.append((title, heads))
-        for row in rows:
-            for head in heads:
-                if head == "paper":
-                    value, around = theirs.get(row), ""
-                else:
-                    summary = own.get(row)
-                    value, around = (None, "") if summary is None else (summary.value, show.half(summary))
-                    if show.interval:
-                        low, high = (None, None) if summary is None else (summary.low, summary.high)
-                        records[row][f"{title} low"] = math.nan if low is None else low * show.factor
-                        records[row][f"{title} high"] = math.nan if high is None else high * show.factor
-                records[row][f"{title} {head}"] = math.nan if value is None else value * show.factor
-                missing = numbers.DASH if head == "paper" else ""
-                text = missing if value is None else show.text(value)
-                if head == "paper":
-                    cells[row].append(Cell(text, around, paper=where if value is not None else ""))
-                else:
-                    names = (row, dataset, show.metric) if show.interval else ("cost", row)
-                    cells[row].append(Cell(text, around, row=row_key(*names) if value is not None else ""))
+    def add(title: str, theirs: Mapping[str, float], own: Mapping[str, Summary], metric: str, decimals: int) -> None:
+        """Add the columns paper and ours where they hold anything; a count has no metric."""
 
-    whole = {m: Summary(v, None, None, 1, 0, (v,)) for m, v in counts.items()}
+        def shown(value: float) -> str:
+            return numbers.shown(value, metric, places=decimals) if metric else numbers.count(value)
+
+        if any(row in theirs for row in rows):
+            columns.append((title, "paper"))
+            for row in rows:
+                cells[row].append(Cell(shown(theirs[row]), paper=where) if row in theirs else Cell(numbers.DASH))
+        if any(row in own for row in rows):
+            columns.append((title, "ours"))
+            for row in rows:
+                found = own.get(row)
+                half = numbers.half_width(found.low, found.high, metric, places=decimals) if found and metric else ""
+                names = (row, dataset, metric) if metric else ("cost", row)
+                cells[row].append(Cell(shown(found.value), half, row=names) if found else Cell())
+
+    def counts_in_paper(metric: str) -> dict[str, float]:
+        return {method: value for (method, _), value in printed(reported, metric).items()}
+
     if parameters:
-        both("Parameters", paper_counts, whole, _Show("count", 0))
+        counts = {row.method: float(row.parameters) for row in run.cost} if run is not None else {}
+        whole = {m: Summary(v, None, None, 1, 0, (v,)) for m, v in counts.items()}
+        add("Parameters", counts_in_paper("trainable_params"), whole, "", 0)
     for metric in metrics:
-        both(
-            numbers.short(metric), paper[metric], ours[metric], _Show(metric, _decimals(metric, _TABLE_PLACES, places))
-        )
-    both("Seconds", paper_seconds, seconds, _Show("count", 0))
-    parts = [full_name(*group_and_label(dataset)), *protocols]
+        decimals = _decimals(metric, _TABLE_PLACES, places)
+        add(numbers.short(metric), paper[metric], ours[metric], metric, decimals)
+    add("Seconds", counts_in_paper("train_seconds_10ep"), seconds, "", 0)
+    how = [full_name(*group_and_label(dataset)), *protocols]
     seeds = [summary.seeds for values in ours.values() for m, summary in values.items() if m in rows]
-    parts += [interval_words("mean", seeds).replace("[95 % t-interval]", "\u00b1 95 % t-interval")] if seeds else []
+    how += [interval_words("mean", seeds).replace("[95 % t-interval]", "\u00b1 95 % t-interval")] if seeds else []
     foot = "Parameters without the word vectors." if parameters else ""
     if run is not None and any(row in seconds for row in rows):
         foot += f" Seconds of one training, ours on {run.provenance.device}"
-        foot += "; the paper\u2019s, on its own computer, are of ten epochs." if paper_seconds else "."
-    return grouped(
+        foot += "; the paper\u2019s, on its own computer, are of ten epochs." if reported is not None else "."
+    return Table(
         "Dimension",
-        groups,
-        [Row(_dimension_words(row, rows), tuple(cells[row])) for row in rows],
-        [records[row] for row in rows],
+        columns,
+        [Row(_dimension_words(row, rows), cells[row]) for row in rows],
+        caption,
+        " \u00b7 ".join(how),
+        foot.strip(),
         run=run,
-        caption=caption,
-        how=" \u00b7 ".join(parts),
-        foot=foot,
-        notice=not_run(command) if run is None else None,
+        badged=True,
         just_made=just_made,
+        notice=not_run(command) if run is None else None,
+        changes=changes,
     )
 
 
@@ -217,30 +340,6 @@ def parameter_counts(run: Run | None, reported: pd.DataFrame | None = None) -> p
     )
 
 
-class _Show(NamedTuple):
-    """How a column prints its values: a metric in its unit, or ``count``."""
-
-    metric: str
-    places: int
-
-    @property
-    def interval(self) -> bool:
-        return self.metric != "count"
-
-    @property
-    def factor(self) -> float:
-        return numbers.factor(self.metric) if self.interval else 1.0
-
-    def text(self, value: float) -> str:
-        return numbers.shown(value, self.metric, places=self.places) if self.interval else numbers.count(value)
-
-    def around(self, summary: Summary) -> str:
-        return numbers.interval(summary.low, summary.high, self.metric, places=self.places) if self.interval else ""
-
-    def half(self, summary: Summary) -> str:
-        return numbers.half_width(summary.low, summary.high, self.metric, places=self.places) if self.interval else ""
-
-
 def _dimension_words(method: str, methods: Sequence[str]) -> str:
     """The dimension, and what else tells methods of the same dimension apart.
 
@@ -259,7 +358,7 @@ def _dimension_words(method: str, methods: Sequence[str]) -> str:
 # -- a ranking -------------------------------------------------------------------------------------------------------
 
 
-class _System(NamedTuple):
+class System(NamedTuple):
     """A row of the ranking; ``own`` where the values are ours, ``derived`` where the paper does not print them."""
 
     method: str
@@ -274,16 +373,16 @@ class _System(NamedTuple):
         return self.note.startswith("derived")
 
 
-def _systems(
+def systems_of(
     reported: pd.DataFrame | None,
     cells: Mapping[str, Mapping[str, Summary]],
     ours: Sequence[str],
     dataset: str,
     metrics: Sequence[str],
-) -> list[_System]:
+) -> list[System]:
     """Printed systems and ours, the best first; those without the first metric last."""
     notes: dict[str, list[str]] = {}
-    frame = on_scale(reported) if reported is not None and len(reported) else pd.DataFrame()
+    frame = reported if reported is not None else pd.DataFrame()
     if "note" in frame.columns:
         chosen = frame[(frame["dataset"] == dataset) & frame["metric"].isin(list(metrics)) & frame["note"].notna()]
         for method, note in zip(chosen["method"], chosen["note"], strict=True):
@@ -293,18 +392,18 @@ def _systems(
     for method in ordered(m for values in paper.values() for m in values):
         name = _NAMES.get(method, method) + (", paper" if method in ours else "")
         values = {metric: paper[metric][method] for metric in metrics if method in paper[metric]}
-        found.append(_System(method, name, False, values, {}, "; ".join(ordered(notes.get(method, [])))))
+        found.append(System(method, name, False, values, {}, "; ".join(ordered(notes.get(method, [])))))
     for method in ours:
         summaries = {metric: cells[metric][method] for metric in metrics if method in cells[metric]}
         if summaries:
             values = {metric: summary.value for metric, summary in summaries.items()}
             seeds = max(summary.seeds for summary in summaries.values())
             note = f"this run, {seeds} seed{'' if seeds == 1 else 's'}"
-            found.append(_System(method, f"{_NAMES.get(method, method)}, ours", True, values, summaries, note))
+            found.append(System(method, f"{_NAMES.get(method, method)}, ours", True, values, summaries, note))
     return sorted(found, key=lambda system: _order(system, metrics))
 
 
-def _order(system: _System, metrics: Sequence[str]) -> list[float]:
+def _order(system: System, metrics: Sequence[str]) -> list[float]:
     """Smaller is better, whichever way the metric runs."""
     return [
         (system.values[m] if numbers.lower_is_better(m) else -system.values[m]) if m in system.values else math.inf
@@ -312,13 +411,14 @@ def _order(system: _System, metrics: Sequence[str]) -> list[float]:
     ]
 
 
-def _place(system: _System, systems: Sequence[_System], metric: str, ours: Sequence[str]) -> tuple[int, int]:
+def _place(system: System, systems: Sequence[System], metric: str, ours: Sequence[str]) -> tuple[int, int]:
     """The place of one of ours among the other printed systems, and how many there are with it."""
     others = [other for other in systems if not other.own and other.method not in ours and metric in other.values]
     better = sum(_order(other, [metric]) < _order(system, [metric]) for other in others)
     return better + 1, len(others) + 1
 
 
+@of_view
 def ranking(
     run: Run | None,
     reported: pd.DataFrame | None = None,
@@ -331,8 +431,9 @@ def ranking(
     caption: str = "",
     just_made: bool = False,
     command: str = "make run NOTEBOOK=wsv/figure5 PROFILE=small",
-) -> Fragment:
-    """Printed systems and our methods, sorted by the first metric; ours tinted, with the interval over seeds.
+    changes: Sequence[str] = (),
+) -> Table:
+    """Sort printed systems and our methods by the first metric; ours tinted, with the interval over seeds.
 
     Args:
         run: None: the printed systems alone.
@@ -346,52 +447,46 @@ def ranking(
     Raises:
         ConfigError: a cell was scored under two protocols and ``protocol`` does not choose, or it names none.
     """
-    cells, protocols = _ours(run, metrics, dataset, protocol)
-    systems = _systems(reported, cells, ours, dataset, metrics)
+    found, protocols = summaries_of(run, metrics, dataset, protocol)
+    systems = systems_of(reported, found, ours, dataset, metrics)
     with_notes = any(system.note for system in systems)
     where = where_printed(reported)
-    rows, records = [], []
+    rows = []
     for system in systems:
-        record: dict[str, object] = {"system": system.name, "method": system.method, "ours": system.own}
-        line = []
+        cells = []
         for metric in metrics:
-            show = _Show(metric, _decimals(metric, _RANKING_PLACES, places))
+            decimals = _decimals(metric, _RANKING_PLACES, places)
             value, summary = system.values.get(metric), system.summaries.get(metric)
-            around = show.around(summary) if summary else "derived" if system.derived and value is not None else ""
-            text = numbers.DASH if value is None else show.text(value)
-            if system.own:
-                line.append(Cell(text, around, row=row_key(system.method, dataset, metric)))
+            text = numbers.shown(value, metric, places=decimals)
+            if summary is not None:
+                around = numbers.interval(summary.low, summary.high, metric, places=decimals)
+                cells.append(Cell(text, around, row=(system.method, dataset, metric)))
+            elif value is None:
+                cells.append(Cell(text))
             else:
-                line.append(Cell(text, around, paper=(system.note or where) if value is not None else ""))
-            record[metric] = math.nan if value is None else value * show.factor
-            for end in ("low", "high"):
-                bound = getattr(summary, end) if summary else None
-                record[f"{metric} {end}"] = math.nan if bound is None else bound * show.factor
-        line += [Cell(system.note, paper="" if system.own else where)] if with_notes else []
-        record["note"] = system.note
-        rows.append(Row(system.name, tuple(line), own=system.own))
-        records.append(record)
-    groups: list[tuple[str, tuple[str, ...]]] = [(numbers.short(metric), ("",)) for metric in metrics]
-    groups += [("Source", ("",))] if with_notes else []
-    parts = [full_name(*group_and_label(dataset)), *protocols, f"sorted by {_in_a_sentence(metrics[0])}"]
+                cells.append(Cell(text, "derived" if system.derived else "", paper=system.note or where))
+        cells += [Cell(system.note, paper="" if system.own else where)] if with_notes else []
+        rows.append(Row(system.name, cells, own=system.own))
+    how = [full_name(*group_and_label(dataset)), *protocols, f"sorted by {_in_a_sentence(metrics[0])}"]
     seeds = [summary.seeds for system in systems for summary in system.summaries.values()]
-    parts += [interval_words("mean", seeds)] if seeds else []
-    return grouped(
+    how += [interval_words("mean", seeds)] if seeds else []
+    return Table(
         "System",
-        groups,
+        [*(numbers.short(metric) for metric in metrics), *(["Source"] if with_notes else [])],
         rows,
-        records,
+        caption,
+        " \u00b7 ".join(how),
+        places_words(systems, metrics, ours),
         run=run,
-        caption=caption,
-        how=" \u00b7 ".join(parts),
-        foot=_places_words(systems, metrics, ours),
-        notice=not_run(command) if run is None else None,
+        badged=True,
         just_made=just_made,
-        text=frozenset({len(metrics)}) if with_notes else frozenset(),
+        notice=not_run(command) if run is None else None,
+        kinds={len(metrics): TEXT} if with_notes else {},
+        changes=changes,
     )
 
 
-def _places_words(systems: Sequence[_System], metrics: Sequence[str], ours: Sequence[str]) -> str:
+def places_words(systems: Sequence[System], metrics: Sequence[str], ours: Sequence[str]) -> str:
     """Where each of ours stands among the others, by each metric."""
     lines = []
     for system in systems:
@@ -411,104 +506,29 @@ def _in_a_sentence(metric: str) -> str:
     return name if name.startswith(("Pearson", "Spearman", "F1")) else name[:1].lower() + name[1:]
 
 
-@_of_a_run
-def ranking_bars(
-    run: Run,
-    reported: pd.DataFrame | None = None,
-    *,
-    ours: Sequence[str],
-    dataset: str,
-    metrics: Sequence[str],
-    protocol: object = None,
-    caption: str = "",
-) -> Plot:
-    """The ranking as dots, a panel a metric: ours filled with the interval over seeds, printed systems hollow.
-
-    Args: as `ranking`.
-
-    Raises:
-        ConfigError: the run holds none of ``ours``; otherwise as `ranking`.
-    """
-    cells, _ = _ours(run, metrics, dataset, protocol)
-    systems = _systems(reported, cells, ours, dataset, metrics)
-    if not any(system.own for system in systems):
-        raise ConfigError(f"{run.paper}/{run.experiment} holds no {metrics[0]} of {' or '.join(ours)} on {dataset}.")
-    derived = any(system.derived for system in systems)
-
-    def draw(figure: Figure, palette: Palette) -> None:
-        all_axes = np.atleast_1d(figure.subplots(1, len(metrics), sharey=True))
-        for axes, metric in zip(all_axes, metrics, strict=True):
-            scale = numbers.factor(metric)
-            for y, system in enumerate(systems):
-                if system.own:
-                    axes.axhspan(y - 0.5, y + 0.5, color=palette.faint, alpha=0.35, linewidth=0, zorder=0)
-                if metric not in system.values:
-                    continue
-                colour = palette.hues[0] if system.own else palette.hues[1] if system.method in ours else palette.soft
-                summary = system.summaries.get(metric)
-                if summary is not None and summary.low is not None and summary.high is not None:
-                    axes.plot([summary.low * scale, summary.high * scale], [y, y], color=colour, linewidth=1.6)
-                axes.plot(
-                    [system.values[metric] * scale],
-                    [y],
-                    linestyle="none",
-                    marker=MARKERS[2] if system.derived else MARKERS[0],
-                    markersize=5.4,
-                    color=colour,
-                    markerfacecolor=colour if system.own else "none",
-                    markeredgewidth=1.2,
-                )
-            axes.set_xlabel(numbers.name(metric) + ("\n(lower is better)" if numbers.lower_is_better(metric) else ""))
-            axes.grid(axis="x")
-            axes.margins(x=0.1)
-            axes.tick_params(axis="y", length=0)
-            axes.spines["left"].set_visible(False)
-        first = all_axes[0]
-        first.set_ylim(len(systems) - 0.4, -0.6)
-        first.set_yticks(range(len(systems)), [system.name for system in systems])
-        for tick, system in zip(first.get_yticklabels(), systems, strict=True):
-            tick.set_fontweight("bold" if system.own else "normal")
-
-    seeds = [summary.seeds for system in systems for summary in system.summaries.values()]
-    how = f"Filled: ours, {interval_words('mean', seeds)}."
-    how += " Hollow: as printed." if any(not system.own for system in systems) else ""
-    how += " Diamond: derived from what is printed." if derived else ""
-    return render(
-        draw,
-        size=(WIDTH, 0.85 + 0.25 * len(systems)),
-        caption=_sentence(caption, how),
-        alt=f"Systems by {numbers.name(metrics[0])}. {_places_words(systems, metrics, ours)}".strip(),
-    )
-
-
 # -- what systems need -----------------------------------------------------------------------------------------------
 
 
-def resources(reported: pd.DataFrame, *, caption: str = "Methods and resources") -> Fragment:
-    """The paper's table 1, a column a system: which learners and which resources beside the training pairs it uses.
+def resources(reported: pd.DataFrame, *, caption: str = "Methods and resources") -> Table:
+    """Show table 1, a column a system: which learners and which resources beside the training pairs it uses.
 
     Args:
         reported: method the system, dataset the resource, value 1 where used: `summary.reported("wsv", "table1")`.
     """
     uses = printed(reported, "uses")
-    systems = ordered(system for system, _ in uses)
-    things = ordered(thing for _, thing in uses)
-    rows, records = [], []
+    systems, things = ordered(system for system, _ in uses), ordered(thing for _, thing in uses)
+    rows, totals = [], dict.fromkeys(systems, 0)
     for title, external in (("Learning methods", False), ("External resources", True)):
         members = [t for t in things if (t in _EXTERNAL or t.startswith("STS_")) == external]
         rows += [Row(title, head=True)] if members else []
         for thing in members:
             used = {system: uses.get((system, thing), 0.0) > 0 for system in systems}
+            totals = {system: total + used[system] for system, total in totals.items()}
             name = _RESOURCES.get(thing, thing.replace("_", " "))
-            rows.append(Row(name, tuple(Cell(_YES if used[system] else "") for system in systems)))
-            records.append({"resource": name, "kind": title.lower(), **used})
-    totals = [sum(bool(record[system]) for record in records) for system in systems]
-    rows.append(Row("Number", tuple(Cell(str(total), paper=where_printed(reported)) for total in totals), own=True))
+            rows.append(Row(name, [_YES if used[system] else "" for system in systems]))
+    where = where_printed(reported)
+    rows.append(Row("Number", [Cell(str(total), paper=where) for total in totals.values()], own=True))
     foot = ""
     if any(thing.startswith("STS_") for thing in things):
         foot = "The last row joins two: the STS MSR-Video sentences (Illinois-LH) and word vectors (this work)."
-    groups = [(system, ("",)) for system in systems]
-    return grouped("Uses", groups, rows, records, caption=caption, foot=foot)
-
-
-__all__ = ["dimensions", "ranking", "ranking_bars", "resources"]
+    return Table("Uses", systems, rows, caption, foot=foot)

@@ -1,4 +1,4 @@
-"""Many comparisons as one matrix, and how scores grow with the training data."""
+"""How scores of a transfer grow with the share of its training pairs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -16,51 +15,13 @@ from sentbook.evaluation.statistics import Estimate, seed_interval
 from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH
-from sentbook.report.marks import row_mark, run_name
-from sentbook.report.markup import Fragment, esc, pipes, simple
+from sentbook.report.markup import Fragment, run_name
 from sentbook.report.style import MARKERS, Palette
-from sentbook.report.summary import full_name, group_and_label, is_average, ordered, significant
+from sentbook.report.summary import full_name, group_and_label, is_average, ordered
 from sentbook.report.svg import Plot, render
-from sentbook.report.tables import not_run
+from sentbook.report.table import not_run
 
 _SHARE = re.compile(r"(?P<row>.+) (?P<percent>\d+) %$")
-
-
-def matrix(run: Run | None, *, caption: str = "Differences", command: str = "make run PROFILE=small") -> Fragment:
-    """The run's tests, a row a comparison A - B and a column a data set; bold where Holm's p is below .05.
-
-    The interval stands below each difference.
-    """
-    if run is None:
-        return not_run(command)
-    pairs, datasets = ordered((t.a, t.b) for t in run.tests), ordered(t.dataset for t in run.tests)
-    found = {(t.a, t.b, t.dataset): t for t in run.tests}
-    cells, lines = [], []
-    for a, b in pairs:
-        row = [f'{esc(a)}<span class="sb-ci">{numbers.MINUS} {esc(b)}</span>']
-        line = [f"{a} {numbers.MINUS} {b}"]
-        for dataset in datasets:
-            test = found.get((a, b, dataset))
-            if test is None:
-                row.append("")
-                line.append("")
-                continue
-            value = numbers.shown(test.estimate, test.metric, signed=True)
-            inside = numbers.interval(test.low, test.high, test.metric, signed=True)
-            shown = f'<strong class="sb-best">{value}</strong>' if significant(test) else value
-            mark = row_mark(a, b, dataset, test.metric)
-            row.append(f'<span{mark}>{shown}</span><span class="sb-ci">{esc(inside)}</span>')
-            line.append(f"**{value}**" if significant(test) else value)
-        cells.append(row)
-        lines.append(line)
-    head = ["A \u2212 B", *(full_name(*group_and_label(dataset)) for dataset in datasets)]
-    metrics = ", ".join(ordered(numbers.name(test.metric) for test in run.tests))
-    how = f"{metrics} \u00b7 paired bootstrap, 95 % below \u00b7 bold: p below .05 by Holm\u2019s method over a row"
-    top = f'<strong>{esc(caption)}</strong><span class="sb-how">{esc(how)}</span>'
-    frame = pd.DataFrame([test.model_dump() for test in run.tests])
-    html = simple(head, cells, top, label=caption, wrap=True)
-    text = f"**{caption}** ({how})\n\n{pipes(head, lines)}"
-    return Fragment(html, kind="sentbook-table sentbook-contrasts", markdown=text, frame=frame, run=run_name(run))
 
 
 class _Line(NamedTuple):

@@ -19,14 +19,15 @@ from sentbook.evaluation.protocol_matrix import BENCHMARK_HEAD, DROPPED, HOUSE, 
 from sentbook.evaluation.protocols import Aggregation, Measure
 from sentbook.records import Run, Test
 from sentbook.report import numbers
-from sentbook.report.cost import Cell, Row, grouped
 from sentbook.report.figures import WIDTH
-from sentbook.report.marks import row_key, run_name
-from sentbook.report.markup import Fragment, esc, pipes, simple
+from sentbook.report.markup import Fragment, esc, run_name
 from sentbook.report.style import MARKERS, Palette
-from sentbook.report.summary import group_and_label, is_average, ordered, significant, where_printed
+from sentbook.report.summary import group_and_label, is_average, ordered, where_printed
 from sentbook.report.svg import Plot, render
-from sentbook.report.tables import badges, not_run
+from sentbook.report.table import TEXT, Cell, Row, Table, badges, not_run
+from sentbook.report.tables import difference_cell
+from sentbook.report.view import of_view
+from sentbook.runs import ledger
 from sentbook.runs import printed as printed_numbers
 
 COMMAND = "make run NOTEBOOK=cross/protocols PROFILE=small"
@@ -127,63 +128,56 @@ def _how(held: _Held) -> str:
 # -- one choice at a time ----------------------------------------------------------------------------------------------
 
 
+@of_view
 def effects(
-    run: Run | None, *, caption: str = "What one choice does", just_made: bool = False, command: str = COMMAND
-) -> Fragment:
-    """A row a choice, a column a test set: how far the number moves when that choice alone is another.
+    run: Run | None,
+    *,
+    caption: str = "What one choice does",
+    just_made: bool = False,
+    command: str = COMMAND,
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
+    """Show a row a choice, a column a test set: how far the number moves when that choice alone is another.
 
     First our number with its interval; then the choices, the largest first; then what the luck of pairs and seeds does.
     """
     if run is None:
         return not_run(command)
     held = _Held(run)
-    means, values, rows = held.means(), held.values(), held.rows
+    means, values, sets = held.means(), held.values(), held.rows
     metric = str(held.house["measure"])
-    lines, records = [], []
-
-    def add(label: str, cells: Mapping[str, Cell], shown: Mapping[str, float], *, own: bool = False) -> None:
-        lines.append(Row(label, tuple(cells.get(row, Cell(numbers.DASH)) for row in rows), own=own))
-        records.append({"choice": label, **{_short(row): 100 * value for row, value in shown.items()}})
-
-    ours = {row: means[held.named(row), row] for row in rows}
-    inside = {row: run.extra["intervals"][row] for row in rows}
-    key = {row: row_key(held.encoder, row, metric) for row in rows}
-    around = {row: numbers.interval(inside[row]["low"], inside[row]["high"], metric) for row in rows}
-    add(
-        HOUSE.capitalize(),
-        {row: Cell(numbers.shown(ours[row], metric), around[row], row=key[row]) for row in rows},
-        ours,
-        own=True,
-    )
-    for choice, by_row in held.effects().items():
-        cells = {row: _effect_cell(test) for row, test in by_row.items()}
-        add(_capital(choice), cells, {row: test.estimate for row, test in by_row.items()})
-    lines.append(Row("For comparison", head=True))
-    half = {row: (inside[row]["high"] - inside[row]["low"]) / 2 for row in rows}
-    add("Other pairs", {row: Cell(f"\u00b1 {numbers.shown(half[row], metric)}") for row in rows}, half)
+    inside = {row: (run.extra["intervals"][row]["low"], run.extra["intervals"][row]["high"]) for row in sets}
+    key = {row: (held.encoder, row, metric) for row in sets}
+    ours = [
+        Cell(numbers.shown(means[held.named(row), row], metric), numbers.interval(*inside[row], metric), row=key[row])
+        for row in sets
+    ]
+    rows = [Row(HOUSE.capitalize(), ours, own=True)]
+    for choice, tests in held.effects().items():
+        cells = [
+            difference_cell(t, t.estimate, t.low, t.high) if t else Cell(numbers.DASH) for t in map(tests.get, sets)
+        ]
+        rows.append(Row(_capital(choice), cells))
+    rows.append(Row("For comparison", head=True))
+    halves = [(high - low) / 2 for low, high in inside.values()]
+    rows.append(Row("Other pairs", [f"\u00b1 {numbers.shown(half, metric)}" for half in halves]))
     if len(run.provenance.seeds) > 1:
-        apart = {row: float(np.ptp(values[held.named(row), row])) for row in rows}
-        add("Best less worst seed", {row: Cell(numbers.shown(apart[row], metric), row=key[row]) for row in rows}, apart)
-    return grouped(
+        apart = {row: float(np.ptp(values[held.named(row), row])) for row in sets}
+        rows.append(
+            Row("Best less worst seed", [Cell(numbers.shown(apart[row], metric), row=key[row]) for row in sets])
+        )
+    return Table(
         "Choice",
-        [(_short(row), ("",)) for row in rows],
-        lines,
-        records,
-        run=run,
-        caption=caption,
-        how=f"{_how(held)} \u00b7 paired bootstrap over pairs, 95 % below \u00b7 bold: p below .05 by "
+        [_short(row) for row in sets],
+        rows,
+        caption,
+        f"{_how(held)} \u00b7 paired bootstrap over pairs, 95 % below \u00b7 bold: p below .05 by "
         "Holm\u2019s method over a row",
-        foot=f"{numbers.DASH}: nothing to choose there. Other pairs: half the width of our number\u2019s own interval.",
+        f"{numbers.DASH}: nothing to choose there. Other pairs: half the width of our number\u2019s own interval.",
+        run=run,
+        badged=True,
         just_made=just_made,
-    )
-
-
-def _effect_cell(test: Test) -> Cell:
-    return Cell(
-        numbers.shown(test.estimate, test.metric, signed=True),
-        numbers.interval(test.low, test.high, test.metric, signed=True),
-        bold=significant(test),
-        row=row_key(test.a, test.b, test.dataset, test.metric),
+        changes=changes,
     )
 
 
@@ -396,28 +390,30 @@ def _narrow(aggregation: str) -> str:
 
 
 def every(run: Run | None, *, caption: str = "Every combination", command: str = COMMAND) -> Fragment:
-    """All combinations on all test sets, folded."""
+    """Show all combinations on all test sets, folded."""
     if run is None:
         return not_run(command)
     held = _Held(run)
-    means, rows = held.means(), held.rows
-    lines, records = [], []
-    for score in ordered(fields["score"] for fields in held.combinations()):
-        lines.append(Row(_capital(score), head=True))
-        for fields in (fields for fields in held.combinations() if fields["score"] == score):
+    means, sets, known = held.means(), held.rows, held.combinations()
+    rows = []
+    for score in ordered(fields["score"] for fields in known):
+        rows.append(Row(_capital(score), head=True))
+        for fields in (fields for fields in known if fields["score"] == score):
             changes = {name: fields[name] for name in ("score", "measure", "tokens", "aggregation")}
-            found = {row: means[held.named(row, **changes), row] for row in rows}
+            cells = [
+                Cell(
+                    numbers.plain(100 * means[held.named(row, **changes), row]),
+                    row=(held.encoder, row, fields["measure"]),
+                )
+                for row in sets
+            ]
             measure, way = numbers.short(fields["measure"]).split(" ")[0], _narrow(fields["aggregation"])
-            cells = (
-                Cell(numbers.plain(100 * found[row]), row=row_key(held.encoder, row, fields["measure"])) for row in rows
-            )
             label = f"{fields['tokens']}, {measure}, {way}"
-            lines.append(Row(label, tuple(cells), own=fields["protocol"] == run.extra["house"]))
-            records.append({"protocol": fields["protocol"], **{_short(row): 100 * found[row] for row in rows}})
-    shown = grouped("Protocol", [(_short(row), ("",)) for row in rows], lines, records, caption=caption, how=_how(held))
-    summary = f"{len(records)} protocols on {len(rows)} test sets"
+            rows.append(Row(label, cells, own=fields["protocol"] == run.extra["house"]))
+    shown = Table("Protocol", [_short(row) for row in sets], rows, caption, _how(held), run=run)
+    summary = f"{len(known)} protocols on {len(sets)} test sets"
     body = f"{badges(run)}<details><summary>{summary}</summary>{shown.body}</details>"
-    return replace(shown, body=body, run=run_name(run))
+    return Fragment(body, run=run_name(run))
 
 
 # -- printed numbers ---------------------------------------------------------------------------------------------------
@@ -459,21 +455,18 @@ def printed(*, caption: str = "Printed numbers by protocol") -> Fragment:
     by_protocol: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for entry in (*registry()["systems"], *registry()["tools"]):
         by_protocol.setdefault(tuple(entry.get(name, "") for name in _STATED), []).append(entry)
-    parts = [_one_protocol(said, entries) for said, entries in by_protocol.items()]
+    body = "".join(
+        f'<div style="margin-top:1.3rem">{_one_protocol(said, entries).body}</div>'
+        for said, entries in by_protocol.items()
+    )
     foot = (
         "\u2713: the printed averages are the means of the printed sets, and not their size-weighted means. Numbers "
         "of one table compare with each other; with those of another table they do not."
     )
-    body = "".join(f'<div style="margin-top:1.3rem">{part.body}</div>' for part in parts)
-    return Fragment(
-        f'<strong>{esc(caption)}</strong>{body}<p class="sb-foot">{esc(foot)}</p>',
-        markdown="\n\n".join([f"**{caption}**", *(part.markdown for part in parts), foot]),
-        frame=pd.concat([part.frame for part in parts], ignore_index=True),
-        facts=True,
-    )
+    return Fragment(f'<strong>{esc(caption)}</strong>{body}<p class="sb-foot">{esc(foot)}</p>', facts=True)
 
 
-def _one_protocol(said: tuple[str, ...], entries: Sequence[Mapping[str, Any]]) -> Fragment:
+def _one_protocol(said: tuple[str, ...], entries: Sequence[Mapping[str, Any]]) -> Table | Fragment:
     score, measure, aggregation, sets = said
     words = (
         _capital(score or "score not said"),
@@ -481,7 +474,7 @@ def _one_protocol(said: tuple[str, ...], entries: Sequence[Mapping[str, Any]]) -
         aggregation or "aggregation not said",
         sets,
     )
-    lines, records, tools, sources = [], [], [], []
+    lines, tools, sources = [], [], []
     for entry in entries:
         if "methods" not in entry:
             tools.append(f"{entry['name']} ({entry['from']})")
@@ -489,26 +482,27 @@ def _one_protocol(said: tuple[str, ...], entries: Sequence[Mapping[str, Any]]) -
         sources.append(entry["from"])
         frame = printed_numbers.table(entry["paper"], entry["table"])
         for method in entry["methods"]:
-            found = _years(frame, method)
             tick = " \u2713" if _is_the_mean(entry, method) else ""
-            where = where_printed(frame)
-            cells = [Cell(numbers.plain(100 * found[y]), paper=where) if y in found else Cell() for y in SETS]
             label = f"{method} ({entry['table'].replace('table', 'table ')}){tick}"
-            lines.append(Row(label, (*cells, Cell(entry.get("tokens", "not said")))))
-            of_years = {f"STS {year}": 100 * value for year, value in found.items()}
-            records.append({"system": method, **dict(zip(_STATED, said, strict=True)), **of_years})
+            lines.append((label, _years(frame, method), where_printed(frame), entry.get("tokens", "not said")))
     known = ", ".join(filter(None, words))
     if not lines:
-        named = "; ".join(tools)
-        body = f'<div class="sb-caption"><strong>{esc(known)}</strong>{esc(named)}</div>'
-        return Fragment(body, markdown=f"{known}: {named}.")
-    shown = [place for place, year in enumerate(SETS) if any(line.cells[place].text for line in lines)]
-    lines = [line._replace(cells=(*(line.cells[place] for place in shown), line.cells[-1])) for line in lines]
-    heads = [(f"STS {list(SETS)[place]}", ("",)) for place in shown] + [("Tokens", ("",))]
+        return Fragment(f'<div class="sb-caption"><strong>{esc(known)}</strong>{esc("; ".join(tools))}</div>')
+    years = [year for year in SETS if any(year in found for _, found, *_ in lines)]
+    rows = [
+        Row(
+            label,
+            [
+                *(Cell(numbers.plain(100 * found[y]), paper=where) if y in found else Cell() for y in years),
+                tokens,
+            ],
+        )
+        for label, found, where, tokens in lines
+    ]
     also = f"Said by: {'; '.join(ordered(sources))}." + (f" So prints {'; '.join(tools)}." if tools else "")
     [paper] = {entry["paper"].upper() for entry in entries if "paper" in entry}
-    heading, words_at = f"{paper} paper", frozenset({len(shown)})
-    return grouped(heading, heads, lines, records, caption=known, foot=also, text=words_at)
+    heads = [*(f"STS {year}" for year in years), "Tokens"]
+    return Table(f"{paper} paper", heads, rows, known, foot=also, kinds={len(years): TEXT})
 
 
 def _years(frame: pd.DataFrame, method: str) -> dict[int, float]:
@@ -527,7 +521,7 @@ def _is_the_mean(entry: Mapping[str, Any], method: str) -> bool:
     return bool(found) and plain and not weighted
 
 
-def twice(run: Run | None, *, caption: str = "One encoder, printed twice: GRAN on STS 2012") -> Fragment:
+def twice(run: Run | None, *, caption: str = "One encoder, printed twice: GRAN on STS 2012") -> Table:
     """GRAN's number of 2012 in two papers, what its printed sets give by each aggregation, and ours by each."""
     frame = printed_numbers.table("cse", "table2")
     known = _of(frame, "GRAN")
@@ -548,23 +542,18 @@ def twice(run: Run | None, *, caption: str = "One encoder, printed twice: GRAN o
         ),
     ]
     held = _Held(run) if run is not None and "STS2012/avg" in _Held(run).rows else None
-    means = held.means() if held else {}
-    lines, records = [], []
+    rows = []
     for label, way, value, where, note in theirs:
         cells = [Cell(numbers.plain(100 * value), note or where, paper=where)]
-        record: dict[str, object] = {"sets": label, "aggregation": str(way), "printed": 100 * value}
         if held is not None:
             detail = WITH_TRAINING if label.startswith("Three") else ""
             name = held.named("STS2012/avg", aggregation=str(way), detail=detail)
-            mark = row_key(held.encoder, "STS2012/avg", held.house["measure"])
-            cells.append(Cell(numbers.plain(100 * means[name, "STS2012/avg"]), row=mark))
-            record["ours"] = 100 * means[name, "STS2012/avg"]
-        lines.append(Row(f"{label}, {way}", tuple(cells)))
-        records.append(record)
-    heads = [("GRAN, printed", ("",)), *([(f"{held.encoder}, ours", ("",))] if held else [])]
+            ours = numbers.plain(100 * held.means()[name, "STS2012/avg"])
+            cells.append(Cell(ours, row=(held.encoder, "STS2012/avg", held.house["measure"])))
+        rows.append(Row(f"{label}, {way}", cells))
+    heads = ["GRAN, printed", *([f"{held.encoder}, ours"] if held else [])]
     how = "Pearson\u2019s r \u00d7 100, cosine"
-    found = grouped("STS 2012", heads, lines, records, run=run if held else None, caption=caption, how=how)
-    return found if held else replace(found, facts=True)
+    return Table("STS 2012", heads, rows, caption, how, run=run if held else None, badged=True, facts=held is None)
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
@@ -588,39 +577,39 @@ _ADVICE: dict[str, str] = {
 }
 
 
-def checklist(run: Run | None, *, row: str = YEAR, command: str = COMMAND) -> Fragment:
+def checklist(run: Run | None, *, row: str = YEAR, command: str = COMMAND) -> Table | Fragment:
     """What to look for, in the order of the measured size: how far each choice moves one year, and all of them."""
     if run is None:
         return not_run(command)
     held = _Held(run)
     row = row if row in held.years else held.years[0]
-    cells, flat, records, marks = [], [], [], []
+    rows = []
     for number, (choice, by_row) in enumerate(held.effects().items(), start=1):
         years = [100 * by_row[name].estimate for name in held.years if name in by_row]
         test = by_row.get(row)
         one = numbers.DASH if test is None else numbers.shown(test.estimate, test.metric, signed=True)
         low, high = (numbers.plain(edge, signed=True) for edge in (min(years), max(years)))
         all_years = low if len(years) == 1 else f"{low} to {high}"
-        advice = _ADVICE.get(choice, "")
-        marks.append(row_key(choice, HOUSE, row, test.metric) if test else "")
-        cells.append([f"{number}. {esc(_capital(choice))}", esc(advice), esc(one), esc(all_years)])
-        flat.append([f"{number}. {_capital(choice)}", advice, one, all_years])
-        records.append({"choice": choice, _short(row): None if test is None else 100 * test.estimate})
-    head = ["Choice", "What to look for", _short(row), "All years"]
-    how = f"{_how(held)} \u00b7 change of the number when this choice alone is moved; by the mean size over the years"
-    top = f'<strong>What moves a number, the largest first</strong><span class="sb-how">{esc(how)}</span>'
-    html = badges(run) + simple(
-        head, cells, top, left=2, label="Checklist", text=frozenset({1}), wrap=True, marks=marks
-    )
-    frame = pd.DataFrame.from_records(records)
-    return Fragment(
-        html, kind="sentbook-table sentbook-wide", markdown=pipes(head, flat, left=2), frame=frame, run=run_name(run)
+        names = (choice, HOUSE, row, test.metric) if test else ()
+        rows.append(Row(f"{number}. {_capital(choice)}", [_ADVICE.get(choice, ""), one, all_years], row=names))
+    return Table(
+        "Choice",
+        ["What to look for", _short(row), "All years"],
+        rows,
+        "What moves a number, the largest first",
+        f"{_how(held)} \u00b7 change of the number when this choice alone is moved; by the mean size over the years",
+        run=run,
+        badged=True,
+        kinds={0: TEXT},
+        wrap=True,
+        kind="sentbook-table sentbook-wide",
     )
 
 
-def fragments(run: Run | None) -> dict[str, str]:
-    """The page's generated parts: file name in ``book/_generated`` to HTML."""
-    shown: dict[str, Plot | Fragment] = {
+def fragments() -> dict[str, str]:
+    """Make the page's generated parts from the recorded run: file name in ``book/_generated`` to HTML."""
+    run = ledger.read("cross", "protocols", "small")
+    shown: dict[str, Plot | Table | Fragment] = {
         "path": path(run, caption="STS 2014: the same vectors, a choice a step"),
         "checklist": checklist(run),
         "twice": twice(run),
@@ -629,36 +618,16 @@ def fragments(run: Run | None) -> dict[str, str]:
     return {f"protocols_{name}.md": part.html() for name, part in shown.items()}
 
 
-def leak(run: Run | None) -> Fragment:
-    """The share of each year's pairs that STS-B has among its training pairs."""
+def leak(run: Run | None) -> Table | Fragment:
+    """Show the share of each year's pairs that STS-B has among its training pairs."""
     shares = run.extra.get("in STS-B's training pairs", {}) if run is not None else {}
     if run is None or not shares:
         return Fragment("")
-    cells = tuple(Cell(f"{numbers.plain(100 * share, 0)} %") for share in shares.values())
-    records = [{_short(row): 100 * share for row, share in shares.items()}]
-    return replace(
-        grouped(
-            "Of the pairs of",
-            [(_short(row), ("",)) for row in shares],
-            [Row("are training pairs of STS-B", cells)],
-            records,
-            caption="Test pairs that a head trained on STS-B has seen",
-            how="the same two sentences, but for case, marks and spaces",
-        ),
-        run=run_name(run),
+    return Table(
+        "Of the pairs of",
+        [_short(row) for row in shares],
+        [Row("are training pairs of STS-B", [f"{numbers.plain(100 * share, 0)} %" for share in shares.values()])],
+        "Test pairs that a head trained on STS-B has seen",
+        "the same two sentences, but for case, marks and spaces",
+        run=run,
     )
-
-
-__all__ = [
-    "checklist",
-    "effects",
-    "every",
-    "fragments",
-    "heat",
-    "leak",
-    "path",
-    "printed",
-    "registry",
-    "spread",
-    "twice",
-]

@@ -1,6 +1,6 @@
 """What pre-training gains when a classifier is fine-tuned: by task, and by the share of labels. Figure 3 of Gan et al.
 
-All functions read the rows of `sentbook.evaluation.fine_tuning.metrics` and the tests of `sentbook.evaluation.fine_tuning.gains`.
+All functions read the rows and tests of `sentbook.evaluation.fine_tuning`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from sentbook.report.summary import (
     printed,
 )
 from sentbook.report.svg import Plot, render
+from sentbook.report.table import Table
+from sentbook.report.view import of_view
 from sentbook.system.errors import ConfigError
 
 PRETRAINED, RANDOM = "pretrained-composite", "random-init"
@@ -234,6 +236,7 @@ def by_share(run: Run, reported: pd.DataFrame | None = None, *, caption: str = "
     )
 
 
+@of_view
 def table(
     run: Run | None,
     reported: pd.DataFrame | None = None,
@@ -241,7 +244,8 @@ def table(
     caption: str = "Accuracy by start",
     just_made: bool = False,
     command: str = _COMMAND,
-) -> Fragment:
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
     """The numbers of both figures: accuracies by start, the paper's where it prints them, and the gain with its test.
 
     Tasks with all labels stand first, then their average, then shares, rising.
@@ -261,6 +265,7 @@ def table(
         pair=(PRETRAINED, RANDOM),
         just_made=just_made,
         command=command,
+        changes=changes,
     )
 
 

@@ -1,0 +1,267 @@
+"""Tables 3, 4 and 5 of Gan et al. 2017: a row an encoder, in blocks, a column a data set and measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from sentbook.data.tasks import NAMES
+from sentbook.evaluation.statistics import Estimate
+from sentbook.evaluation.taskbook import INTERVALS, PAIRS
+from sentbook.records import Run, Verdict
+from sentbook.report import numbers
+from sentbook.report.markup import Html
+from sentbook.report.summary import (
+    Summary,
+    full_name,
+    group_and_label,
+    mean_of_seeds,
+    ordered,
+    over_seeds,
+    printed,
+    where_printed,
+)
+from sentbook.report.table import Cell, Row, Table, not_run
+from sentbook.report.tables import best
+from sentbook.report.view import of_view
+from sentbook.runs.verdicts import scores
+
+FIXED = "+emb."
+# In the order of the tables; what is not named here is a baseline, or printed alone.
+ENCODERS = ("autoencoder", "future predictor", "hierarchical model", "composite model", "combine", "random CNN")
+TASK_DEPENDENT = ("CNN", "AdaSent", "Bi-CNN-MI", "MPSSM-CNN", "DVSA", "m-RNN", "Bi-LSTM", "Tree-LSTM")
+BLOCKS = ("Learned words", "Fixed words", "Marks", "Printed, generic", "Printed, for one task")
+SICK, COCO = "SICK2014-test", "COCO-1k"
+_SIGNS: dict[Verdict, tuple[str, str]] = {
+    "reproduced": ("\u2713", "printed value reached"),
+    "not reproduced": ("\u2717", "below the printed value"),
+    "inconclusive": ("\u2248", "below the printed value, without an interval"),
+}
+_DIRECTIONS = {"annotation": "Image annotation", "search": "Image search"}
+
+
+class Column(NamedTuple):
+    """One number of every method; neighbours of the same ``group`` share a heading."""
+
+    dataset: str
+    metric: str
+    group: str
+    head: str
+
+
+@dataclass
+class _Held:
+    """A column's values by method, ours with an interval where there is one."""
+
+    paper: dict[str, float] = field(default_factory=dict)
+    ours: dict[str, Summary] = field(default_factory=dict)
+    protocols: list[str] = field(default_factory=list)
+    over_examples: bool = False
+
+
+def block_of(method: str, *, ours: bool) -> str:
+    """The block of the table in which a method stands.
+
+    Args:
+        ours: whether the run holds it; else it is printed alone.
+
+    Example:
+        >>> block_of("combine", ours=True), block_of("combine+emb.", ours=False), block_of("SDAE+emb.", ours=False)
+        ('Learned words', 'Fixed words', 'Printed, generic')
+    """
+    if method.removesuffix(FIXED) in ENCODERS:
+        return BLOCKS[1] if method.endswith(FIXED) else BLOCKS[0]
+    if ours:
+        return BLOCKS[2]
+    return BLOCKS[4] if method in TASK_DEPENDENT else BLOCKS[3]
+
+
+# -- the three tables ------------------------------------------------------------------------------------------------
+
+
+@of_view
+def classification_table(
+    run: Run | None,
+    reported: pd.DataFrame | None = None,
+    *,
+    command: str = "make run NOTEBOOK=cnn_lstm/table3 PROFILE=small",
+    **options: Any,
+) -> Table:
+    """Table 3: accuracy on every task, and F1 on tasks of pairs; ``options`` and Raises as `methods_table`."""
+    in_run = {row.dataset for row in run.metrics} if run is not None else set()
+    in_paper = set(reported["dataset"]) if reported is not None else set()
+    shown = in_run | in_paper if not in_run or in_run & in_paper else in_run
+    columns = []
+    for name in (name for name in NAMES if name in shown):
+        group = full_name(*group_and_label(name))
+        columns.append(Column(name, "accuracy", group, numbers.short("accuracy")))
+        columns += [Column(name, "f1", group, numbers.short("f1"))] if name in PAIRS else []
+    return methods_table(run, reported, columns, command=command, **options)
+
+
+@of_view
+def ranking_table(
+    run: Run | None,
+    reported: pd.DataFrame | None = None,
+    *,
+    dataset: str = COCO,
+    command: str = "make run NOTEBOOK=cnn_lstm/table4 PROFILE=small",
+    **options: Any,
+) -> Table:
+    """Table 4: R@1 and median rank in both directions; ``options`` and Raises as `methods_table`."""
+    columns = [
+        Column(dataset, f"{direction}_{metric}", title, head)
+        for direction, title in _DIRECTIONS.items()
+        for metric, head in (("R@1", "R@1 \u00d7 100"), ("MedR", "med. rank"))
+    ]
+    return methods_table(run, reported, columns, command=command, **options)
+
+
+@of_view
+def relatedness_table(
+    run: Run | None,
+    reported: pd.DataFrame | None = None,
+    *,
+    dataset: str = SICK,
+    command: str = "make run NOTEBOOK=cnn_lstm/table5 PROFILE=small",
+    **options: Any,
+) -> Table:
+    """Table 5: Pearson's r, Spearman's rho and squared error; ``options`` and Raises as `methods_table`."""
+    group = full_name(*group_and_label(dataset))
+    columns = [Column(dataset, metric, group, numbers.short(metric)) for metric in ("pearson", "spearman", "mse")]
+    return methods_table(run, reported, columns, command=command, **options)
+
+
+def methods_table(
+    run: Run | None,
+    reported: pd.DataFrame | None,
+    columns: Sequence[Column],
+    *,
+    protocol: object = None,
+    caption: str = "",
+    just_made: bool = False,
+    command: str = "make run PROFILE=small",
+    changes: Sequence[str] = (),
+) -> Table:
+    """Show ours with its interval and a sign whether the printed value was reached, the printed value below.
+
+    Ours is the mean over seeds. Its interval is the one over examples that ``run.extra`` holds (see
+    `sentbook.evaluation.taskbook.TaskBook.extra`), else the t-interval over seeds, else none.
+
+    Args:
+        run: methods spelt as the paper's; None: the paper's numbers under a notice that says how to make ours.
+        reported: the paper's table; left out where the run shares no data set with it.
+        protocol: one or a sequence, where the run holds several for a cell.
+
+    Raises:
+        ConfigError: a cell was scored under two protocols and ``protocol`` does not choose.
+    """
+    held = [_held(run, reported, column, protocol) for column in columns]
+    blocks = _blocks(held)
+    where = where_printed(reported)
+    rows = []
+    for title, methods in blocks.items():
+        tops = [_best(part, column.metric, methods) for part, column in zip(held, columns, strict=True)]
+        rows.append(Row(title, head=True))
+        for method in methods:
+            parts = zip(held, columns, tops, strict=True)
+            rows.append(Row(method, [_cell(part, method, column, top, where) for part, column, top in parts]))
+    return Table(
+        "Method",
+        [(column.group, column.head) for column in columns],
+        rows,
+        caption,
+        _how(held),
+        _foot(any(part.ours for part in held), any(part.paper for part in held)),
+        run=run,
+        badged=True,
+        just_made=just_made,
+        notice=not_run(command) if run is None else None,
+        changes=changes,
+    )
+
+
+def _held(run: Run | None, reported: pd.DataFrame | None, column: Column, protocol: object) -> _Held:
+    found = _Held({m: v for (m, d), v in printed(reported, column.metric).items() if d == column.dataset})
+    if run is None:
+        return found
+    rows = [row for row in run.metrics if row.dataset == column.dataset]
+    cells, found.protocols = over_seeds(run.model_copy(update={"metrics": rows}), column.metric, protocol=protocol)
+    ends = run.extra.get(INTERVALS, {}).get(column.metric, {}).get(column.dataset, {})
+    for (method, _), summary in cells.items():
+        if method in ends:
+            low, high = ends[method]
+            summary = replace(summary, low=float(low), high=float(high))
+            found.over_examples = True
+        found.ours[method] = summary
+    return found
+
+
+def _blocks(held: Sequence[_Held]) -> dict[str, list[str]]:
+    """Block -> its methods, in the paper's order."""
+    own = {method for part in held for method in part.ours}
+    methods = ordered(method for part in held for method in [*part.paper, *part.ours])
+    found: dict[str, list[str]] = {block: [] for block in BLOCKS}
+    for method in methods:
+        found[block_of(method, ours=method in own)].append(method)
+    for block in BLOCKS[:2]:
+        found[block].sort(key=lambda method: ENCODERS.index(method.removesuffix(FIXED)))
+    return {block: names for block, names in found.items() if names}
+
+
+def _best(part: _Held, metric: str, methods: Iterable[str]) -> tuple[set[str], set[str]]:
+    """The best of some methods in a column, ours and the paper's; as printed, so several may be."""
+    own = {method: summary.value for method, summary in part.ours.items()}
+    ours, theirs = ({m: values[m] for m in methods if m in values} for values in (own, part.paper))
+    return best(ours, metric), best(theirs, metric)
+
+
+def _cell(part: _Held, method: str, column: Column, tops: tuple[set[str], set[str]], where: str) -> Cell:
+    """One cell; ``where`` the paper's value is printed."""
+    theirs, summary, metric = part.paper.get(method), part.ours.get(method), column.metric
+    small = Cell()
+    if theirs is not None:
+        small = Cell(numbers.shown(theirs, metric), best=method in tops[1], paper=where)
+    if summary is None:
+        return small
+    after = ""
+    if theirs is not None:
+        reached = _reached(summary, theirs, metric)
+        sign, said = _SIGNS[reached]
+        colour = f'class="verdict-{reached.replace(" ", "-")}"'
+        after = Html(f' <span {colour} role="img" aria-label="{said}" title="{said}">{sign}</span>')
+    below: list[str | Cell] = [numbers.interval(summary.low, summary.high, metric)]
+    below += [small._replace(before="paper ")] if small.text else []
+    text = numbers.shown(summary.value, metric)
+    return Cell(text, below, after, best=method in tops[0], row=(method, column.dataset, metric))
+
+
+def _reached(summary: Summary, theirs: float, metric: str) -> Verdict:
+    """By the rule ``scores``: the interval holds the printed value, or ours is better."""
+    low, high = (summary.value if end is None else end for end in (summary.low, summary.high))
+    value = Estimate(summary.value, low, high)
+    return scores(value, theirs, "", lower_is_better=numbers.lower_is_better(metric))[0]
+
+
+def _how(held: Sequence[_Held]) -> str:
+    words = ["; ".join(ordered(protocol for part in held for protocol in part.protocols))]
+    seeds = sorted({summary.seeds for part in held for summary in part.ours.values()})
+    if seeds:
+        words.append(mean_of_seeds(seeds))
+        if any(part.over_examples for part in held if part.ours):
+            words.append("95 % intervals over examples")
+        elif seeds[-1] > 1:
+            words.append("95 % t-intervals over seeds")
+    return " \u00b7 ".join(word for word in words if word) or "as printed"
+
+
+def _foot(ours: bool, paper: bool) -> str:
+    if not ours:
+        return "Bold: best of its block."
+    if not paper:
+        return "Small: interval. Bold: best of its block."
+    signs = "; ".join(f"{sign} {said}" for sign, said in _SIGNS.values())
+    return f"Small: interval, and the paper\u2019s value. Bold: best of its block. {signs}."

@@ -1,0 +1,404 @@
+"""Tables of Zhang et al. 2018: table 4 (a row a transfer setting, a column a data set), who wins, sizes of the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from sentbook.data import suites
+from sentbook.evaluation.winners import (
+    CHOSEN,
+    KIND,
+    LEVEL,
+    MEASURES,
+    SETTINGS,
+    SMALLEST,
+    encoder_of,
+    is_row,
+    named,
+    setting_of,
+    tie_group,
+    within,
+)
+from sentbook.records import Run
+from sentbook.report import numbers
+from sentbook.report.markup import Fragment
+from sentbook.report.summary import (
+    Summary,
+    full_name,
+    group_and_label,
+    mean_of_seeds,
+    ordered,
+    over_seeds,
+    printed,
+    significant,
+    test_of,
+    where_printed,
+)
+from sentbook.report.table import TEXT, Cell, Row, Table, not_run
+from sentbook.report.tables import best, difference_cell
+from sentbook.report.view import of_view
+from sentbook.system.errors import ConfigError
+
+_COMMAND = "make run NOTEBOOK=dnt/table4 PROFILE=small"
+_STSB = suites.TEST_NAMES["stsb"]
+_TIED = "\u2248"
+_ROW = re.compile(r"\] ?(?P<loss>MSE|KL)?(?: ?(?P<number>row[12]))?(?P<rest>.*)")
+Values = dict[tuple[str, str], float]
+
+
+# -- what a run holds ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Held:
+    """Cells of a run in each data set's own measure, and its choices."""
+
+    ours: dict[tuple[str, str], Summary] = field(default_factory=dict)
+    protocols: list[str] = field(default_factory=list)
+    chosen: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def values(self) -> Values:
+        return {cell: summary.value for cell, summary in self.ours.items()}
+
+    @property
+    def how(self) -> str:
+        parts = ["; ".join(ordered(self.protocols))] if self.protocols else []
+        parts += [mean_of_seeds(summary.seeds for summary in self.ours.values())] if self.ours else []
+        return " \u00b7 ".join(parts) or "as printed"
+
+
+def _held(run: Run | None, protocol: object) -> _Held:
+    found = _Held()
+    if run is None:
+        return found
+    for metric in ordered(MEASURES.values()):
+        rows = [row for row in run.metrics if MEASURES.get(row.dataset) == metric and is_row(row.method)]
+        cells, protocols = over_seeds(run.model_copy(update={"metrics": rows}), str(metric), protocol=protocol)
+        found.ours |= cells
+        # The measure stands in the column's head.
+        found.protocols += [words.replace(f", {metric}, ", ", ", 1) for words in protocols]
+    found.chosen = run.extra.get(CHOSEN, {})
+    return found
+
+
+def _in_paper(reported: pd.DataFrame | None) -> Values:
+    found: Values = {}
+    for metric in ordered(MEASURES.values()):
+        cells = printed(reported, str(metric))
+        found |= {(m, d): v for (m, d), v in cells.items() if MEASURES.get(d) == metric and is_row(m)}
+    return found
+
+
+def _columns(ours: Values, paper: Values) -> list[str]:
+    """The test sets in the order of the table; of a run on other sets than the paper's, those of the run alone."""
+    run_sets, paper_sets = {d for _, d in ours}, {d for _, d in paper}
+    shown = run_sets | paper_sets if not run_sets or run_sets & paper_sets else run_sets
+    return [name for name in suites.TEST_NAMES.values() if name in shown]
+
+
+def _rows(ours: Values, paper: Values, columns: Sequence[str]) -> dict[str, list[str]]:
+    """Encoder -> its methods in the paper's order."""
+
+    def place(method: str) -> tuple[int, bool, bool]:
+        found = _ROW.search(method)
+        loss, number = (found["loss"], found["number"]) if found else (None, None)
+        return SETTINGS.index(setting_of(method)), loss == "KL", number != "row1"
+
+    methods = ordered(m for m, d in [*paper, *ours] if d in columns)
+    encoders: dict[str, list[str]] = {}
+    for method in methods:
+        encoders.setdefault(encoder_of(method), []).append(method)
+    return {encoder: sorted(found, key=place) for encoder, found in encoders.items()}
+
+
+def row_label(method: str) -> str:
+    """Label a row under its encoder's heading; one without a number has its words frozen, as the paper's InferSent has.
+
+    Example:
+        >>> row_label("GRAN [NT] KL row1"), row_label("InferSent [DNT]"), row_label("GRAN [FT] MSE")
+        ('NT KL, words updated', 'DNT, words frozen', 'FT MSE')
+    """
+    setting, found = setting_of(method), _ROW.search(method)
+    loss, number, rest = (found["loss"], found["number"], found["rest"].strip()) if found else (None, None, "")
+    words = ""
+    if setting in ("NT", "DNT"):
+        words = ", words updated" if number == "row1" else ", words frozen"
+    return f"{setting}{f' {loss}' if loss else ''}{words}{f', {rest}' if rest else ''}"
+
+
+# -- table 4 ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The values of a table with the best methods of each encoder and of all; as printed, so several may be best."""
+
+    values: Values
+    of_encoder: set[tuple[str, str]]
+    overall: set[tuple[str, str]]
+
+    @classmethod
+    def of(cls, values: Values, encoders: Mapping[str, Sequence[str]], columns: Iterable[str]) -> _Values:
+        of_encoder: set[tuple[str, str]] = set()
+        overall: set[tuple[str, str]] = set()
+        for dataset in columns:
+            metric = str(MEASURES[dataset])
+            groups = [[m for m in methods if (m, dataset) in values] for methods in encoders.values()]
+            for methods in groups:
+                of_encoder |= {(m, dataset) for m in best({m: values[m, dataset] for m in methods}, metric)}
+            every = {m: values[m, dataset] for methods in groups for m in methods}
+            overall |= {(m, dataset) for m in best(every, metric)}
+        return cls(values, of_encoder, overall)
+
+    def cell(self, method: str, dataset: str) -> Cell:
+        """A value, of STSB development pairs first: bold the best of its encoder, underlined the best of all."""
+        if (method, dataset) not in self.values:
+            return Cell()
+        parts = [self.values[method, dataset]]
+        if dataset == _STSB and (method, suites.STSB_DEV) in self.values:
+            parts.insert(0, self.values[method, suites.STSB_DEV])
+        text = "/".join(numbers.shown(part, str(MEASURES[dataset])) for part in parts)
+        at = (method, dataset)
+        return Cell(text, best=at in self.of_encoder, underlined=at in self.overall)
+
+
+def _tied(run: Run | None, held: _Held, encoders: Iterable[str], columns: Iterable[str]) -> set[tuple[str, str]]:
+    """The chosen rows of settings that share their cell's tie group with another one."""
+    found: set[tuple[str, str]] = set()
+    if run is None:
+        return found
+    for dataset in columns:
+        for encoder in encoders:
+            group = tie_group(run.tests, encoder, dataset)
+            rows = [held.chosen.get(dataset, {}).get(named(encoder, setting)) for setting in group]
+            found |= {(row, dataset) for row in rows if row and len(group) > 1}
+    return found
+
+
+@of_view
+def cells_table(
+    run: Run | None,
+    reported: pd.DataFrame | None = None,
+    *,
+    protocol: object = None,
+    caption: str = "",
+    just_made: bool = False,
+    command: str = _COMMAND,
+    beside: Run | None = None,
+    changes: Sequence[str] = (),
+) -> Table:
+    """Show every row of every encoder on every data set, ours with the paper's value small below.
+
+    STSB's cell shows development and test pairs; its best is judged on the test pairs. Ours is the mean over seeds,
+    whose interval the cell's title holds.
+
+    Args:
+        run: its metrics name rows as table 4 does; ``tests`` and ``extra`` are those of
+            `sentbook.evaluation.winners.compare`, without which no tie is marked. None: the paper's numbers alone.
+        reported: the paper's table 4; left out where the run shares no data set with it.
+        protocol: one or a sequence, where the run holds several for a cell.
+        beside: a run of the reader's, small below ours; ``changes``: what it changed, in words.
+
+    Raises:
+        ConfigError: a cell was scored under two protocols and ``protocol`` does not choose.
+    """
+    held, paper, where = _held(run, protocol), _in_paper(reported), where_printed(reported)
+    columns = _columns(held.values, paper)
+    encoders = _rows(held.values, paper, columns)
+    ours, theirs, yours = (
+        _Values.of(values, encoders, columns) for values in (held.values, paper, _held(beside, protocol).values)
+    )
+    tied = _tied(run, held, encoders, columns)
+    rows = []
+    for encoder, methods in encoders.items():
+        rows.append(Row(encoder, head=True))
+        for method in methods:
+            cells = []
+            for dataset in columns:
+                own, small = ours.cell(method, dataset), theirs.cell(method, dataset)
+                new = yours.cell(method, dataset)
+                below = [small._replace(paper=where)] if small.text else []
+                below += [new._replace(before="yours ")] if new.text else []
+                if own.text:
+                    tie = f" {_TIED}" if (method, dataset) in tied else ""
+                    names, title = (
+                        (method, dataset, str(MEASURES[dataset])),
+                        _interval(held.ours[method, dataset], dataset),
+                    )
+                    cells.append(own._replace(below=below, after=tie, row=names, title=title))
+                elif small.text:
+                    cells.append(Cell(below=below, paper=where) if ours.values else small._replace(paper=where))
+                else:
+                    cells.append(Cell())
+            rows.append(Row(row_label(method), cells))
+    foot = ["Small: the paper."] if ours.values and any(d in columns for _, d in paper) else []
+    foot += ["Yours: the run of this notebook."] if yours.values else []
+    foot.append("Bold: best row of its encoder. Underlined: best of its column.")
+    if tied:
+        foot.append(
+            f"{_TIED}: the row, chosen on development pairs, of a setting that is not significantly below the best one "
+            "of its cell, where there are several such (paired bootstrap, p < .05 after Holm over the cells)."
+        )
+    heads = [(_title(d, held.values, paper), numbers.short(str(MEASURES[d]))) for d in columns]
+    return Table(
+        "Row",
+        heads,
+        rows,
+        caption or "Transfer settings",
+        held.how,
+        " ".join(foot) + _too_few(run),
+        run=run,
+        badged=True,
+        just_made=just_made,
+        notice=not_run(command) if run is None else None,
+        changes=changes,
+    )
+
+
+def _interval(summary: Summary, dataset: str) -> str:
+    around = numbers.interval(summary.low, summary.high, str(MEASURES[dataset]))
+    seeds = f"{summary.seeds} seed{'' if summary.seeds == 1 else 's'}"
+    return f"{around}, {seeds}" if around else seeds
+
+
+def _title(dataset: str, ours: Values, paper: Values) -> str:
+    both = dataset == _STSB and any(name == suites.STSB_DEV for _, name in [*ours, *paper])
+    return "STSB dev/test" if both else full_name(*group_and_label(dataset))
+
+
+def _too_few(run: Run | None) -> str:
+    """A warning where the resamples are too few for any p to be significant."""
+    smallest = run.extra.get(SMALLEST, 0.0) if run is not None else 0.0
+    if smallest < LEVEL:
+        return ""
+    p = numbers.p_value(smallest)
+    return f" The resamples are too few for so many cells: no p can be below {p}, so that nothing is significant."
+
+
+# -- who wins --------------------------------------------------------------------------------------------------------
+
+
+@of_view
+def wins_table(
+    run: Run | None,
+    *,
+    protocol: object = None,
+    caption: str = "",
+    just_made: bool = False,
+    command: str = _COMMAND,
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
+    """Show per encoder and data set which settings share the best place, by test and by the paper's rule of .002.
+
+    Beside them DNT minus each other setting with its interval and Holm's p.
+
+    Args:
+        run: with ``tests`` and ``extra`` of `sentbook.evaluation.winners.compare`; else as of `cells_table`.
+
+    Raises:
+        ConfigError: as `cells_table`.
+    """
+    if run is None:
+        return not_run(command)
+    held = _held(run, protocol)
+    columns = _columns(held.values, {})
+    rows, counts = [], np.zeros(5, dtype=int)
+    for encoder in _rows(held.values, {}, columns):
+        rows.append(Row(encoder, head=True))
+        for dataset in columns:
+            chosen = {s: held.chosen.get(dataset, {}).get(named(encoder, s), "") for s in SETTINGS}
+            near = within({s: held.values[row, dataset] for s, row in chosen.items() if (row, dataset) in held.values})
+            group = tie_group(run.tests, encoder, dataset)
+            cells, ahead = [Cell(", ".join(group)), Cell(", ".join(near))], []
+            for other in SETTINGS[:-1]:
+                metric = str(MEASURES[dataset])
+                found = test_of(run.tests, named(encoder, "DNT"), named(encoder, other), dataset, metric, KIND)
+                ahead.append(found is not None and significant(found[0]) and found[1] > 0)
+                if found is None:
+                    cells += [Cell(), Cell()]
+                    continue
+                p = found[0].p_holm if found[0].p_holm is not None else found[0].p
+                points = difference_cell(*found)
+                cells += [points, Cell(numbers.p_value(p), row=points.row)]
+            rows.append(Row(full_name(*group_and_label(dataset)), cells))
+            counts += [1, "DNT" in near, near == ["DNT"], "DNT" in group, all(ahead)]
+    heads = [("Best settings", "by test"), ("Best settings", "within .2 points")]
+    heads += [(f"DNT {numbers.MINUS} {other}", head) for other in SETTINGS[:-1] for head in ("points", "p, Holm")]
+    foot = (
+        f"Of {counts[0]} cells DNT is best or within .2 points of the best in {counts[1]}, in {counts[2]} of them "
+        f"alone; not significantly below the best in {counts[3]}; significantly above every other setting in "
+        f"{counts[4]}. Bold: p < .05 after Holm over the cells of the comparison (paired bootstrap). Rows are "
+        f"chosen on development pairs.{_too_few(run)}"
+    )
+    how = f"points: r or \u03c1 \u00d7 100 \u00b7 {held.how}"
+    return Table(
+        "Data set", heads, rows, caption, how, foot, run=run, badged=True, just_made=just_made, changes=changes
+    )
+
+
+# -- sizes of the data sets ------------------------------------------------------------------------------------------
+
+PARTS = {"train": "train", "dev": "trial", "test": "test"}
+NAMES = {
+    "stsb": "STS Benchmark",
+    "sick": "SICK",
+    "sts12": "STS 2012",
+    "sim": "Activities: similarity (SIM)",
+    "rel": "Activities: relatedness (REL)",
+    "ma": "Activities: motivational alignment (MA)",
+    "pac": "Activities: perceived actor congruence (PAC)",
+    "sag": "Short answer grading (SAG)",
+}
+# Zhang et al. 2018, section 4.1: train, dev, test.
+PRINTED = {
+    "stsb": (5749, 1500, 1379),
+    "sick": (4439, 495, 4906),
+    "sts12": (2000, 234, 1959),
+    **dict.fromkeys(suites.ACTIVITIES, (1000, 373, 1000)),
+    "sag": (1460, 500, 552),
+}
+WHY = {
+    "sick": "the SemEval files hold 9,927 pairs; 9,840 are those of the other release (SICK.zip)",
+    **dict.fromkeys(suites.ACTIVITIES, "the authors\u2019 file of dev pairs has two more than they state"),
+    "sag": "the assignments hold 1,721 answers, too few for 1,460 and 500",
+}
+UNEXPLAINED = "not known"
+
+
+def splits_table(datasets: Iterable[str], *, caption: str = "Data sets") -> Table:
+    """Show sizes of train, dev and test, scale and measure; where the paper states another size, that size and why.
+
+    Args:
+        datasets: names of `sentbook.data.suites.DATASETS`; their files are read.
+
+    Raises:
+        ConfigError: no data set, or an unknown one.
+        DataError: a file is missing, or has not its official size.
+    """
+    rows, reasons = [], []
+    for dataset in datasets:
+        splits = {part: suites.pairs(dataset, split) for part, split in PARTS.items()}
+        stated = PRINTED.get(dataset, (None,) * len(PARTS))
+        sizes = [
+            Cell(numbers.count(len(pairs)), "" if size in (None, len(pairs)) else f"paper {numbers.count(size or 0)}")
+            for pairs, size in zip(splits.values(), stated, strict=True)
+        ]
+        reasons.append(WHY.get(dataset, UNEXPLAINED) if any(size.below for size in sizes) else "")
+        low, high = splits["test"].scale
+        name = NAMES.get(dataset) or full_name(*group_and_label(suites.test_name(dataset)))
+        measure = numbers.name(str(suites.measure_of(dataset)), unit=False)
+        rows.append(Row(name, [*sizes, f"{numbers.plain(low, 0)} to {numbers.plain(high, 0)}", measure]))
+    if not rows:
+        raise ConfigError(f"Name the data sets of the table, among {', '.join(suites.DATASETS)}.")
+    heads, how, kinds = [*(part.capitalize() for part in PARTS), "Scale", "Measure"], "pairs", {}
+    if any(reasons):
+        heads, kinds = [*heads, "Why another size"], {len(heads): TEXT}
+        rows = [row._replace(cells=[*row.cells, reason]) for row, reason in zip(rows, reasons, strict=True)]
+        how = "pairs; the paper\u2019s number below ours where it differs"
+    return Table("Data set", heads, rows, caption, how, kinds=kinds, wrap=True, facts=True)

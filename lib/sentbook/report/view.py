@@ -1,0 +1,173 @@
+"""What a reader compares: what the paper printed, the recorded run, and the run just made."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec
+
+import pandas as pd
+
+from sentbook import config
+from sentbook.records import Run
+from sentbook.report.markup import Html, Piece
+from sentbook.report.summary import ordered, reported
+from sentbook.report.table import is_toy
+from sentbook.runs import ledger
+from sentbook.system.errors import ConfigError
+
+P = ParamSpec("P")
+# Parameters that change no number.
+ELSEWHERE = ("profile", "device", "jobs")
+# What an adapter is told of the paper's data sets, which a run on others cannot follow.
+_OF_THE_VIEW = ("just_made", "changes", "caption")
+_OF_THE_PAPER = ("rows", "notes", "dataset", "datasets")
+
+
+def flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Flatten nested settings: ``{"cse": {"filters": 300}}`` -> ``{"cse.filters": 300}``."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        found |= flat(value, f"{before}{name}.") if isinstance(value, Mapping) else {f"{before}{name}": value}
+    return found
+
+
+def differences(run: Run, profile: str) -> list[tuple[str, Any, Any]]:
+    """List the settings of ``run`` that differ from those of ``profile``'s file: (name, here, there).
+
+    Settings that change no number (device, processes side by side) are left out; so is a paper without settings.
+    """
+    if run.paper not in config.papers():
+        return []
+    there = flat(config.load(run.paper, {"profile": profile}).model_dump(mode="json"))
+    here = flat(run.provenance.config)
+    names = [name for name in ordered([*here, *there]) if name not in ELSEWHERE]
+    return [(name, here.get(name), there.get(name)) for name in names if here.get(name) != there.get(name)]
+
+
+def changes(run: Run, profile: str = "") -> list[str]:
+    """Name the parameters that a run changed, as ``cse.activation = tanh``.
+
+    Args:
+        profile: against which profile's file; empty: the one that the run began from.
+    """
+    base = profile or str(run.provenance.config.get("profile", run.profile))
+    return [f"{name} = {_shortened(here)}" for name, here, _ in differences(run, base)]
+
+
+def _shortened(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+@dataclass(frozen=True)
+class View:
+    """The run just made, the recorded one and the paper's numbers, as one argument of a table.
+
+    Attributes:
+        made: the run just made; the recorded one itself where a recorded profile was run unchanged.
+        recorded: what the ledger holds; None where nothing is recorded.
+        printed: the paper's numbers of the experiment; None where it prints none.
+    """
+
+    made: Run
+    recorded: Run | None
+    printed: pd.DataFrame | None
+
+    @classmethod
+    def of(cls, run: Run, *, printed: str | None = None, profile: str = "small") -> View:
+        """Find what stands beside ``run``.
+
+        Args:
+            printed: name of the paper's table, e.g. ``fig3_text_numbers``; None: the experiment's own.
+            profile: which recorded run.
+
+        Raises:
+            ConfigError: the paper has no such table.
+        """
+        try:
+            numbers = reported(run.paper, printed or run.experiment)
+        except ConfigError:
+            if printed is not None:
+                raise
+            numbers = None
+        same = run.profile == profile
+        return cls(run, run if same else ledger.read(run.paper, run.experiment, profile), numbers)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the run just made is another one than the recorded."""
+        return self.made is not self.recorded
+
+    @property
+    def beside(self) -> Run | None:
+        """The run just made where it may stand in one table with the recorded one: on the same data sets."""
+        if self.recorded is None or not self.is_new or is_toy(self.made):
+            return None
+        both = ({row.dataset for row in run.metrics} for run in (self.recorded, self.made))
+        return self.made if set.intersection(*both) else None
+
+    @property
+    def changes(self) -> list[str]:
+        """The parameters of the run just made that differ from the recorded run's, in words."""
+        return changes(self.made, "" if is_toy(self.made) or self.recorded is None else self.recorded.profile)
+
+    def show(self, adapter: Callable[..., Piece], *args: Any, **options: Any) -> Piece:
+        """Draw ``adapter``'s table of what is recorded with the run just made beside it, or in one of its own.
+
+        On the same data sets both stand in one table, where the adapter can (it takes ``beside`` and ``changes``). A
+        run on toy data, or on other data sets, has its own table below: without the paper's numbers and its rows.
+        """
+        beside, own = self.beside, dict(options)
+        takes = "beside" in inspect.signature(adapter).parameters
+        if beside is not None and takes:
+            options |= {"beside": beside, "changes": self.changes}
+        first = self._draw(adapter, self.recorded, self.printed, args, options)
+        if not self.is_new or (beside is not None and takes):
+            return first
+        if beside is None:
+            own = {name: value for name, value in own.items() if name not in _OF_THE_PAPER}
+            if "dataset" in options:
+                own["dataset"] = ordered(row.dataset for row in self.made.metrics)[-1]
+        own |= {"just_made": True, "changes": self.changes, "caption": "The run of this notebook"}
+        return Stack((first, self._draw(adapter, self.made, None, args, own)))
+
+    @staticmethod
+    def _draw(
+        adapter: Callable[..., Piece], run: Run | None, printed: pd.DataFrame | None, args: Sequence[Any], options: Any
+    ) -> Piece:
+        known = inspect.signature(adapter).parameters
+        kept = {name: value for name, value in options.items() if name in known or name not in _OF_THE_VIEW}
+        return adapter(run, *([printed] if "reported" in known else []), *args, **kept)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Pieces below each other, each with its own run."""
+
+    pieces: tuple[Piece, ...]
+
+    def html(self, *, style: bool = True) -> str:
+        return "".join(piece.html(style=style and not at) for at, piece in enumerate(self.pieces))
+
+    def _repr_html_(self) -> str:
+        return Html(self.html())
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.pieces))
+
+    def __bool__(self) -> bool:
+        return any(map(bool, self.pieces))
+
+
+def of_view(draw: Callable[Concatenate[Run | None, P], Piece]) -> Callable[Concatenate[View | Run | None, P], Any]:
+    """Let an adapter, which draws one run, take a `View` in its place."""
+
+    @functools.wraps(draw)
+    def drawn(of: View | Run | None, *args: P.args, **options: P.kwargs) -> Any:
+        return of.show(draw, *args, **options) if isinstance(of, View) else draw(of, *args, **options)
+
+    return drawn
