@@ -7,7 +7,7 @@ It holds numbers, settings and provenance, never a sentence of a data set. Value
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,6 +32,19 @@ class Metric(Record):
     n: int
 
 
+class Interval(Protocol):
+    """A difference with its 95 % interval and p, such as `sentbook.evaluation.statistics.Estimate`."""
+
+    @property
+    def estimate(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def p(self) -> float | None: ...
+
+
 class Test(Record):
     """A comparison of two methods: ``estimate`` is A - B with its 95 % interval."""
 
@@ -47,6 +60,12 @@ class Test(Record):
     high: float
     p: float | None = None
     p_holm: float | None = None
+
+    @classmethod
+    def of(cls, found: Interval, *, kind: str, a: str, b: str, dataset: str, metric: str) -> Test:
+        """What was found of A - B, under its names."""
+        numbers = {"estimate": found.estimate, "low": found.low, "high": found.high, "p": found.p}
+        return cls(kind=kind, a=a, b=b, dataset=dataset, metric=metric, **numbers)
 
 
 class Finding(Record):

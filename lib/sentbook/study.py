@@ -15,8 +15,7 @@ from sentbook.data.text import Tokenisation
 from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation import decisions
-from sentbook.evaluation.decisions import DecisionBook
-from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.predictions import Predictions, decision_predictions, sts_predictions
 from sentbook.models import Encoder, SentenceEncoder
 from sentbook.runs import ledger, lineage
 from sentbook.system import versions
@@ -129,7 +128,7 @@ class Study:
 
     def score(
         self, trained: Iterable[Trained], *, sick_in_total: bool = True, sets: Sequence[ScoredPairs] | None = None
-    ) -> ScoreBook:
+    ) -> Predictions:
         """The cosine of every pair of every test set, under every encoder.
 
         Args:
@@ -137,9 +136,9 @@ class Study:
             sets: in place of the configuration's.
         """
         sets = suites.test_sets(self.settings.suite) if sets is None else sets
-        book = ScoreBook(sets)
+        book = sts_predictions(sets)
         if not sick_in_total:
-            book = ScoreBook(sets, [name for name in book.total if not name.startswith("SICK")])
+            book = sts_predictions(sets, [name for name in book.total if not name.startswith("SICK")])
         tokens: dict[tuple[int, Tokenisation], Any] = {}
         for item in trained:
             vocabulary, tokenisation = item.vocabulary, item.recipe.tokenisation
@@ -186,7 +185,7 @@ class Study:
             self._note_texts(recipe)
         return fine_tune(starts, training, device=self.settings.device, jobs=self.settings.jobs)
 
-    def score_relatedness(self, tuned: Iterable[FineTuned]) -> ScoreBook:
+    def score_relatedness(self, tuned: Iterable[FineTuned]) -> Predictions:
         """The predictions of fine-tuned encoders on the test pairs."""
         book, name = _test_book(self._relatedness.dataset)
         for item in tuned:
@@ -195,7 +194,7 @@ class Study:
 
     # -- similarity trained on scored pairs ----------------------------------------------------------------------------
 
-    def score_pairs(self, trained: Iterable[Trained], state: Literal["best", "last"] = "best") -> ScoreBook:
+    def score_pairs(self, trained: Iterable[Trained], state: Literal["best", "last"] = "best") -> Predictions:
         """The scores of the last stage's test pairs, on their gold scale: y = low + (high - low) s.
 
         Args:
@@ -213,7 +212,7 @@ class Study:
 
     def decide_pairs(
         self, trained: Iterable[Trained], *, tuned: bool, state: Literal["best", "last"] = "best"
-    ) -> DecisionBook:
+    ) -> Predictions:
         """Decisions on the last stage's test pairs: paraphrase where the score reaches a threshold.
 
         Args:
@@ -223,10 +222,10 @@ class Study:
         items = list(trained)
         dataset = _dataset(items)
         test, trial = (suites.pairs(dataset, split) for split in ("test", "trial"))
-        book = DecisionBook(test.name, test.gold)
+        book = decision_predictions(test.name, test.gold)
         for item in items:
             bound = decisions.threshold(item.scores("trial", state), trial.gold) if tuned else 0.5
-            book.add(item.method, item.seed, decisions.decide(item.scores("test", state), bound))
+            book.add(item.method, item.seed, test.name, decisions.decide(item.scores("test", state), bound))
         return book
 
     # -- record -----------------------------------------------------------------------------------------------------
@@ -293,11 +292,11 @@ class Study:
         return run
 
 
-def _test_book(dataset: str) -> tuple[ScoreBook, str]:
+def _test_book(dataset: str) -> tuple[Predictions, str]:
     """An empty book for a data set's test pairs, and the set's name in tables."""
     test = suites.pairs(dataset, "test")
     name = "SICK2014-test" if dataset == "sick" else test.name
-    return ScoreBook([dataclasses.replace(test, name=name)]), name
+    return sts_predictions([dataclasses.replace(test, name=name)]), name
 
 
 def _dataset(items: Sequence[Trained]) -> str:

@@ -12,8 +12,8 @@ from sentbook.data import label_pairs, readers, suites
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import key, remove
 from sentbook.data.types import GradedAnswers, LabelledPairs, ParaphrasePairs, ScoredPairs
+from sentbook.evaluation.predictions import sts_predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.runs import printed as reported
 from sentbook.system.errors import ConfigError
 
@@ -132,7 +132,7 @@ def test_the_sets_of_sts_2012_are_pooled(monkeypatch: pytest.MonkeyPatch) -> Non
     parts, pooled = suites.parts("sts12"), suites.pairs("sts12", "test")
     assert [pairs.name for pairs in parts] == ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
     assert pooled.name == "STS12" and pooled.first == [text for pairs in parts for text in pairs.first]
-    assert ScoreBook(list(parts)).averages == ["STS12/avg", "total_avg"]
+    assert sts_predictions(list(parts)).averages == ["STS12/avg", "total_avg"]
     assert suites.parts("miniworld") == (suites.pairs("miniworld", "test"),)
 
 
@@ -157,7 +157,7 @@ def test_the_sets_of_transfer(mirror: Path) -> None:
     named = ["STSB-dev", "STSB-test", "SICK", "STS12", *parts, "SIM", "REL", "MA", "PAC", "SAG"]
     assert [pairs.name for pairs in sets] == named
     assert len(sets[0]) == 1500
-    assert ScoreBook(sets).members("STS12/avg") == parts
+    assert sts_predictions(sets).members("STS12/avg") == parts
 
 
 @pytest.mark.real_data
@@ -263,7 +263,7 @@ def test_the_real_sets_are_those_of_the_papers_tables(mirror: Path) -> None:
     assert sum(map(len, sets)) == 12_544 + 4_927
     assert all(np.isfinite(pairs.gold).all() for pairs in sets)
     assert all(pairs.scale[0] <= pairs.gold.min() <= pairs.gold.max() <= pairs.scale[1] for pairs in sets)
-    book = ScoreBook(sets)
+    book = sts_predictions(sets)
     assert len(book.total) == 20
     assert [row for row in book.averages if row != "total_avg"] == [f"STS{year}/avg" for year in range(2012, 2017)]
     assert [pairs.name for pairs in suites.validation_sets("sts2016")] == [

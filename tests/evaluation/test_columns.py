@@ -7,46 +7,46 @@ import pytest
 
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import columns
-from sentbook.evaluation.columns import Column, Items, column, mean_of
+from sentbook.evaluation.columns import Column, by_text, column, mean_of
+from sentbook.evaluation.predictions import INTERVALS, Predictions, task_predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.evaluation.taskbook import INTERVALS
-from sentbook.training.correlation import pearson
 
 RNG = np.random.default_rng(0)
 GOLD = RNG.normal(size=120)
 GOOD, POOR = GOLD + RNG.normal(size=(2, 120)) * 0.5, GOLD + RNG.normal(size=(1, 120)) * 3
 
 
-def made(name: str = "X", resamples: int = 300) -> Column:
-    return column(name, Measure.PEARSON, [Items(name, GOLD)], {"good": [GOOD], "poor": [POOR]}, resamples)
+def book() -> Predictions:
+    made = Predictions({"X": GOLD, "Y": GOLD[:50]}, means={"year": ["X", "Y"]})
+    for method, table in (("good", GOOD), ("poor", POOR)):
+        for seed, row in enumerate(table):
+            made.add(method, seed, "X", row)
+            made.add(method, seed, "Y", row[:50])
+    return made
 
 
-def test_a_value_is_the_mean_over_seeds_and_over_sets() -> None:
-    found = made()
-    assert found.values["good"] == pytest.approx(np.mean([pearson(row, GOLD) for row in GOOD]))
-    parts = [Items("a", GOLD), Items("b", GOLD[:50])]
-    both = column("year", Measure.PEARSON, parts, {"good": [GOOD, GOOD[:, :50]]}, 100)
-    alone = [np.mean([pearson(row[:n], GOLD[:n]) for row in GOOD]) for n in (120, 50)]
-    assert both.values["good"] == pytest.approx(np.mean(alone)) and both.n == 170
+def made(row: str = "X") -> Column:
+    return column(book(), row, Measure.PEARSON, 300)
 
 
-def test_the_interval_is_that_of_a_book_of_scores() -> None:
-    pairs = ScoredPairs("X", [str(n) for n in range(120)], ["s"] * 120, GOLD, (-5, 5))
-    book = ScoreBook([pairs])
-    for seed, row in enumerate(GOOD):
-        book.add("good", seed, "X", row)
-    known, found = book.interval("good", "X", resamples=4000), made(resamples=4000).interval("good")
-    assert found == pytest.approx((known.low, known.high), abs=0.01)
+def test_values_and_intervals_are_those_of_the_book() -> None:
+    for row in ("X", "year"):
+        found, known = made(row), book().interval("good", row, resamples=300)
+        assert found.values["good"] == pytest.approx(known.estimate)
+        assert found.interval("good") == pytest.approx((known.low, known.high))
+    assert made("year").n == 170
 
 
 def test_pairs_that_were_asked_several_questions_are_resampled_together() -> None:
     """The four dimensions of human activities are of the same pairs."""
     texts = [str(n) for n in range(120)]
-    one, other = (ScoredPairs(name, texts, texts, gold, (-5, 5)) for name, gold in (("SIM", GOLD), ("REL", -GOLD)))
-    third = ScoredPairs("MA", texts[::-1], texts, GOLD, (-5, 5))
-    np.testing.assert_array_equal(Items.of(one).drawn(20), Items.of(other).drawn(20))
-    assert (Items.of(one).drawn(20) != Items.of(third).drawn(20)).any()
+    sets = [
+        ScoredPairs(name, first, texts, GOLD, (-5, 5))
+        for name, first in (("SIM", texts), ("REL", texts), ("MA", texts[::-1]))
+    ]
+    one, other, third = (by_text(sets).counts(pairs.name, 120, 20) for pairs in sets)
+    np.testing.assert_array_equal(one, other)
+    assert (one != third).any()
 
 
 def test_the_best_is_tested_against_every_other_method() -> None:
@@ -55,28 +55,23 @@ def test_the_best_is_tested_against_every_other_method() -> None:
     assert (test.a, test.b, test.dataset, test.metric) == ("good", "poor", "X", "pearson")
     assert test.low > 0 and test.p == pytest.approx(1 / 301) and test.p_holm is None
     assert "adjusted for all pairs" in test.kind
-    assert found.letters() == {"good": "a", "poor": "b"}
+    assert found.letters() == {"good": "a", "poor": "b"} and found.best == "good"
 
 
 def test_a_mean_holds_the_methods_that_all_columns_hold() -> None:
-    other = column("Y", Measure.ACCURACY, [Items("Y", np.ones(10))], {"good": [np.ones(10)], "new": [np.ones(10)]}, 300)
+    labels = task_predictions()
+    for method in ("good", "new"):
+        labels.add_labels(method, 1, "T", np.arange(9) % 3, np.arange(9) % 3)
+    other = column(labels, "T", Measure.ACCURACY, 300)
     mean = mean_of("mean", "correlation", [made(), other])
-    assert mean.methods == ["good"] and mean.n == 130
+    assert mean.methods == ["good"] and mean.n == 129
     assert mean.values["good"] == pytest.approx((made().values["good"] + 1) / 2)
     np.testing.assert_allclose(mean.sampled["good"], (made().sampled["good"] + 1) / 2)
 
 
 def test_what_a_run_keeps_of_columns() -> None:
-    kept = columns.summary([made(), made("Z")])
-    assert kept[columns.COLUMNS] == [["X", "pearson"], ["Z", "pearson"]]
-    assert kept[columns.LETTERS]["pearson"]["Z"] == {"good": "a", "poor": "b"}
+    kept = columns.summary([made(), made("Y")])
+    assert kept[columns.COLUMNS] == [["X", "pearson"], ["Y", "pearson"]]
+    assert set(kept[columns.LETTERS]["pearson"]["Y"]) == {"good", "poor"}
     low, high = kept[INTERVALS]["pearson"]["X"]["poor"]
     assert low < made().values["poor"] < high
-
-
-def test_labels_of_several_classes() -> None:
-    gold = np.arange(90) % 3
-    found = column(
-        "T", Measure.ACCURACY, [Items("T", gold)], {"a": [gold], "b": [np.where(np.arange(90) < 45, gold, 9)]}, 200
-    )
-    assert found.values == {"a": 1.0, "b": 0.5} and found.best == "a"

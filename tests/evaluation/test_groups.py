@@ -6,8 +6,8 @@ import pytest
 
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import error_groups
-from sentbook.evaluation.groups import FAR, AllPairs, all_pairs, group_rows, group_tests
-from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.error_groups import FAR, AllPairs, all_pairs, group_rows, group_tests
+from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.evaluation.statistics import resample_counts
 
 SAME, OTHER = "a small dog runs in the park", "prices of crude oil fell again"
@@ -88,7 +88,7 @@ def test_a_group_without_pairs_has_no_number() -> None:
 # -- every pair of a book ----------------------------------------------------------------------------------------------
 
 
-def book() -> ScoreBook:
+def book() -> Predictions:
     """Two sets on 0-5 and one on 1-5, three seeds of A and one of B."""
     rng = np.random.default_rng(3)
     sets = [
@@ -96,7 +96,7 @@ def book() -> ScoreBook:
         ScoredPairs("SICK2014", ["s"] * 3, ["S"] * 3, np.array([1.0, 2.0, 3.0]), (1, 5)),
         ScoredPairs("STS2016/b", ["b1", "b2", "b3"], ["B1", "B2", "B3"], np.array([0.0, 1.5, 5.0]), (0, 5)),
     ]
-    made = ScoreBook(sets)
+    made = sts_predictions(sets)
     for method, count in (("A", 3), ("B", 1)):
         for seed in range(count):
             for pairs in sets:

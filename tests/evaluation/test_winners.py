@@ -9,12 +9,10 @@ import pytest
 
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import winners
-from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.predictions import KIND, Predictions, sts_predictions
 from sentbook.evaluation.statistics import holm
 from sentbook.records import Test
 from sentbook.runs import printed as reported
-from sentbook.system.errors import ConfigError
 
 SETS = ("STSB-dev", "STSB-test", "SIM", "STS12", "STS12/MSRpar")
 # Method -> noise beside gold: the more, the worse.
@@ -31,10 +29,10 @@ NOISE = {
 
 def book_of(
     noise: Mapping[str, float], sets: tuple[str, ...] = SETS, seeds: Mapping[str, int] | None = None, n: int = 300
-) -> ScoreBook:
+) -> Predictions:
     rng = np.random.default_rng(0)
     pairs = [ScoredPairs(name, [""] * n, [""] * n, rng.integers(0, 26, n) / 5, (0, 5)) for name in sets]
-    book = ScoreBook(pairs)
+    book = sts_predictions(pairs)
     for one in pairs:
         for method, amount in noise.items():
             for seed in range((seeds or {}).get(method, 2)):
@@ -67,16 +65,6 @@ def test_other_names_are_refused(name: str) -> None:
     for parse in (winners.encoder_of, winners.setting_of):
         with pytest.raises(ValueError, match="names no encoder and setting"):
             parse(name)
-
-
-def test_measures_are_those_of_the_printed_table() -> None:
-    frame = reported.table("dnt", "table4")
-    for dataset, metric in frame[["dataset", "metric"]].drop_duplicates().itertuples(index=False):
-        assert str(winners.measure_on(dataset)) == metric
-    assert winners.measure_on("STS12/MSRvid") == Measure.PEARSON
-    assert winners.measure_on("miniworld/answers") == Measure.PEARSON
-    with pytest.raises(ConfigError, match="No measure is known for 'STS17'"):
-        winners.measure_on("STS17")
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -128,23 +116,14 @@ def test_the_best_book_holds_all_seeds_of_the_chosen_rows() -> None:
     dev["GRAN [NT] KL row2", "SIM"] = 0.99
     best = winners.best_rows(dev, book)
     assert best.methods == [f"GRAN [{setting}]" for setting in winners.SETTINGS]
-    assert best.names == book.names and best.tests == ["STSB-test", "SIM", "STS12"]
+    assert best.names == book.names and winners.test_names(best) == ["STSB-test", "SIM", "STS12"]
     assert np.array_equal(best.stacked("GRAN [NT]", "SIM"), book.stacked("GRAN [NT] KL row2", "SIM"))
     assert np.array_equal(best.stacked("GRAN [NT]", "STS12"), book.stacked("GRAN [NT] KL row1", "STS12"))
     assert [len(best.values("GRAN [NT]", name)) for name in ("SIM", "STS12")] == [1, 3]
     own = book.difference("GRAN [DNT] row2", "GRAN [NT] KL row1", "STS12", resamples=100)
-    found = best.compared("GRAN [DNT]", "GRAN [NT]", "STS12", 100)
+    found = best.difference("GRAN [DNT]", "GRAN [NT]", "STS12", resamples=100)
     assert (found.estimate, found.low, found.high, found.p) == (own.estimate, own.low, own.high, own.p)
-    assert best.compared("GRAN [DNT]", "GRAN [NT]", "SIM", 100).metric == "spearman"
-
-
-def test_a_book_that_was_scored_in_part() -> None:
-    book = book_of(NOISE)
-    book.add("GRAN [UE]", 9, "SIM", book.gold("SIM"))
-    held = winners.CellBook.of(book)
-    assert len(held.values("GRAN [UE]", "SIM")) == 3 and len(held.values("GRAN [UE]", "STS12")) == 2
-    assert held.has("GRAN [UE]", "SIM") and not held.has("InferSent [UE]", "SIM")
-    assert held.compared("GRAN [UE]", "GRAN [DNT] row1", "STS12", 100).estimate < 0
+    assert best.difference("GRAN [DNT]", "GRAN [NT]", "SIM", resamples=100).metric == "spearman"
 
 
 # -- tests and ties ----------------------------------------------------------------------------------------------------
@@ -152,7 +131,7 @@ def test_a_book_that_was_scored_in_part() -> None:
 
 def test_cells_are_of_test_sets_and_corrected_by_comparison() -> None:
     found = winners.compare(dev_of(NOISE), book_of(NOISE), 500)
-    tests = [test for test in found.tests if test.kind == winners.KIND]
+    tests = [test for test in found.tests if test.kind == KIND]
     assert [(test.a, test.b, test.dataset) for test in tests] == [
         ("GRAN [DNT]", f"GRAN [{other}]", dataset)
         for other in ("UE", "FT", "NT")
@@ -175,7 +154,7 @@ def test_a_cell_without_a_setting_has_no_test_of_it() -> None:
     few = {method: amount for method, amount in NOISE.items() if "[NT]" not in method}
     best = winners.best_rows(dev_of(NOISE), book_of(few))
     assert {test.b for test in winners.cell_tests(best, 100)} == {"GRAN [UE]", "GRAN [FT]"}
-    assert best.cells() == [] and len(best.cells(("UE", "DNT"))) == 3
+    assert winners.judged_cells(best) == [] and len(winners.judged_cells(best, ("UE", "DNT"))) == 3
     assert {test.b for test in winners.best_tests(best, 100)} == {"GRAN [UE]", "GRAN [FT]"}
 
 
@@ -183,7 +162,7 @@ def test_tie_groups_hold_what_is_not_significantly_below() -> None:
     noise = {"GRAN [UE]": 2.0, "GRAN [FT] KL": 1.0, "GRAN [NT] KL row1": 0.5, "GRAN [DNT] row1": 0.5}
     best = winners.best_rows(dev_of(noise), book_of(noise))
     tests = winners.best_tests(best, 500)
-    for dataset in best.tests:
+    for dataset in winners.test_names(best):
         group = winners.tie_group(tests, "GRAN", dataset)
         assert sorted(group) == ["DNT", "NT"]
         assert best.mean(f"GRAN [{group[0]}]", dataset) > best.mean(f"GRAN [{group[1]}]", dataset)

@@ -23,12 +23,11 @@ from sentbook.evaluation.analogies import Outcome
 from sentbook.evaluation.classification import SKIP_THOUGHTS_MSRP, SKIP_THOUGHTS_TREC, Classified
 from sentbook.evaluation.features import Features, classify
 from sentbook.evaluation.nearest import Nearest
+from sentbook.evaluation.predictions import INTERVALS, Predictions, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.ranking import RankingProtocol
 from sentbook.evaluation.relatedness_head import PairVectors, relatedness
-from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate
-from sentbook.evaluation.taskbook import INTERVALS, TaskBook
 from sentbook.models.average import AverageEncoder
 from sentbook.models.encode import encode_ids
 from sentbook.papers.cnn_lstm import experiments as ablations
@@ -271,16 +270,16 @@ CONTRASTS = [
 ]
 
 
-def invented(methods: list[str]) -> TaskBook:
+def invented(methods: list[str]) -> Predictions:
     """A task of questions and one of pairs, each method right at a rate of its own."""
-    book, rng = TaskBook(), np.random.default_rng(0)
+    book, rng = task_predictions(), np.random.default_rng(0)
     golds = {name: rng.integers(0, 2, 150) for name in ("TREC", "MSRP")}
     for at, method in enumerate(methods):
         for name, gold in golds.items():
             right = rng.random(150) < 0.6 + 0.02 * at
             protocol = SKIP_THOUGHTS_MSRP if name == "MSRP" else SKIP_THOUGHTS_TREC
             labels = np.where(right, gold, 1 - gold)
-            book.add(
+            book.add_classified(
                 method, 1, name, Classified(protocol, gold, labels, np.zeros_like(gold), np.ones((1, 9)), np.ones(1))
             )
     return book
@@ -358,7 +357,7 @@ def test_relatedness_is_that_of_the_softmax_and_found_again(
 
 def test_scores_of_relatedness_are_compared_in_three_measures(settings: Settings) -> None:
     pairs, rng = suites.relatedness("miniworld", "test"), np.random.default_rng(0)
-    book = ScoreBook([pairs])
+    book = sts_predictions([pairs])
     for at, method in enumerate(all_methods()):
         for seed in (1, 2):
             book.add(method, seed, pairs.name, pairs.gold + (1 + 0.1 * at) * rng.normal(size=len(pairs)))

@@ -11,11 +11,10 @@ import pytest
 from sentbook.data.tasks import TASKS
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.classification import SKIP_THOUGHTS_MSRP, SKIP_THOUGHTS_TREC, Classified
+from sentbook.evaluation.predictions import Predictions, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate
 from sentbook.evaluation.sts import MEASURES
-from sentbook.evaluation.taskbook import TaskBook
 from sentbook.papers.cnn_lstm import claims
 from sentbook.records import Claim, Metric, Test
 from sentbook.runs import printed as reported
@@ -29,9 +28,9 @@ MAJORITY = dict.fromkeys((*TASKS, *MINIWORLD), 0.5)
 RANDOM = ("random CNN", "random CNN+emb.")
 
 
-def task_book(cells: Cells) -> TaskBook:
+def task_book(cells: Cells) -> Predictions:
     """One seed, whose accuracies are those wanted; the same examples are hard for all, so that intervals are narrow."""
-    book, gold = TaskBook(), np.arange(N) % 2
+    book, gold = task_predictions(), np.arange(N) % 2
     order = np.random.default_rng(0).permutation(N)
     for (method, dataset), wanted in cells.items():
         labels = gold.copy()
@@ -76,11 +75,11 @@ def table3_on(names: Sequence[str]) -> list[Claim]:
     return claims.table3(book, 100, MAJORITY)
 
 
-def score_book(cells: Mapping[str, float], name: str = claims.SICK) -> ScoreBook:
+def score_book(cells: Mapping[str, float], name: str = claims.SICK) -> Predictions:
     """One seed, whose correlations are those wanted."""
     rng = np.random.default_rng(3)
     gold, noise = rng.permutation(np.linspace(1, 5, N)), 3 + rng.normal(size=N)
-    book = ScoreBook([ScoredPairs(name, [""] * N, [""] * N, gold, (1, 5))])
+    book = sts_predictions([ScoredPairs(name, [""] * N, [""] * N, gold, (1, 5))])
     for method, wanted in cells.items():
         low, high = 0.0, 1.0
         for _ in range(18):

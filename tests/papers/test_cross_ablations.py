@@ -13,14 +13,15 @@ from sentbook.data import label_pairs, modern, suites
 from sentbook.data.tasks import task
 from sentbook.evaluation.columns import Column
 from sentbook.evaluation.features import Features
+from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.winners import CellBook, encoder_of, setting_of
+from sentbook.evaluation.winners import encoder_of, setting_of
 from sentbook.papers.cnn_lstm import experiments as cnn_lstm
 from sentbook.papers.cross import cost as cross_cost
 from sentbook.papers.cross import experiments as cross
 from sentbook.papers.cross import scores as cross_scores
 from sentbook.papers.cross.experiments import Encoder
-from sentbook.papers.cross.scores import Labelled
+from sentbook.papers.cross.scores import Labels
 from sentbook.papers.cross.settings import Settings
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.runs import ledger
@@ -46,8 +47,8 @@ class Made:
 
     rows: list[Encoder]
     found: list[Found]
-    book: CellBook
-    labels: list[Labelled]
+    book: Predictions
+    labels: list[Labels]
     columns: list[Column]
     artifacts: Path
 
@@ -209,12 +210,10 @@ def test_every_metric_says_how_it_came_about(made: Made, settings: Settings) -> 
 
 
 def test_decisions_are_made_by_thresholds_that_test_pairs_did_not_choose(made: Made) -> None:
-    (book,) = (one for one in made.labels if one.pairs)
-    assert book.measures == [Measure.ACCURACY, Measure.F1]
-    assert book.gold.tolist() == suites.pairs("miniworld-paraphrase", "test").gold.tolist()
-    for method in book.predicted:
-        assert set(book.stacked(method)[0].tolist()) <= {0, 1}
-        assert (book.stacked(method)[0] == book.gold).mean() > 0.5
+    book, name = made.labels[0].book, "miniworld/paraphrase"
+    assert book.cells == [(name, Measure.ACCURACY), (name, Measure.F1)]
+    assert book.gold(name).tolist() == suites.pairs("miniworld-paraphrase", "test").gold.tolist()
+    assert all(book.mean(method, name) > 0.5 for method in book.methods)
 
 
 def test_outcomes_are_found_again(made: Made, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +225,7 @@ def test_outcomes_are_found_again(made: Made, settings: Settings, monkeypatch: p
         for name in made.book.names:
             np.testing.assert_array_equal(again.stacked(method, name), made.book.stacked(method, name))
     labels = cross_scores.label(settings, made.rows, made.found)
-    assert [one.predicted.keys() for one in labels] == [one.predicted.keys() for one in made.labels]
+    assert [one.book.methods for one in labels] == [one.book.methods for one in made.labels]
 
 
 @pytest.mark.parametrize("experiment", ["table4", "future"])

@@ -8,7 +8,7 @@ import pytest
 from sentbook import config
 from sentbook.data import suites
 from sentbook.evaluation import winners
-from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.predictions import sts_predictions
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
@@ -151,7 +151,7 @@ def test_contrasts_pair_rows_that_differ_in_one_thing() -> None:
 def test_holms_correction_is_over_the_test_sets_of_a_pair() -> None:
     rng = np.random.default_rng(0)
     sets = suites.transfer_sets(["miniworld", "miniworld-answers"])
-    book = ScoreBook(sets)
+    book = sts_predictions(sets)
     for method in ("GRAN [DNT] row1", "GRAN [DNT] row2", "PP [DNT] row1", "PP [DNT] row2"):
         for pairs in sets:
             book.add(method, 1, pairs.name, pairs.gold + rng.normal(size=len(pairs)))

@@ -10,7 +10,8 @@ import pytest
 
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import winners
-from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.predictions import Predictions, sts_predictions
+from sentbook.evaluation.protocols import measure_on
 from sentbook.evaluation.statistics import Estimate
 from sentbook.evaluation.sts import MEASURES
 from sentbook.papers.dnt import claims
@@ -26,15 +27,15 @@ ROWS = ("[UE]", "[FT] MSE", "[FT] KL", *(f"[NT] {loss} row{row}" for loss in ("M
 METHODS = [f"{encoder} {row}" for encoder in ("BiLSTM-Avg", "GRAN") for row in ROWS]
 
 
-def book_of(cells: Cells) -> ScoreBook:
+def book_of(cells: Cells) -> Predictions:
     """One seed, whose correlations are those wanted: gold and one noise of the set, mixed until they are."""
     names = list(dict.fromkeys(dataset for _, dataset in cells))
     rng = np.random.default_rng(3)
     sets = [ScoredPairs(name, [""] * N, [""] * N, rng.permutation(np.linspace(0, 5, N)), (0, 5)) for name in names]
     noise = {name: 2.5 + rng.normal(size=N) for name in names}
-    book = ScoreBook(sets)
+    book = sts_predictions(sets)
     for (method, dataset), wanted in cells.items():
-        measure, gold = MEASURES[winners.measure_on(dataset)], book.gold(dataset)
+        measure, gold = MEASURES[measure_on(dataset)], book.gold(dataset)
         low, high = 0.0, 1.0
         for _ in range(18):
             share = (low + high) / 2
@@ -52,7 +53,7 @@ def printed(table: str) -> dict[tuple[str, str], float]:
 
 
 @cache
-def printed_book(table: str) -> ScoreBook:
+def printed_book(table: str) -> Predictions:
     return book_of(printed(table))
 
 
@@ -155,7 +156,7 @@ def test_what_is_missing_is_named() -> None:
 
 
 def test_the_fed_book_holds_the_printed_values() -> None:
-    book = winners.CellBook.of(printed_book("table4"))
+    book = printed_book("table4")
     assert max(abs(book.mean(method, name) - value) for (method, name), value in printed("table4").items()) < 2e-4
 
 

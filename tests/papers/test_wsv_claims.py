@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.decisions import DecisionBook
-from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.predictions import Predictions, decision_predictions, sts_predictions
 from sentbook.papers.wsv import claims
 from sentbook.records import Claim, Cost, CurvePoint
 from sentbook.runs import printed as reported
@@ -23,11 +22,11 @@ VARIANTS = ["clean", "no word sets", "map weights fixed", "map weights equal", "
 COUNTS = dict(zip(ROWS, (1_620_002, 720_002, 270_002, 90_002), strict=True))
 
 
-def book_of(methods: Sequence[str], name: str = "SICK2014-test", noise: float = 0.4) -> ScoreBook:
+def book_of(methods: Sequence[str], name: str = "SICK2014-test", noise: float = 0.4) -> Predictions:
     """The first method knows gold best, the last least."""
     rng = np.random.default_rng(1)
     pairs = ScoredPairs(name, [""] * 300, [""] * 300, rng.uniform(1, 5, 300), (1, 5))
-    book = ScoreBook([pairs])
+    book = sts_predictions([pairs])
     for place, method in enumerate(methods, start=1):
         for seed in (1, 2, 3):
             book.add(method, seed, name, pairs.gold + noise * place * rng.normal(size=300))
@@ -42,10 +41,10 @@ def costs(seconds: dict[str, float], counts: dict[str, int] | None = None) -> li
     ]  # fmt: skip
 
 
-def decisions_of(name: str = "MSRP", right: tuple[float, float] = (0.7, 0.8)) -> DecisionBook:
+def decisions_of(name: str = "MSRP", right: tuple[float, float] = (0.7, 0.8)) -> Predictions:
     rng = np.random.default_rng(2)
     gold = (rng.random(1725) < 0.66).astype(float)
-    book = DecisionBook(name, gold)
+    book = decision_predictions(name, gold)
     for method, share in zip((PLAIN, STARTED), right, strict=True):
         for seed in (1, 2, 3):
             book.add(method, seed, np.where(rng.random(1725) < share, gold, 1 - gold))

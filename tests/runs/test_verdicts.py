@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.evaluation.statistics import Estimate
 from sentbook.papers.cse import claims
 from sentbook.records import Claim, Finding, Test
@@ -300,11 +300,11 @@ STS = ("STS2012/a", "STS2012/b", "STS2013/FNWN", "STS2013/c", "STS2014/d", "STS2
 MINIWORLD = ("miniworld/people", "miniworld/places")
 
 
-def book_of(methods: list[str], names: tuple[str, ...], scale: tuple[float, float] = (0, 5)) -> ScoreBook:
+def book_of(methods: list[str], names: tuple[str, ...], scale: tuple[float, float] = (0, 5)) -> Predictions:
     """The first method knows gold best, the last least."""
     rng = np.random.default_rng(1)
     sets = [ScoredPairs(name, [""] * 60, [""] * 60, rng.integers(0, 26, 60) / 5, scale) for name in names]
-    book = ScoreBook(sets)
+    book = sts_predictions(sets)
     for noise, method in enumerate(methods, start=1):
         for seed in (1, 2, 3):
             for pairs in sets:

@@ -14,7 +14,6 @@ from sentbook.data.miniworld import World
 from sentbook.data.overlap import test_keys
 from sentbook.data.readers.tables import one_of
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
-from sentbook.evaluation.protocols import Measure
 from sentbook.system.errors import ConfigError
 
 Suite = Literal["sts", "dnt", "miniworld"]
@@ -145,16 +144,16 @@ def excluded_for(datasets: Iterable[str]) -> frozenset[str]:
     return test_keys([pairs(dataset, split) for dataset in datasets for split in ("trial", "test")])
 
 
-def measure_of(dataset: str) -> Measure:
+def measure_of(dataset: str) -> Literal["pearson", "spearman"]:
     """What a data set's authors ask for: Spearman's rho for the human activities, else Pearson's r.
 
     Source: Zhang et al. 2018, section 4.1.
 
     Example:
         >>> measure_of("pac"), measure_of("sag")
-        (<Measure.SPEARMAN: 'spearman'>, <Measure.PEARSON: 'pearson'>)
+        ('spearman', 'pearson')
     """
-    return Measure.SPEARMAN if _known(dataset) in ACTIVITIES else Measure.PEARSON
+    return "spearman" if _known(dataset) in ACTIVITIES else "pearson"
 
 
 def test_name(dataset: str) -> str:

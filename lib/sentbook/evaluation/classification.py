@@ -16,6 +16,7 @@ from sentbook import records as results
 from sentbook.evaluation import folds, logistic
 from sentbook.evaluation.folds import Order
 from sentbook.evaluation.protocols import Measure
+from sentbook.evaluation.sts import MEASURES
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -126,7 +127,7 @@ class Classified:
     def value(self, measure: Measure = Measure.ACCURACY) -> float:
         """The mean over outer folds of the accuracy, or of the F1 of class 1."""
         parts = [self.fold == number for number in range(len(self.chosen))]
-        return float(np.mean([_measured(measure, self.predicted[part], self.gold[part]) for part in parts]))
+        return float(np.mean([MEASURES[measure](self.predicted[part], self.gold[part]) for part in parts]))
 
     def metric(
         self, method: str, dataset: str, seed: int | None, measure: Measure = Measure.ACCURACY
@@ -257,7 +258,7 @@ def _scan(
     for strength in protocol.grid:
         fitted = _fit(principal, gold, training, np.full(len(training), strength), tolerance, fitted)
         predicted = fitted.predict().cpu().numpy()
-        values = [_measured(protocol.choice, row[part], gold[part]) for row, part in zip(predicted, held, strict=True)]
+        values = [MEASURES[protocol.choice](row[part], gold[part]) for row, part in zip(predicted, held, strict=True)]
         means.append(np.reshape(values, (len(parts), -1)).mean(axis=1))
     return np.stack(means, axis=1)
 
@@ -285,15 +286,6 @@ def _fit(
         start=start,
         tolerance=tolerance,
     )
-
-
-def _measured(measure: Measure, predicted: Labels, gold: Labels) -> float:
-    if measure is Measure.ACCURACY:
-        return float((predicted == gold).mean())
-    if measure is Measure.F1:
-        both = int(((predicted == 1) & (gold == 1)).sum())
-        return 2 * both / max(int((predicted == 1).sum() + (gold == 1).sum()), 1)
-    raise ValueError(f"Labels have accuracy and F1, not {measure}.")
 
 
 def _require(protocol: ClassificationProtocol, scheme: Scheme) -> None:

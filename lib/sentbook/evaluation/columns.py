@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from sentbook import records as results
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics, ties
+from sentbook.evaluation.predictions import INTERVALS, Draw, Predictions, crc
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.statistics import MetricName
-from sentbook.evaluation.taskbook import INTERVALS
+from sentbook.records import Test
 
 Array = NDArray[np.float64]
 COLUMNS, LETTERS = "columns", "letters"
 KIND = "paired bootstrap, p adjusted for all pairs of the column"
 
 
-@dataclass(frozen=True)
-class Items:
-    """What is judged: gold scores or labels of N items. Items of the same ``key`` are resampled together."""
-
-    key: str
-    gold: Array
-
-    @classmethod
-    def of(cls, pairs: ScoredPairs) -> Items:
-        """Pairs are the same items wherever their sentences are the same, whatever was asked of them."""
-        return cls("\n".join([*pairs.first, *pairs.second]), pairs.gold)
-
-    def drawn(self, resamples: int) -> NDArray[np.float32]:
-        """(R, N) how often each item is in each resample."""
-        return statistics.resample_counts(len(self.gold), resamples, [0, zlib.crc32(self.key.encode())])
+def by_text(sets: Iterable[ScoredPairs]) -> Draw:
+    """Draw pairs by their sentences: the same items wherever these are the same, whatever was asked of them."""
+    texts = {pairs.name: "\n".join([*pairs.first, *pairs.second]) for pairs in sets}
+    return Draw(lambda name: crc(texts[name]))
 
 
 @dataclass(frozen=True)
@@ -81,7 +68,7 @@ class Column:
         found = ties.letters([self.values[m] for m in self.methods], self.p < ties.LEVEL)
         return dict(zip(self.methods, found, strict=True))
 
-    def tests(self) -> list[results.Test]:
+    def tests(self) -> list[Test]:
         """The best method minus every other one; the interval is of this difference alone, p is adjusted."""
         best = self.best
         place = self.methods.index(best)
@@ -92,51 +79,32 @@ class Column:
             plain = statistics.from_bootstrap(
                 self.values[best] - self.values[method], self.sampled[best] - self.sampled[method]
             )
-            made.append(
-                results.Test(
-                    kind=KIND,
-                    a=best,
-                    b=method,
-                    dataset=self.name,
-                    metric=self.measure,
-                    estimate=plain.estimate,
-                    low=plain.low,
-                    high=plain.high,
-                    p=float(self.p[place, other]),
-                )
-            )
+            test = Test.of(plain, kind=KIND, a=best, b=method, dataset=self.name, metric=self.measure)
+            made.append(test.model_copy(update={"p": float(self.p[place, other])}))
         return made
 
 
-def column(
-    name: str,
-    measure: Measure,
-    parts: Sequence[Items],
-    tables: Mapping[str, Sequence[ArrayLike]],
-    resamples: int,
-) -> Column:
-    """Each method's value, the plain mean over ``parts``.
-
-    Args:
-        tables: by method, for each part (S, N) scores or labels, a row a seed.
-
-    Raises:
-        ValueError, NumericalError: as `sentbook.evaluation.statistics.bootstrap`.
+def column(book: Predictions, row: str, measure: Measure, resamples: int) -> Column:
+    """The value on a row of each method that was judged on all of it, the plain mean over its data sets.
 
     Example:
-        >>> gold = np.arange(50) % 2
-        >>> found = column("X", Measure.ACCURACY, [Items("X", gold)], {"all": [gold], "none": [1 - gold]}, 200)
+        >>> from sentbook.evaluation.predictions import task_predictions
+        >>> book = task_predictions(draw=Draw(crc))
+        >>> for method, share in (("all", 50), ("none", 0)):
+        ...     book.add_labels(method, 1, "X", (np.arange(50) % 2 + (np.arange(50) >= share)) % 2, np.arange(50) % 2)
+        >>> found = column(book, "X", Measure.ACCURACY, 200)
         >>> found.values["all"], found.letters()
         (1.0, {'all': 'a', 'none': 'b'})
     """
-    metric = cast(MetricName, str(measure))
-    points, sampled = dict.fromkeys(tables, 0.0), {method: np.zeros(resamples) for method in tables}
-    for place, items in enumerate(parts):
-        counts, whole = items.drawn(resamples), np.ones((1, len(items.gold)))
-        for method, by_part in tables.items():
-            points[method] += float(statistics.bootstrap(metric, by_part[place], items.gold, whole)[0]) / len(parts)
-            sampled[method] += statistics.bootstrap(metric, by_part[place], items.gold, counts) / len(parts)
-    return Column(name, str(measure), points, sampled, sum(len(items.gold) for items in parts))
+    methods, parts = [method for method in book.methods if book.has(method, row)], book.members(row)
+    points, sampled = dict.fromkeys(methods, 0.0), {method: np.zeros(resamples) for method in methods}
+    for name in parts:
+        whole = np.ones((1, len(book.gold(name))))
+        for method in methods:
+            value = statistics.bootstrap(measure, book.stacked(method, name), book.gold(name), whole)
+            points[method] += float(value[0]) / len(parts)
+            sampled[method] += book.resampled([method], name, measure, resamples)[0] / len(parts)
+    return Column(row, str(measure), points, sampled, sum(len(book.gold(name)) for name in parts))
 
 
 def mean_of(name: str, measure: str, columns: Iterable[Column]) -> Column:

@@ -15,10 +15,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.isotonic import IsotonicRegression
 
+from sentbook.evaluation.predictions import KIND, Predictions
+from sentbook.evaluation.statistics import Estimate, mean_bootstrap
+from sentbook.records import Metric, Test
 from sentbook.system.errors import ConfigError
 
 Array = NDArray[np.float64]
 MapName = Literal["paper", "affine", "isotonic", "identity"]
+FAR = 1.5
 WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
 
@@ -224,3 +228,76 @@ def _bootstrap(columns: Mapping[str, Array], resamples: int, seed: int) -> dict[
         means[number] = np.bincount(random.integers(0, n, n), minlength=n) @ matrix / n
     low, high = np.percentile(means, [2.5, 97.5], axis=0)
     return {name: (float(matrix[:, i].mean()), float(low[i]), float(high[i])) for i, name in enumerate(columns)}
+
+
+# -- every pair of a book, and rows of the ledger ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AllPairs:
+    """N pairs of all STS sets, gold on 0-5, with the cosines (S, N) of each method."""
+
+    first: list[str]
+    second: list[str]
+    gold: Array
+    scores: dict[str, Array]
+
+    def overestimation(self, resamples: int) -> list[Test]:
+        """By the paper's map 2.5 (cos + 1): the mean of score minus gold on pairs of gold at most 1.5."""
+        far = self.gold <= FAR
+        dataset = f"{int(far.sum())} pairs of gold at most {FAR}"
+        excess = {m: (paper_map(cosines) - self.gold).mean(axis=0)[far] for m, cosines in self.scores.items()}
+        return [
+            Test.of(
+                mean_bootstrap(values, resamples, [0]), kind="bootstrap", a=m, b="gold", dataset=dataset, metric="mae"
+            )
+            for m, values in excess.items()
+        ]
+
+
+def all_pairs(book: Predictions) -> AllPairs:
+    """The pairs of the book's sets on a 0-5 scale (all but SICK)."""
+    names = [name for name in book.names if book.pairs(name).scale == (0, 5)]
+    return AllPairs(
+        first=[text for name in names for text in book.pairs(name).first],
+        second=[text for name in names for text in book.pairs(name).second],
+        gold=np.concatenate([book.gold(name) for name in names]),
+        scores={method: np.hstack([book.stacked(method, name) for name in names]) for method in book.methods},
+    )
+
+
+def group_rows(groups: pd.DataFrame, methods: list[str]) -> list[Metric]:
+    """Mean absolute errors by group and map, from the frame of `groups`; seeds are pooled.
+
+    A group without pairs has no error, and no row.
+    """
+    return [
+        Metric(
+            method=method,
+            dataset=f"{row['map']} map/{row['group']}",
+            metric="mae",
+            protocol="cosine, mean absolute error, seeds pooled",
+            seed=None,
+            value=float(row[method]),
+            n=int(row["n"]),
+        )
+        for row in groups.to_dict("records")
+        if row["n"]
+        for method in methods
+    ]
+
+
+def group_tests(groups: pd.DataFrame, a: str, b: str) -> list[Test]:
+    """The difference of errors, A minus B, by group and map."""
+    return [
+        Test.of(
+            Estimate(*(float(row[f"difference{end}"]) for end in ("", " low", " high"))),
+            kind=KIND,
+            a=a,
+            b=b,
+            dataset=f"{row['map']} map/{row['group']}",
+            metric="mae",
+        )
+        for row in groups.to_dict("records")
+        if row["n"]
+    ]

@@ -21,9 +21,6 @@ _MEMORY = 10
 # Where classes part entirely at a large C, rounding ends the descent in float32 before the tolerance is reached: a gap
 # below the second of these (nats a row) that has not fallen by the first in so many iterations is the least there is.
 _PROGRESS, _ROUNDED, _STALLED = 0.9, 1e-5, 15
-# Where classes part entirely at a large C, rounding in float32 ends the descent before the tolerance is reached: a gap
-# below the second of these (nats a row) that has not fallen by the first in so many iterations is the least there is.
-_PROGRESS, _ROUNDED, _STALLED = 0.9, 1e-5, 15
 
 
 class Principal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sentbook.data import suites
 from sentbook.data.text import Tokenisation
 
 
@@ -60,3 +61,18 @@ class Protocol:
 
 
 COSINE_PEARSON = Protocol(Score.COSINE, Measure.PEARSON)
+# What the authors of each test set ask for, by its name in tables.
+TEST_MEASURES: dict[str, Measure] = {
+    suites.STSB_DEV: Measure(suites.measure_of("stsb")),
+    **{name: Measure(suites.measure_of(dataset)) for dataset, name in suites.TEST_NAMES.items()},
+}
+
+
+def measure_on(name: str) -> Measure:
+    """The correlation that a test set's authors ask for, of it or a part of it; Pearson's where they name none.
+
+    Example:
+        >>> str(measure_on("PAC")), str(measure_on("STS12/MSRpar"))
+        ('spearman', 'pearson')
+    """
+    return TEST_MEASURES.get(name) or TEST_MEASURES.get(name.partition("/")[0]) or Measure.PEARSON

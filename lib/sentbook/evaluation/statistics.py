@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from sentbook.records import Test
 from sentbook.system.errors import NumericalError
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.float32] | NDArray[np.uint8] | Array
-MetricName = Literal["pearson", "spearman", "mse", "accuracy", "f1"]
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,11 @@ def _weighted_spearman(counts: Array, table: Array, gold: Array) -> Array:
     return np.stack(rows)
 
 
-def bootstrap_by_seed(metric: MetricName, scores: ArrayLike, gold: ArrayLike, counts: Counts) -> Array:
+def bootstrap_by_seed(metric: str, scores: ArrayLike, gold: ArrayLike, counts: Counts) -> Array:
     """(S, R) values of ``metric`` for each seed and resample; a constant prediction has correlation 0.
 
     Args:
-        metric: ``accuracy`` and ``f1`` take labels for scores, and class 1 as the positive one.
+        metric: ``pearson``, ``spearman`` or ``mse`` of scores; ``accuracy`` or ``f1`` of labels, class 1 the positive.
         scores: (S, N), a row a seed, or (N,).
         gold: (N,).
         counts: (R, N) from `resample_counts`; the same for every method compared.
@@ -121,15 +120,17 @@ def bootstrap_by_seed(metric: MetricName, scores: ArrayLike, gold: ArrayLike, co
             result[:, rows] = ((table - target) ** 2) @ part.T / part.sum(axis=1)
         elif metric == "accuracy":
             result[:, rows] = (table == target).astype(np.float64) @ part.T / part.sum(axis=1)
-        else:
+        elif metric == "f1":
             positive = (table == 1).astype(np.float64)
             true = (positive * (target == 1)) @ part.T
             found = positive @ part.T + part @ (target == 1).astype(np.float64)
             result[:, rows] = np.divide(2 * true, found, out=np.zeros_like(true), where=found > 0)
+        else:
+            raise ValueError(f"There is no measure '{metric}'.")
     return result
 
 
-def bootstrap(metric: MetricName, scores: ArrayLike, gold: ArrayLike, counts: Counts) -> Array:
+def bootstrap(metric: str, scores: ArrayLike, gold: ArrayLike, counts: Counts) -> Array:
     """(R,) values of ``metric`` over the resamples, the mean over seeds in each; see `bootstrap_by_seed`."""
     return np.asarray(bootstrap_by_seed(metric, scores, gold, counts).mean(axis=0))
 
@@ -144,89 +145,38 @@ def from_bootstrap(point: float, values: Array) -> Estimate:
     return Estimate(point, float(low), float(high), float(min(1.0, 2 * min(tails) / (len(values) + 1))))
 
 
-def _resampled_mean(
-    metric: MetricName,
-    scores: Sequence[ArrayLike],
-    gold: Sequence[ArrayLike],
-    resamples: int,
-    seed: int,
-    seed_weights: Array | None,
-) -> tuple[float, Array]:
-    """The metric, averaged over seeds and then over sets: as measured, and (R,) resampled."""
-    if not gold or len(scores) != len(gold):
-        raise ValueError(f"{len(scores)} sets of scores do not fit {len(gold)} sets of gold.")
-    point, sampled = 0.0, np.zeros(resamples)
-    for index, (table, target) in enumerate(zip(scores, gold, strict=True)):
-        items = len(np.asarray(target))
-        point += float(bootstrap(metric, table, target, np.ones((1, items)))[0])
-        by_seed = bootstrap_by_seed(metric, table, target, resample_counts(items, resamples, [seed, index]))
-        sampled += by_seed.mean(axis=0) if seed_weights is None else (seed_weights.T * by_seed).sum(axis=0)
-    return point / len(gold), sampled / len(gold)
+def percentiles(point: float, values: Array) -> Estimate:
+    """``point`` with the 95 % percentile interval of the (R,) resampled values."""
+    low, high = np.percentile(values, [2.5, 97.5])
+    return Estimate(point, float(low), float(high))
 
 
-def _seed_weights(scores: Sequence[ArrayLike], resamples: int, seed: Sequence[int]) -> Array:
-    """(R, S) shares of the seeds in each resample of them. One draw serves all sets: a seed is one trained encoder."""
-    sizes = {len(np.atleast_2d(np.asarray(table))) for table in scores}
-    if len(sizes) != 1:
-        raise ValueError(f"Seeds can be resampled only where every set has the same ones, not {sorted(sizes)}.")
-    (size,) = sizes
-    return np.random.default_rng(list(seed)).multinomial(size, np.full(size, 1 / size), size=resamples) / size
+def mean_bootstrap(values: ArrayLike, resamples: int, seed: Sequence[int]) -> Estimate:
+    """The mean of N values, such as paired differences, by the bootstrap over them, with the p of "it is 0".
+
+    Example:
+        >>> found = mean_bootstrap([1.0, 2.0, 3.0, 2.0], 500, [0])
+        >>> found.estimate, found.low > 1, found.p
+        (2.0, True, 0.003992015968063872)
+    """
+    array = np.asarray(values, dtype=np.float64)
+    means = resample_counts(len(array), resamples, seed) @ array / len(array)
+    return from_bootstrap(float(array.mean()), means)
 
 
-def paired_bootstrap(
-    metric: MetricName,
-    a: Sequence[ArrayLike],
-    b: Sequence[ArrayLike],
-    gold: Sequence[ArrayLike],
-    *,
-    resamples: int = 2000,
-    seed: int = 0,
-    resample_seeds: bool = False,
-) -> Estimate:
-    r"""A - B, averaged over seeds and then over K sets, by the paired bootstrap over items.
-
-    $$\hat d = \frac{1}{K} \sum_k \Big( \frac{1}{S_a} \sum_s m(a_{ks}, y_k)
-      - \frac{1}{S_b} \sum_s m(b_{ks}, y_k) \Big)$$
-
-    Items are drawn within each set, and one draw serves A, B and all seeds. Percentile interval; two-sided
-    $p = 2 (1 + \min(\#\{d^* \le 0\}, \#\{d^* \ge 0\})) / (R + 1)$, at most 1.
+def seed_weights(sizes: Sequence[int], resamples: int, seed: Sequence[int]) -> Array:
+    """(R, S) shares of the S seeds in each resample of them. One draw serves all sets: a seed is one trained encoder.
 
     Args:
-        a, b: for each set (S, N_k) scores, a row a seed; A and B may have different numbers of seeds.
-        gold: for each set (N_k,).
-        resample_seeds: draw seeds as well (of A and of B apart): the interval is then of new trainings on new items
-            and not of these trainings on new items. With few seeds it is a rough one.
+        sizes: how many seeds each data set has.
 
     Raises:
-        ValueError: the shapes do not fit.
-        NumericalError: a score is NaN or infinite.
-
-    Assumptions: items are independent draws within a set; the sets are fixed.
-    Source: Efron and Tibshirani 1993, chapters 13 and 16; Berg-Kirkpatrick et al. 2012 for paired systems.
+        ValueError: the data sets have different numbers of seeds.
     """
-    points, samples = [], []
-    for side, scores in enumerate((a, b)):
-        weights = _seed_weights(scores, resamples, [seed, len(gold), side]) if resample_seeds else None
-        point, sampled = _resampled_mean(metric, scores, gold, resamples, seed, weights)
-        points.append(point)
-        samples.append(sampled)
-    return from_bootstrap(points[0] - points[1], samples[0] - samples[1])
-
-
-def system_interval(
-    metric: MetricName,
-    scores: Sequence[ArrayLike],
-    gold: Sequence[ArrayLike],
-    *,
-    resamples: int = 2000,
-    seed: int = 0,
-    resample_seeds: bool = False,
-) -> Estimate:
-    """One system's value with its percentile interval; arguments and errors as `paired_bootstrap`. It has no p."""
-    weights = _seed_weights(scores, resamples, [seed, len(gold), 0]) if resample_seeds else None
-    point, sampled = _resampled_mean(metric, scores, gold, resamples, seed, weights)
-    low, high = np.percentile(sampled, [2.5, 97.5])
-    return Estimate(point, float(low), float(high))
+    if len(set(sizes)) != 1:
+        raise ValueError(f"Seeds can be resampled only where every set has the same ones, not {sorted(set(sizes))}.")
+    size = sizes[0]
+    return np.random.default_rng(list(seed)).multinomial(size, np.full(size, 1 / size), size=resamples) / size
 
 
 # -- seeds -------------------------------------------------------------------------------------------------------------
@@ -243,20 +193,6 @@ def seed_interval(values: ArrayLike) -> Estimate:
 
 
 # -- dependent correlations --------------------------------------------------------------------------------------------
-
-
-def _check_correlations(r_a: float, r_b: float, r_ab: float, n: int) -> float:
-    """The determinant |R| of the three correlations.
-
-    Raises:
-        ValueError: fewer than four items, or three numbers that no data can have as their correlations.
-    """
-    if n < 4:
-        raise ValueError("A test of two dependent correlations needs at least four items.")
-    determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
-    if max(abs(r_a), abs(r_b), abs(r_ab)) > 1 or determinant < -1e-9:
-        raise ValueError(f"{r_a}, {r_b} and {r_ab} cannot be the correlations of three variables.")
-    return max(determinant, 0.0)
 
 
 def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]:
@@ -280,7 +216,12 @@ def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]
         >>> round(t, 2), round(p, 2)
         (-0.89, 0.37)
     """
-    determinant = _check_correlations(r_a, r_b, r_ab, n)
+    if n < 4:
+        raise ValueError("A test of two dependent correlations needs at least four items.")
+    determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
+    if max(abs(r_a), abs(r_b), abs(r_ab)) > 1 or determinant < -1e-9:
+        raise ValueError(f"{r_a}, {r_b} and {r_ab} cannot be the correlations of three variables.")
+    determinant = max(determinant, 0.0)
     if abs(r_a - r_b) < 1e-12:
         return 0.0, 1.0
     mean = (r_a + r_b) / 2
@@ -289,55 +230,6 @@ def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]
         return 0.0, 1.0
     t = (r_a - r_b) * np.sqrt((n - 1) * (1 + r_ab) / scale)
     return float(t), float(2 * stats.t.sf(abs(t), n - 3))
-
-
-def steiger(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]:
-    r"""Steiger's Z of the same question, on Fisher's scale, and its two-sided p.
-
-    $$Z = (z_a - z_b) \sqrt{\frac{n-3}{2 - 2 s}}, \quad
-      s = \frac{r_{ab}(1 - 2 \bar r^2) - \frac{1}{2} \bar r^2 (1 - 2 \bar r^2 - r_{ab}^2)}{(1 - \bar r^2)^2}$$
-
-    Args, assumptions: as `williams`.
-    Source: Steiger 1980, equations 3 and 14 (the two correlations averaged in the covariance).
-
-    Raises:
-        ValueError: as `williams`, or a correlation with gold of 1 or -1, whose z is infinite.
-    """
-    _check_correlations(r_a, r_b, r_ab, n)
-    if max(abs(r_a), abs(r_b)) == 1:
-        raise ValueError("Steiger's test needs correlations with gold between -1 and 1, both excluded.")
-    mean = (r_a + r_b) / 2
-    covariance = (r_ab * (1 - 2 * mean**2) - 0.5 * mean**2 * (1 - 2 * mean**2 - r_ab**2)) / (1 - mean**2) ** 2
-    if abs(r_a - r_b) < 1e-12 or covariance >= 1:
-        return 0.0, 1.0
-    z = (np.arctanh(r_a) - np.arctanh(r_b)) * np.sqrt((n - 3) / (2 - 2 * covariance))
-    return float(z), float(2 * stats.norm.sf(abs(z)))
-
-
-# -- paired decisions --------------------------------------------------------------------------------------------------
-
-
-def mcnemar(a_right: ArrayLike, b_right: ArrayLike) -> tuple[int, int, float]:
-    """Items that A alone and B alone got right, and the exact two-sided p of "as many": a binomial of one half.
-
-    Args:
-        a_right, b_right: (N,) booleans, whether each item was classified rightly.
-
-    Source: McNemar 1947; the exact form, since disagreements may be few.
-
-    Raises:
-        ValueError: the lengths differ.
-
-    Example:
-        >>> mcnemar([1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0])
-        (5, 0, 0.0625)
-    """
-    first, second = np.asarray(a_right, dtype=bool), np.asarray(b_right, dtype=bool)
-    if first.shape != second.shape:
-        raise ValueError(f"McNemar's test needs the same items on both sides, not {first.shape} and {second.shape}.")
-    only_a, only_b = int((first & ~second).sum()), int((second & ~first).sum())
-    p = float(stats.binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
-    return only_a, only_b, p
 
 
 # -- many tests --------------------------------------------------------------------------------------------------------
@@ -356,3 +248,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = largest
     return [float(value) for value in adjusted]
+
+
+def corrected(family: Sequence[Test]) -> list[Test]:
+    """The tests with Holm's p over all of them; one without a p counts as 1."""
+    adjusted = holm([1.0 if test.p is None else test.p for test in family])
+    return [test.model_copy(update={"p_holm": p}) for test, p in zip(family, adjusted, strict=True)]

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sentbook.data import suites
-from sentbook.evaluation import statistics
-from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.statistics import corrected
 from sentbook.records import Test
-from sentbook.system.errors import ConfigError
 
 SETTINGS = ("UE", "FT", "NT", "DNT")
 # A difference smaller than this counts as a tie: Zhang et al. 2018, section 5.2.
 TIE = 0.002
-KIND = "paired bootstrap"
 BEST_KIND = "paired bootstrap, best of the cell"
 CHOSEN = "rows chosen on development pairs"
 SMALLEST = "smallest p after Holm"
@@ -82,34 +78,11 @@ def named(encoder: str, setting: str) -> str:
     return f"{encoder} [{setting}]"
 
 
-# What each test set's authors ask for, by its name in tables.
-MEASURES: dict[str, Measure] = {
-    suites.STSB_DEV: suites.measure_of("stsb"),
-    **{name: suites.measure_of(dataset) for dataset, name in suites.TEST_NAMES.items()},
-}
-
-
-def measure_on(name: str) -> Measure:
-    """The measure of a test set or of a part of one.
-
-    Raises:
-        ConfigError: an unknown set.
-
-    Example:
-        >>> str(measure_on("PAC")), str(measure_on("STS12/MSRpar"))
-        ('spearman', 'pearson')
-    """
-    found = MEASURES.get(name) or MEASURES.get(name.partition("/")[0])
-    if found is None:
-        raise ConfigError(f"No measure is known for '{name}'; the data sets are {', '.join(MEASURES)}.")
-    return found
-
-
 def _chosen_with(name: str) -> str:
     """The data set whose development pairs choose the rows of ``name``: STSB's, STS12's for a part of it."""
     if name == suites.STSB_DEV:
         return suites.TEST_NAMES["stsb"]
-    return name if name in MEASURES else name.partition("/")[0]
+    return name if name in suites.TEST_NAMES.values() else name.partition("/")[0]
 
 
 # -- rows that differ in one thing -------------------------------------------------------------------------------------
@@ -143,81 +116,37 @@ def losses(methods: Iterable[str]) -> list[tuple[str, str]]:
     return [(a, b) for a, b in pairs if b in names]
 
 
-# -- a book of unequal seeds -------------------------------------------------------------------------------------------
+# -- cells -------------------------------------------------------------------------------------------------------------
 
 
-class CellBook(ScoreBook):
-    """A book in which a method may have other seeds on one data set than on another."""
+def test_names(book: Predictions) -> list[str]:
+    """The test sets: neither STSB's development pairs nor the parts that STS12 pools."""
+    return [name for name in book.names if name in suites.TEST_NAMES.values()]
 
-    @classmethod
-    def of(cls, book: ScoreBook) -> CellBook:
-        """The same scores and resamples, read so; what is added to one of the two afterwards may miss the other."""
-        found = cls.like(book)
-        found._scores, found._resampled = book._scores, book._resampled
-        return found
 
-    @classmethod
-    def like(cls, book: ScoreBook) -> CellBook:
-        """An empty book of the same pairs and of the same resamples of them."""
-        found = cls([book.pairs(name) for name in book.names], book.total)
-        found._counts = book._counts
-        return found
+test_names.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
 
-    def take(self, book: ScoreBook, method: str, dataset: str, name: str) -> None:
-        """Copy the scores of ``method`` on a data set, all seeds, as those of ``name``."""
-        for seed, by_set in book._scores[method].items():
-            if dataset in by_set:
-                self.add(name, seed, dataset, by_set[dataset])
 
-    def has(self, method: str, dataset: str) -> bool:
-        """Whether any seed of ``method`` was scored on the data set."""
-        return any(dataset in by_set for by_set in self._scores.get(method, {}).values())
+def judged_cells(best: Predictions, settings: Iterable[str] = SETTINGS) -> list[Cell]:
+    """The (encoder, data set) in which all ``settings`` were scored, of a book from `best_rows`."""
+    wanted, encoders = list(settings), dict.fromkeys(encoder_of(method) for method in best.methods)
+    return [
+        (encoder, dataset)
+        for encoder in encoders
+        for dataset in test_names(best)
+        if all(best.has(named(encoder, setting), dataset) for setting in wanted)
+    ]
 
-    def stacked(self, method: str, dataset: str) -> NDArray[np.float64]:
-        """(S, N) scores, a row a seed that was scored on the data set."""
-        return np.stack([by_set[dataset] for by_set in self._scores[method].values() if dataset in by_set])
 
-    def values(self, method: str, row: str, measure: Measure = Measure.PEARSON) -> list[float]:
-        """A cell for every seed that was scored on it."""
-        held = [seed for seed, by_set in self._scores[method].items() if set(self.members(row)) <= by_set.keys()]
-        return [self.value(method, seed, row, measure) for seed in held]
-
-    def mean(self, method: str, dataset: str) -> float:
-        """A cell in the data set's measure, the mean over its seeds."""
-        return float(np.mean(self.values(method, dataset, measure_on(dataset))))
-
-    def compared(self, a: str, b: str, dataset: str, resamples: int) -> Test:
-        """A - B in the data set's measure."""
-        return self.difference(a, b, dataset, metric=str(measure_on(dataset)), resamples=resamples)
-
-    @property
-    def encoders(self) -> list[str]:
-        return list(dict.fromkeys(encoder_of(method) for method in self.methods))
-
-    @property
-    def tests(self) -> list[str]:
-        """The test sets: neither STSB's development pairs nor the parts that STS12 pools."""
-        return [name for name in self.names if name in suites.TEST_NAMES.values()]
-
-    def cells(self, settings: Iterable[str] = SETTINGS) -> list[Cell]:
-        """The (encoder, data set) in which all ``settings`` were scored, of a book from `best_rows`."""
-        wanted = list(settings)
-        return [
-            (encoder, dataset)
-            for encoder in self.encoders
-            for dataset in self.tests
-            if all(self.has(named(encoder, setting), dataset) for setting in wanted)
-        ]
-
-    def best_of(self, encoder: str, dataset: str, settings: Iterable[str]) -> str:
-        """The method of the best of ``settings`` on the test pairs; the first of several that are equal."""
-        return max((named(encoder, setting) for setting in settings), key=lambda method: self.mean(method, dataset))
+def best_of(best: Predictions, encoder: str, dataset: str, settings: Iterable[str]) -> str:
+    """The method of the best of ``settings`` on the test pairs; the first of several that are equal."""
+    return max((named(encoder, setting) for setting in settings), key=lambda method: best.mean(method, dataset))
 
 
 # -- rows by development pairs -----------------------------------------------------------------------------------------
 
 
-def chosen_rows(dev: Mapping[tuple[str, str], float], book: ScoreBook) -> dict[tuple[str, str], str]:
+def chosen_rows(dev: Mapping[tuple[str, str], float], book: Predictions) -> dict[tuple[str, str], str]:
     """(``GRAN [NT]``, data set) -> the setting's row with the highest value on the development pairs.
 
     Of equal rows the first in the book is chosen; the only row of a setting needs no value.
@@ -228,12 +157,11 @@ def chosen_rows(dev: Mapping[tuple[str, str], float], book: ScoreBook) -> dict[t
     Raises:
         ValueError: a row's name is of another form, or of several rows one has no finite development value.
     """
-    held = CellBook.of(book)
     chosen: dict[tuple[str, str], str] = {}
     for dataset in book.names:
         rows: dict[str, list[str]] = {}
         for method in book.methods:
-            if held.has(method, dataset):
+            if book.has(method, dataset):
                 rows.setdefault(named(encoder_of(method), setting_of(method)), []).append(method)
         for setting, candidates in rows.items():
             values = [dev.get((row, _chosen_with(dataset)), math.nan) for row in candidates]
@@ -246,7 +174,7 @@ def chosen_rows(dev: Mapping[tuple[str, str], float], book: ScoreBook) -> dict[t
     return chosen
 
 
-def best_rows(dev: Mapping[tuple[str, str], float], book: ScoreBook) -> CellBook:
+def best_rows(dev: Mapping[tuple[str, str], float], book: Predictions) -> Predictions:
     """A book of one method a setting, ``GRAN [NT]``: on each data set all seeds of the row of `chosen_rows`.
 
     Args, Raises: as `chosen_rows`.
@@ -254,8 +182,8 @@ def best_rows(dev: Mapping[tuple[str, str], float], book: ScoreBook) -> CellBook
     return _taken(book, chosen_rows(dev, book))
 
 
-def _taken(book: ScoreBook, chosen: Mapping[tuple[str, str], str]) -> CellBook:
-    best = CellBook.like(book)
+def _taken(book: Predictions, chosen: Mapping[tuple[str, str], str]) -> Predictions:
+    best = book.only([])
     for (setting, dataset), row in chosen.items():
         best.take(book, row, dataset, setting)
     return best
@@ -264,12 +192,7 @@ def _taken(book: ScoreBook, chosen: Mapping[tuple[str, str], str]) -> CellBook:
 # -- tests and ties ----------------------------------------------------------------------------------------------------
 
 
-def _holm(family: Sequence[Test]) -> list[Test]:
-    adjusted = statistics.holm([1.0 if test.p is None else test.p for test in family])
-    return [test.model_copy(update={"p_holm": p}) for test, p in zip(family, adjusted, strict=True)]
-
-
-def cell_tests(best: CellBook, resamples: int) -> list[Test]:
+def cell_tests(best: Predictions, resamples: int) -> list[Test]:
     """DNT - UE, DNT - FT and DNT - NT in every cell; Holm's correction over the cells of each comparison.
 
     Args:
@@ -277,16 +200,16 @@ def cell_tests(best: CellBook, resamples: int) -> list[Test]:
     """
     tests: list[Test] = []
     for other in SETTINGS[:-1]:
-        tests += _holm(
+        tests += corrected(
             [
-                best.compared(named(encoder, "DNT"), named(encoder, other), dataset, resamples)
-                for encoder, dataset in best.cells(("DNT", other))
+                best.difference(named(encoder, "DNT"), named(encoder, other), dataset, resamples=resamples)
+                for encoder, dataset in judged_cells(best, ("DNT", other))
             ]
         )
     return tests
 
 
-def best_tests(best: CellBook, resamples: int) -> list[Test]:
+def best_tests(best: Predictions, resamples: int) -> list[Test]:
     r"""The cell's best setting minus each other one, from which `tie_group` is read.
 
     Holm's correction is over the cells in which a setting is not the best, apart for each setting: one family of all
@@ -298,14 +221,14 @@ def best_tests(best: CellBook, resamples: int) -> list[Test]:
         best: from `best_rows`.
     """
     families: dict[str, list[Test]] = {setting: [] for setting in SETTINGS}
-    for encoder, dataset in best.cells(()):
+    for encoder, dataset in judged_cells(best, ()):
         present = [setting for setting in SETTINGS if best.has(named(encoder, setting), dataset)]
-        first = best.best_of(encoder, dataset, present) if present else ""
+        first = best_of(best, encoder, dataset, present) if present else ""
         for setting in present:
             if named(encoder, setting) != first:
-                test = best.compared(first, named(encoder, setting), dataset, resamples)
+                test = best.difference(first, named(encoder, setting), dataset, resamples=resamples)
                 families[setting].append(test.model_copy(update={"kind": BEST_KIND}))
-    return [test for family in families.values() for test in _holm(family)]
+    return [test for family in families.values() for test in corrected(family)]
 
 
 def tie_group(tests: Iterable[Test], encoder: str, dataset: str) -> list[str]:
@@ -348,7 +271,7 @@ class Comparison:
             nowhere 0; from .05 on nothing can be significant, and more resamples are needed.
     """
 
-    best: CellBook
+    best: Predictions
     chosen: dict[tuple[str, str], str]
     tests: list[Test]
     smallest: float
@@ -361,7 +284,7 @@ class Comparison:
         return {CHOSEN: found, SMALLEST: self.smallest}
 
 
-def compare(dev: Mapping[tuple[str, str], float], book: ScoreBook, resamples: int) -> Comparison:
+def compare(dev: Mapping[tuple[str, str], float], book: Predictions, resamples: int) -> Comparison:
     """Choose the rows on development pairs and test them on test pairs.
 
     Args, Raises: as `chosen_rows`.
@@ -369,4 +292,4 @@ def compare(dev: Mapping[tuple[str, str], float], book: ScoreBook, resamples: in
     chosen = chosen_rows(dev, book)
     best = _taken(book, chosen)
     tests = [*cell_tests(best, resamples), *best_tests(best, resamples)]
-    return Comparison(best, chosen, tests, min(1.0, 2 * len(best.cells(())) / (resamples + 1)))
+    return Comparison(best, chosen, tests, min(1.0, 2 * len(judged_cells(best, ())) / (resamples + 1)))

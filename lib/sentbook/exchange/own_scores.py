@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sentbook.data.types import ScoredPairs
+from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocol_matrix import AGGREGATIONS, MEASURES
-from sentbook.evaluation.protocols import Aggregation, Protocol, Score
-from sentbook.evaluation.sts import evaluate
+from sentbook.evaluation.protocols import Aggregation
 from sentbook.system.errors import ConfigError, DataError
 
 
@@ -59,13 +59,18 @@ def read(path: Path, sets: Sequence[ScoredPairs]) -> dict[str, NDArray[np.float6
 def table(scores: Mapping[str, NDArray[np.float64]], sets: Sequence[ScoredPairs]) -> list[str]:
     """Write lines of text: each set by both measures, then the year by both measures and the three aggregations."""
 
-    def both(name: str, members: Sequence[ScoredPairs], how: Aggregation) -> str:
-        found = [100 * evaluate(scores, members, Protocol(Score.COSINE, measure, how)) for measure in MEASURES]
-        return f"{name:<30}{sum(map(len, members)):>7}" + "".join(f"{value:>10.1f}" for value in found)
+    book = Predictions(sets, means={"year": [pairs.name for pairs in sets]})
+    for name, values in scores.items():
+        book.add("own", None, name, values)
+
+    def both(name: str, row: str, how: Aggregation) -> str:
+        found = [100 * book.value("own", None, row, measure, how) for measure in MEASURES]
+        size = sum(len(book.gold(member)) for member in book.members(row))
+        return f"{name:<30}{size:>7}" + "".join(f"{value:>10.1f}" for value in found)
 
     lines = [f"{'x 100':<30}{'pairs':>7}" + "".join(f"{measure:>10}" for measure in MEASURES)]
-    lines += [both(pairs.name, [pairs], Aggregation.PER_SET) for pairs in sets]
-    return [*lines, "", *(both(str(how), sets, how) for how in AGGREGATIONS)]
+    lines += [both(pairs.name, pairs.name, Aggregation.PER_SET) for pairs in sets]
+    return [*lines, "", *(both(str(how), "year", how) for how in AGGREGATIONS)]
 
 
 def _sizes(sets: Sequence[ScoredPairs]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from sentbook.evaluation.taskbook import INTERVALS
+from sentbook.evaluation.predictions import INTERVALS
 from sentbook.records import CurvePoint, Metric, Run
 from sentbook.report import numbers
 from sentbook.report.markup import esc, row_key, scrolling

@@ -14,10 +14,9 @@ from itertools import pairwise
 import numpy as np
 
 from sentbook.data.tasks import TASKS
+from sentbook.evaluation.predictions import KIND, Predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate, seed_interval
-from sentbook.evaluation.taskbook import KIND, TaskBook
 from sentbook.records import Claim, Finding, Metric, Test
 from sentbook.runs.printed import value as printed
 from sentbook.runs.verdicts import (
@@ -137,17 +136,17 @@ def table2(tests: Sequence[Test]) -> list[Claim]:
 class _Table3:
     """A book of labels, compared column by column."""
 
-    def __init__(self, book: TaskBook, resamples: int) -> None:
+    def __init__(self, book: Predictions, resamples: int) -> None:
         self.book, self.resamples = book, resamples
-        self.singles = [name for name in book.datasets if name not in book.pairs]
+        self.singles = [name for name in book.names if len(book.measures(name)) == 1]
         self.encoders = [name for name in ENCODERS if name in book.methods]
 
     def where(
         self, methods: Sequence[str], make: Callable[[], Judgement], datasets: Sequence[str] | None = None
     ) -> Judgement:
         """What ``make`` finds, or "not run" where a method was not judged on one of the data sets (None: any)."""
-        names = self.book.datasets if datasets is None else datasets
-        if datasets is not None and not set(TASKS) & set(self.book.datasets):
+        names = self.book.names if datasets is None else datasets
+        if datasets is not None and not set(TASKS) & set(self.book.names):
             return not_run(MINIWORLD)
         missing = [f"{m} on {d}" for m in methods for d in names if not self.book.has(m, d)]
         if not names or not methods or missing:
@@ -185,7 +184,7 @@ class _Table3:
 
     @property
     def _of_paper(self) -> bool:
-        return set(TASKS) <= set(self.book.datasets)
+        return set(TASKS) <= set(self.book.names)
 
     def columns_won(self, a: str, b: str, but: int = 0) -> Judgement:
         """A above B in all columns but so many."""
@@ -283,7 +282,7 @@ class _Table3:
         def make() -> Judgement:
             parts = []
             for method in self.encoders:
-                for name in self.book.datasets:
+                for name in self.book.names:
                     test = self.test(method, random[method], (name, Measure.ACCURACY))
                     parts.append((beats(test), test.low))
             return _counted(parts, "interval above the random start")
@@ -291,7 +290,7 @@ class _Table3:
         return self.where([*self.encoders, *dict.fromkeys(random.values())], make)
 
 
-def table3(book: TaskBook, resamples: int, majority: Mapping[str, float]) -> list[Claim]:
+def table3(book: Predictions, resamples: int, majority: Mapping[str, float]) -> list[Claim]:
     """Classification and paraphrases.
 
     Args:
@@ -300,7 +299,7 @@ def table3(book: TaskBook, resamples: int, majority: Mapping[str, float]) -> lis
     """
     table = _Table3(book, resamples)
     five = [(name, Measure.ACCURACY) for name in CLASSIFICATION]
-    bounds = {name: majority[name] for name in book.datasets if name in majority}
+    bounds = {name: majority[name] for name in book.names if name in majority}
     shares = not_run("the majority class of a data set was not counted here")
     found: dict[str, Judgement] = {
         "cnnlstm-05": table.over_printed(BEST, "combine-skip", five),
@@ -317,7 +316,7 @@ def table3(book: TaskBook, resamples: int, majority: Mapping[str, float]) -> lis
         "cnnlstm-16": table.as_printed(),
         "cnnlstm-17": table.over_printed(BEST, "SDAE", PAPER_CELLS[-2:]),
         "cnnlstm-18": table.as_good_as(BEST, OTHERS),
-        "cnnlstm-19": table.over(bounds, "the majority class") if len(bounds) == len(book.datasets) else shares,
+        "cnnlstm-19": table.over(bounds, "the majority class") if len(bounds) == len(book.names) else shares,
         "cnnlstm-20": table.over_random(),
         "cnnlstm-21": table.over({"MSRP": 0.70}, "70", ["MSRP"]),
         "cnnlstm-22": table.over({"SUBJ": 0.85}, "85", ["SUBJ"]),
@@ -403,7 +402,7 @@ def _ranks(values: Sequence[Mapping[str, float]]) -> str:
 # -- table 5 -----------------------------------------------------------------------------------------------------------
 
 
-def table5(book: ScoreBook, resamples: int) -> list[Claim]:
+def table5(book: Predictions, resamples: int) -> list[Claim]:
     """Relatedness.
 
     Args:

@@ -19,12 +19,11 @@ from sentbook.data.tasks import task
 from sentbook.evaluation import classification
 from sentbook.evaluation.features import OUTCOME_VERSION, Family, Features, classify, combined
 from sentbook.evaluation.fine_tuning import Cell, cells
+from sentbook.evaluation.predictions import INTERVALS, Predictions, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.ranking import DATASETS, Ranked, captioned, compare, interval, protocol_of, rank_images
 from sentbook.evaluation.relatedness_head import SKIP_THOUGHTS_RELATEDNESS, PairVectors, relatedness
-from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate
-from sentbook.evaluation.taskbook import INTERVALS, TaskBook
 from sentbook.models import build
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
@@ -102,12 +101,12 @@ def marks(study: Study, settings: Settings) -> list[Features]:
 # -- tables 3 to 5 -----------------------------------------------------------------------------------------------------
 
 
-def task_book(settings: Settings, rows: Sequence[Features], family: Family = "skip-thoughts") -> TaskBook:
+def task_book(settings: Settings, rows: Sequence[Features], family: Family = "skip-thoughts") -> Predictions:
     """Every task's labels from every row's vectors."""
-    book = TaskBook()
+    book = task_predictions()
     found = classify(rows, settings.classification, family=family, device=settings.device, jobs=settings.jobs)
     for one, name, classified in found:
-        book.add(one.method, one.seed, name, classified)
+        book.add_classified(one.method, one.seed, name, classified)
     return book
 
 
@@ -127,7 +126,7 @@ def majority_rows(settings: Settings) -> list[results.Metric]:
     ]
 
 
-def contrasts(book: TaskBook, settings: Settings) -> list[results.Test]:
+def contrasts(book: Predictions, settings: Settings) -> list[results.Test]:
     """The comparisons that the paper's text makes, each a family over the columns."""
     pairs = [
         ("autoencoder", "future predictor"),
@@ -142,11 +141,11 @@ def contrasts(book: TaskBook, settings: Settings) -> list[results.Test]:
     return [test for a, b in pairs if {a, b} <= have for test in book.table_tests(a, b, settings.resamples)]
 
 
-def related(settings: Settings, rows: Sequence[Features]) -> ScoreBook:
+def related(settings: Settings, rows: Sequence[Features]) -> Predictions:
     """Scores of relatedness from a softmax on every row's vectors."""
     test = suites.relatedness(settings.relatedness, "test")
     name = "SICK2014-test" if settings.relatedness == "sick" else test.name
-    book = ScoreBook([replace(test, name=name)])
+    book = sts_predictions([replace(test, name=name)])
     keys = [
         digest(
             {
@@ -174,23 +173,10 @@ def _relate(row: Features, dataset: str, device: str) -> Arrays:
     return {"test": relatedness(vectors("train"), vectors("trial"), vectors("test"), seed=row.seed).test}
 
 
-def relatedness_metrics(book: ScoreBook) -> list[results.Metric]:
+def relatedness_metrics(book: Predictions) -> list[results.Metric]:
     """r, rho and squared error of each method and seed."""
-    name = book.names[0]
-    return [
-        results.Metric(
-            method=method,
-            dataset=name,
-            metric=str(measure),
-            protocol=str(SKIP_THOUGHTS_RELATEDNESS),
-            seed=seed,
-            value=value,
-            n=len(book.pairs(name)),
-        )
-        for method in book.methods
-        for measure in (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
-        for seed, value in zip(book.seeds(method), book.values(method, name, measure), strict=True)
-    ]
+    measures = (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
+    return book.metric_rows(str(SKIP_THOUGHTS_RELATEDNESS), metrics=measures)
 
 
 def ranked(settings: Settings, rows: Sequence[Features]) -> dict[str, list[Ranked]]:
@@ -286,7 +272,7 @@ SKIP_THOUGHTS = tuple(
 SENTEVAL = tuple(map(str, (classification.SENTEVAL_NESTED, classification.SENTEVAL_ONE_TEST)))
 
 
-def relatedness_tests(book: ScoreBook, resamples: int) -> list[results.Test]:
+def relatedness_tests(book: Predictions, resamples: int) -> list[results.Test]:
     """The comparisons of table 5, in r and in squared error."""
     pairs = [
         ("composite model", "hierarchical model"),

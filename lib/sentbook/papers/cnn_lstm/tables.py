@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from sentbook.data.tasks import NAMES
+from sentbook.evaluation.predictions import INTERVALS, PAIRS
 from sentbook.evaluation.statistics import Estimate
-from sentbook.evaluation.taskbook import INTERVALS, PAIRS
 from sentbook.records import Run, Verdict
 from sentbook.report import numbers
 from sentbook.report.markup import Html
@@ -149,7 +149,7 @@ def methods_table(
     """Show ours with its interval and a sign whether the printed value was reached, the printed value below.
 
     Ours is the mean over seeds. Its interval is the one over examples that ``run.extra`` holds (see
-    `sentbook.evaluation.taskbook.TaskBook.extra`), else the t-interval over seeds, else none.
+    `sentbook.evaluation.predictions.Predictions.intervals`), else the t-interval over seeds, else none.
 
     Args:
         run: methods spelt as the paper's; None: the paper's numbers under a notice that says how to make ours.

@@ -19,7 +19,8 @@ from sentbook.data.novels import Books, Limits, Rows
 from sentbook.data.text import UNKNOWN, TokenIds, Vocabulary
 from sentbook.evaluation import analogies as arithmetic
 from sentbook.evaluation import nearest
-from sentbook.evaluation.statistics import from_bootstrap, resample_counts
+from sentbook.evaluation.predictions import KIND
+from sentbook.evaluation.statistics import mean_bootstrap
 from sentbook.models import SentenceEncoder
 from sentbook.models.average import Average
 from sentbook.models.decoders import LSTMDecoder
@@ -394,16 +395,5 @@ def paired(
     difference: NDArray[np.float64], names: tuple[str, str], dataset: str, metric: str, resamples: int
 ) -> results.Test:
     """The mean of (N,) differences with its interval and p-value, by the bootstrap over items."""
-    means = resample_counts(len(difference), resamples, [0]) @ difference / len(difference)
-    found = from_bootstrap(float(difference.mean()), means)
-    return results.Test(
-        kind="paired bootstrap",
-        a=names[0],
-        b=names[1],
-        dataset=dataset,
-        metric=metric,
-        estimate=found.estimate,
-        low=found.low,
-        high=found.high,
-        p=found.p,
-    )
+    found = mean_bootstrap(difference, resamples, [0])
+    return results.Test.of(found, kind=KIND, a=names[0], b=names[1], dataset=dataset, metric=metric)

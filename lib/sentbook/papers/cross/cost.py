@@ -14,7 +14,7 @@ import torch
 from sentbook.data import corpora, inference, modern, overlap, suites
 from sentbook.data.label_pairs import divided
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
-from sentbook.evaluation.winners import CellBook
+from sentbook.evaluation.predictions import Predictions
 from sentbook.models import encode
 from sentbook.papers.cross.experiments import TASK_OF_PAIRS, Encoder, settings_of
 from sentbook.papers.cross.scores import rows_of
@@ -75,7 +75,7 @@ def _runnable(one: Encoder) -> tuple[Callable[[list[str]], object], tuple[int, i
     return run, (encoder.parameter_count(), encoder.embedding.weight.numel())
 
 
-def met(settings: Settings, book: CellBook) -> dict[str, dict[str, float]]:
+def met(settings: Settings, book: Predictions) -> dict[str, dict[str, float]]:
     """Pre-training -> column -> the share of its distinct test sentences that the pre-training holds.
 
     Sentences of the data sets of dnt/table4 were taken out; those of the other columns were not. The novels

@@ -29,7 +29,7 @@ from sentbook.evaluation.protocol_matrix import (
     ProtocolMatrix,
 )
 from sentbook.evaluation.protocols import COSINE_PEARSON, Aggregation, Measure, Protocol, Score
-from sentbook.evaluation.statistics import holm
+from sentbook.evaluation.statistics import corrected
 from sentbook.models import FrozenVectors, encode_ids
 from sentbook.papers.cross.settings import Settings as CrossSettings
 from sentbook.papers.dnt import experiments as dnt
@@ -288,9 +288,7 @@ def comparisons(matrix: ProtocolMatrix, moved: Iterable[Choice], resamples: int)
     for choice in moved:
         rows = [row for row in matrix.rows if matrix.differs(choice.protocol, row)]
         family = [matrix.effect(choice.protocol, row, resamples) for row in rows]
-        adjusted = holm([1.0 if test.p is None else test.p for test in family])
-        named = {"a": choice.name, "b": HOUSE}
-        found += [test.model_copy(update={**named, "p_holm": p}) for test, p in zip(family, adjusted, strict=True)]
+        found += [test.model_copy(update={"a": choice.name, "b": HOUSE}) for test in corrected(family)]
     for row in matrix.groups:
         paths = [matrix.path(row, end) for end in matrix.ends(row)]
         steps = dict.fromkeys(pair for path in paths for pair in itertools.pairwise(path))  # both may begin alike

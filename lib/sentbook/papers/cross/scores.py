@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,12 @@ from sentbook.data.tasks import task
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import classification, decisions
 from sentbook.evaluation.class_means import nearest_mean
-from sentbook.evaluation.columns import Column, Items, column, mean_of
+from sentbook.evaluation.columns import Column, by_text, column, mean_of
 from sentbook.evaluation.features import OUTCOME_VERSION, Features, classify, regressed
+from sentbook.evaluation.predictions import Draw, Predictions, crc, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score
-from sentbook.evaluation.statistics import bootstrap
 from sentbook.evaluation.sts import year_of
-from sentbook.evaluation.winners import CellBook, encoder_of, named, setting_of
+from sentbook.evaluation.winners import encoder_of, named, setting_of
 from sentbook.papers.cross.experiments import TASK_OF_PAIRS, Encoder, settings_of, sources_of
 from sentbook.papers.cross.settings import Settings
 from sentbook.system.errors import NumericalError
@@ -64,9 +63,10 @@ def scored_sets(settings: Settings) -> list[ScoredPairs]:
     return own + [pairs for name in scored for pairs in further(name)]
 
 
-def score(settings: Settings, rows: Sequence[Encoder], found: Sequence[Found]) -> CellBook:
+def score(settings: Settings, rows: Sequence[Encoder], found: Sequence[Found]) -> Predictions:
     """The scores of every encoder and setting on every pair: cosines, and what the heads of feature transfer say."""
-    book = CellBook(scored_sets(settings))
+    sets = scored_sets(settings)
+    book = sts_predictions(sets, draw=by_text(sets))
     every = [book.pairs(name) for name in book.names]
     plain = [(named(one.name, "UE"), features) for one in rows for features in one.plain]
     for (method, features), by_set in zip(plain, _cosines(settings, [row for _, row in plain], every), strict=True):
@@ -157,35 +157,24 @@ def _make_head_scores(recipe: Recipe, start: Features, sets: Sequence[ScoredPair
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Labelled:
-    """Labels of every method on one data set.
+class Labels:
+    """Labels of every encoder and setting on one data set.
 
     Attributes:
-        predicted: method -> seed -> (N,) classes.
+        book: accuracy, with F1 beside it for pairs.
         protocols: setting -> how its labels come about.
-        pairs: whether F1 is told beside accuracy.
     """
 
-    name: str
-    gold: NDArray[np.int64]
-    pairs: bool
-    protocols: dict[str, str] = field(default_factory=dict)
-    predicted: dict[str, dict[int, NDArray[np.int64]]] = field(default_factory=dict)
+    def __init__(self, name: str, gold: NDArray[Any]) -> None:
+        self.name, self.gold = name, gold
+        self.book = task_predictions(tuple(TASK_OF_PAIRS.values()), draw=Draw(crc))
+        self.protocols: dict[str, str] = {}
 
-    def add(self, one: str, setting: str, seed: int, predicted: NDArray[Any]) -> None:
-        self.predicted.setdefault(named(one, setting), {})[seed] = np.asarray(predicted, dtype=np.int64)
-
-    def stacked(self, method: str) -> NDArray[np.int64]:
-        """(S, N) classes, a row a seed."""
-        return np.stack(list(self.predicted[method].values()))
-
-    @property
-    def measures(self) -> list[Measure]:
-        return [Measure.ACCURACY, Measure.F1] if self.pairs else [Measure.ACCURACY]
+    def add(self, encoder: str, setting: str, seed: int, predicted: NDArray[Any]) -> None:
+        self.book.add_labels(named(encoder, setting), seed, self.name, predicted, self.gold)
 
 
-def label(settings: Settings, rows: Sequence[Encoder], found: Sequence[Found]) -> list[Labelled]:
+def label(settings: Settings, rows: Sequence[Encoder], found: Sequence[Found]) -> list[Labels]:
     """The labels of every encoder and setting on paraphrases, then on the tasks of single sentences."""
     pairs = [name for name in settings.datasets if name in TASK_OF_PAIRS]
     return [
@@ -194,46 +183,45 @@ def label(settings: Settings, rows: Sequence[Encoder], found: Sequence[Found]) -
     ]
 
 
-def _paraphrases(settings: Settings, dataset: str, rows: Sequence[Encoder], found: Sequence[Found]) -> Labelled:
+def _paraphrases(settings: Settings, dataset: str, rows: Sequence[Encoder], found: Sequence[Found]) -> Labels:
     """UE: a threshold on the cosine, the best on the training pairs. FT: logistic regression on features of the pair.
     DNT: a threshold on the trained cosine, the best on the trial pairs, which it was not trained on."""
     parts = {split: suites.pairs(dataset, split) for split in splits.SPLITS}
     known = splits.pool("train", [parts["train"], parts["trial"]])
     test = dataclasses.replace(parts["test"], name="test")
-    name = TASK_OF_PAIRS[dataset]
-    book = Labelled(name, test.gold.astype(np.int64), pairs=True)
+    labels = Labels(TASK_OF_PAIRS[dataset], test.gold)
     plain = [(one, features) for one in rows for features in one.plain]
     for (one, features), by_set in zip(
         plain, _cosines(settings, [row for _, row in plain], [known, test]), strict=True
     ):
         bound = decisions.threshold(by_set["train"], known.gold)
-        book.add(one.name, "UE", features.seed, decisions.decide(by_set["test"], bound))
-    _regressions(settings, book, plain)
+        labels.add(one.name, "UE", features.seed, decisions.decide(by_set["test"], bound))
+    _regressions(settings, labels, plain)
     for row in found:
         if row.dataset == dataset:
             for item in row.trained:
                 bound = decisions.threshold(item.scores("trial"), parts["trial"].gold)
                 predicted = decisions.decide(item.scores("test"), bound)
-                book.add(encoder_of(row.method), "DNT", item.seed, predicted)
+                labels.add(encoder_of(row.method), "DNT", item.seed, predicted)
     how = "threshold of the best accuracy on"
-    book.protocols |= {"UE": f"cosine, {how} training pairs", "DNT": f"trained cosine, {how} trial pairs"}
-    return book
+    labels.protocols |= {"UE": f"cosine, {how} training pairs", "DNT": f"trained cosine, {how} trial pairs"}
+    return labels
 
 
-def _regressions(settings: Settings, book: Labelled, plain: Sequence[tuple[Encoder, Features]]) -> None:
+def _regressions(settings: Settings, labels: Labels, plain: Sequence[tuple[Encoder, Features]]) -> None:
     """Add the labels of Gan et al.'s protocol on an official test set, which other notebooks may have made already."""
-    made = classify([row for _, row in plain], [book.name], device=settings.device, jobs=settings.jobs)
+    made = classify([row for _, row in plain], [labels.name], device=settings.device, jobs=settings.jobs)
     for (one, features), (_, _, classified) in zip(plain, made, strict=True):
-        book.add(one.name, "FT", features.seed, classified.predicted)
-        book.protocols["FT"] = str(classified.protocol)
+        labels.add(one.name, "FT", features.seed, classified.predicted)
+        labels.protocols["FT"] = str(classified.protocol)
 
 
-def _sentences(settings: Settings, dataset: str, rows: Sequence[Encoder], found: Sequence[Found]) -> Labelled:
+def _sentences(settings: Settings, dataset: str, rows: Sequence[Encoder], found: Sequence[Found]) -> Labels:
     """UE and DNT: the nearest class mean by the cosine, before and after training on pairs of labelled sentences.
     FT: logistic regression. All on the same test sentences."""
     name = label_pairs.TASK_OF[dataset]
     official = task(name).test is not None
-    book = Labelled(name, divided(name)["test"].labels, pairs=False)
+    labels = Labels(name, divided(name)["test"].labels)
     plain = [(one, "UE", row) for one in rows for row in one.plain]
     trained = [
         (one, "DNT", Features(row.method, item.seed, (item.recipe,)))
@@ -247,18 +235,18 @@ def _sentences(settings: Settings, dataset: str, rows: Sequence[Encoder], found:
     arguments = [(row, name, regress, settings.device) for *_, row, regress in made]
     made_of = outcomes(_make_sentences, arguments, keys, settings.jobs)
     for (one, setting, row, _), outcome in zip(made, made_of, strict=True):
-        book.add(one.name, setting, row.seed, outcome["nearest"])
+        labels.add(one.name, setting, row.seed, outcome["nearest"])
         if "regressed" in outcome:
-            book.add(one.name, "FT", row.seed, outcome["regressed"])
+            labels.add(one.name, "FT", row.seed, outcome["regressed"])
     where = "official test" if official else "a fifth held out"
-    book.protocols = {
+    labels.protocols = {
         "UE": f"cosine, nearest class mean, {where}",
         "FT": f"{classification.SKIP_THOUGHTS_TREC}, {where}",
         "DNT": f"trained cosine, nearest class mean, {where}",
     }
     if official:
-        _regressions(settings, book, [(one, row) for one, _, row in plain])
-    return book
+        _regressions(settings, labels, [(one, row) for one, _, row in plain])
+    return labels
 
 
 def _make_sentences(row: Features, name: str, regress: bool, device: str) -> Arrays:
@@ -274,7 +262,7 @@ def _make_sentences(row: Features, name: str, regress: bool, device: str) -> Arr
 # -- the matrix --------------------------------------------------------------------------------------------------------
 
 
-def rows_of(settings: Settings, book: CellBook) -> list[tuple[str, Measure]]:
+def rows_of(settings: Settings, book: Predictions) -> list[tuple[str, Measure]]:
     """The rows of the book that are columns of the matrix, with their measures: means over the sets without training
     pairs, then the data sets with them. STS 2012's pooled test pairs are a part of its year's and no column."""
     scored = [name for name in settings.datasets if name not in TASK_OF_PAIRS]
@@ -284,40 +272,24 @@ def rows_of(settings: Settings, book: CellBook) -> list[tuple[str, Measure]]:
     return [*((row, Measure.PEARSON) for row in means), *own]
 
 
-def columns(settings: Settings, book: CellBook, labelled: Sequence[Labelled]) -> list[Column]:
+def columns(settings: Settings, book: Predictions, labels: Sequence[Labels]) -> list[Column]:
     """Every column of the matrix: similarity and its mean, then labels (accuracy, F1 beside that of pairs) and theirs.
 
     A method is in a mean where it is in all of its columns. Means are of plain averages over columns.
     """
-    scored = []
-    for row, measure in rows_of(settings, book):
-        members = book.members(row)
-        methods = [method for method in book.methods if all(book.has(method, name) for name in members)]
-        tables = {method: [book.stacked(method, name) for name in members] for method in methods}
-        parts = [Items.of(book.pairs(name)) for name in members]
-        scored.append(column(row, measure, parts, tables, settings.resamples))
-    labels = [
-        column(
-            one.name,
-            measure,
-            [Items(one.name, one.gold.astype(np.float64))],
-            {method: [one.stacked(method)] for method in one.predicted},
-            settings.resamples,
-        )
-        for one in labelled
-        for measure in one.measures
-    ]
-    accuracies = [one for one in labels if one.measure == str(Measure.ACCURACY)]
+    scored = [column(book, row, measure, settings.resamples) for row, measure in rows_of(settings, book)]
+    judged = [column(one.book, *cell, settings.resamples) for one in labels for cell in one.book.cells]
+    accuracies = [one for one in judged if one.measure == str(Measure.ACCURACY)]
     return [
         *scored,
         mean_of(SIMILARITY, "correlation", scored),
-        *labels,
+        *judged,
         mean_of(CLASSIFICATION, str(Measure.ACCURACY), accuracies),
     ]
 
 
 def metric_rows(
-    settings: Settings, book: CellBook, labelled: Sequence[Labelled], made: Iterable[Column]
+    settings: Settings, book: Predictions, labels: Sequence[Labels], made: Iterable[Column]
 ) -> list[results.Metric]:
     """The ledger's rows. A year of STS is told as the mean of its sets and pooled, and STS12 as dnt/table4 has it."""
     base, _ = settings_of(settings)
@@ -335,22 +307,9 @@ def metric_rows(
         rows += book.metric_rows(
             Protocol(kind, Measure.PEARSON, Aggregation.PER_SET, base.tokenisation), sets, [method]
         )
-    for one in labelled:
-        whole = np.ones((1, len(one.gold)))
-        for method, by_seed in one.predicted.items():
-            rows += [
-                results.Metric(
-                    method=method,
-                    dataset=one.name,
-                    metric=str(measure),
-                    protocol=one.protocols[setting_of(method)],
-                    seed=seed,
-                    value=float(bootstrap(str(measure), predicted, one.gold, whole)[0]),  # type: ignore[arg-type]
-                    n=len(one.gold),
-                )
-                for measure in one.measures
-                for seed, predicted in by_seed.items()
-            ]
+    for one in labels:
+        for method in one.book.methods:
+            rows += one.book.metric_rows(one.protocols[setting_of(method)], methods=[method])
     for mean in made:
         if mean.name in (SIMILARITY, CLASSIFICATION):
             rows += [

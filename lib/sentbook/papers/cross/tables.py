@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from sentbook.evaluation.columns import COLUMNS, LETTERS
-from sentbook.evaluation.taskbook import INTERVALS
+from sentbook.evaluation.predictions import INTERVALS
 from sentbook.evaluation.winners import SETTINGS, encoder_of, named, setting_of
 from sentbook.records import Run
 from sentbook.report import numbers

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sentbook.evaluation.scorebook import TOTAL, ScoreBook
+from sentbook.evaluation.predictions import TOTAL, Predictions
 from sentbook.evaluation.statistics import Estimate, bootstrap, from_bootstrap, resample_counts
 from sentbook.records import Claim, Finding, Test
 from sentbook.runs.printed import value as printed
@@ -25,7 +25,7 @@ SAME = 1e-6
 YEARS = ("STS2012/avg", "STS2013/avg", "STS2014/avg", "STS2015/avg")
 
 
-def table1(book: ScoreBook, resamples: int) -> list[Claim]:
+def table1(book: Predictions, resamples: int) -> list[Claim]:
     """CSE against PP after phrase pairs."""
     each = [book.difference("CSE", "PP", name, resamples=resamples) for name in book.total]
     on_fnwn = (
@@ -42,7 +42,7 @@ def table1(book: ScoreBook, resamples: int) -> list[Claim]:
     ]
 
 
-def table2(book: ScoreBook, resamples: int) -> list[Claim]:
+def table2(book: Predictions, resamples: int) -> list[Claim]:
     """After sentence pairs, against the printed numbers of GRAN and ATT-CCG and against our PP."""
     against_pp = judge("cse-10", beats(book.difference("CSE", "PP", TOTAL, resamples=resamples)))
     if SICK not in book.names:
@@ -67,7 +67,7 @@ def table2(book: ScoreBook, resamples: int) -> list[Claim]:
     ]
 
 
-def table3(book: ScoreBook, resamples: int) -> list[Claim]:
+def table3(book: Predictions, resamples: int) -> list[Claim]:
     """Supervised relatedness."""
     row = book.names[0]
     footnote = judge("cse-31", not_run("no encoder was trained with a squared or absolute error here"))
@@ -97,7 +97,7 @@ def table3(book: ScoreBook, resamples: int) -> list[Claim]:
     return [judge("cse-11", all_of(between)), *universal, judge("cse-13", all_of(state_of_the_art)), footnote]
 
 
-def table4(book: ScoreBook, resamples: int) -> list[Claim]:
+def table4(book: Predictions, resamples: int) -> list[Claim]:
     """Regimes, judged on the mean over all sets but the validation's."""
     easier = judge("cse-32", not_run("the paper gives no measure of how easy learning is; see cse-16 for its outcome"))
     pairs = {"cse-15": ("sentence", "phrase"), "cse-16": ("cumulative", "sentence"), "cse-17": ("cumulative", "phrase")}
@@ -108,7 +108,7 @@ def table4(book: ScoreBook, resamples: int) -> list[Claim]:
     return [*regimes, easier]
 
 
-def table5(book: ScoreBook, resamples: int) -> list[Claim]:
+def table5(book: Predictions, resamples: int) -> list[Claim]:
     """Widths, judged on the total average."""
 
     def better(a: str, b: str) -> Judgement:
@@ -158,7 +158,7 @@ def table6(groups: pd.DataFrame, overestimation: Sequence[Test]) -> list[Claim]:
     return [*claims, judge("cse-26", both.said(f"{both[1]}; the map 2.5 (cos + 1) alone sends a cosine of 0 to 2.5"))]
 
 
-def ambiguities(book: ScoreBook, moved: Mapping[str, float], apart: float, resamples: int) -> list[Claim]:
+def ambiguities(book: Predictions, moved: Mapping[str, float], apart: float, resamples: int) -> list[Claim]:
     """Choices that the text leaves open.
 
     Args:
@@ -194,7 +194,7 @@ def _at_most(share: float) -> str:
     return f"at most {share:.1e}" if share else "0 (to float32 precision)"
 
 
-def _over_printed(book: ScoreBook, name: str, resamples: int) -> Test:
+def _over_printed(book: Predictions, name: str, resamples: int) -> Test:
     """CSE minus the better of GRAN and ATT-CCG as printed; the interval is that of our CSE over pairs."""
     bound = max(printed("cse", "table2", method, name) for method in ("GRAN", "ATT-CCG"))
     stacked, gold = book.stacked("CSE", name), book.gold(name)

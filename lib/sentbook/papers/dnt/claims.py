@@ -14,19 +14,21 @@ import numpy as np
 from scipy import stats
 
 from sentbook.data import suites
-from sentbook.evaluation.scorebook import ScoreBook
+from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.protocols import measure_on
 from sentbook.evaluation.statistics import Estimate, seed_interval
 from sentbook.evaluation.winners import (
     SETTINGS,
     TIE,
     Cell,
-    CellBook,
+    best_of,
     best_rows,
     encoder_of,
+    judged_cells,
     losses,
-    measure_on,
     named,
     setting_of,
+    test_names,
     updated_and_frozen,
 )
 from sentbook.records import Claim, Cost, Finding, Test
@@ -70,12 +72,12 @@ def _cells(encoders: Iterable[str] = ENCODERS, datasets: Iterable[str] = SETS) -
 class _Settings:
     """Settings of a book of chosen rows, compared cell by cell."""
 
-    def __init__(self, best: CellBook, resamples: int) -> None:
+    def __init__(self, best: Predictions, resamples: int) -> None:
         self.best, self.resamples = best, resamples
 
     def where(self, cells: Sequence[Cell], make: Callable[[Sequence[Cell]], Judgement]) -> Judgement:
         """What ``make`` finds, or "not run" where one of ``cells`` lacks a setting."""
-        held = set(self.best.cells())
+        held = set(judged_cells(self.best))
         missing = [f"{encoder} on {dataset}" for encoder, dataset in cells if (encoder, dataset) not in held]
         if not missing:
             return make(cells)
@@ -87,7 +89,7 @@ class _Settings:
     def test(self, a: str, b: str, cell: Cell) -> Test:
         """A - B, two settings in a cell; its data set is named by the cell."""
         encoder, dataset = cell
-        found = self.best.compared(named(encoder, a), named(encoder, b), dataset, self.resamples)
+        found = self.best.difference(named(encoder, a), named(encoder, b), dataset, resamples=self.resamples)
         return found.model_copy(update={"a": a, "b": b, "dataset": f"{dataset} with {encoder}"})
 
     def beats(self, a: str, b: str, cell: Cell) -> Judgement:
@@ -96,7 +98,7 @@ class _Settings:
 
     def leader(self, cell: Cell, settings: Sequence[str]) -> str:
         """Which of ``settings`` is the best on the test pairs."""
-        return setting_of(self.best.best_of(*cell, settings))
+        return setting_of(best_of(self.best, *cell, settings))
 
     def best_minus(self, a: Sequence[str], b: Sequence[str], cell: Cell, names: tuple[str, str]) -> Test:
         """The best of the settings ``a`` minus the best of ``b``, by the names that the evidence gives them."""
@@ -115,7 +117,7 @@ class _Settings:
             methods = [named(encoder, setting) for encoder in ENCODERS for setting in settings]
             return max(methods, key=lambda method: self.best.mean(method, dataset))
 
-        found = self.best.compared(best(["DNT"]), best(SETTINGS[:-1]), dataset, self.resamples)
+        found = self.best.difference(best(["DNT"]), best(SETTINGS[:-1]), dataset, resamples=self.resamples)
         return found.model_copy(update={"a": "the best DNT", "b": "the best other setting of any encoder"})
 
     def spread(self, cell: Cell, margin: float) -> Test:
@@ -154,7 +156,7 @@ def _as_printed(a: Sequence[str], b: Sequence[str], cell: Cell) -> Finding | Non
 
 
 def table4(
-    book: ScoreBook, dev: Dev, resamples: int, *, best: CellBook | None = None, cost: Sequence[Cost] = ()
+    book: Predictions, dev: Dev, resamples: int, *, best: Predictions | None = None, cost: Sequence[Cost] = ()
 ) -> list[Claim]:
     """Transfer settings.
 
@@ -164,7 +166,6 @@ def table4(
         best: the book of `sentbook.evaluation.winners.best_rows` where it was made already, with its resamples.
         cost: of the trainings, methods spelt as in the book.
     """
-    rows = CellBook.of(book)
     best = best_rows(dev, book) if best is None else best
     settings = _Settings(best, resamples)
     where, test, leads = settings.where, settings.test, settings.dnt_leads
@@ -178,9 +179,9 @@ def table4(
 
     def gains(cells: Sequence[Cell]) -> Judgement:
         (encoder, dataset), found = cells[0], []
-        for method in rows.methods:
-            if encoder_of(method) == encoder and setting_of(method) != "UE" and rows.has(method, dataset):
-                test = rows.compared(method, named(encoder, "UE"), dataset, resamples)
+        for method in book.methods:
+            if encoder_of(method) == encoder and setting_of(method) != "UE" and book.has(method, dataset):
+                test = book.difference(method, named(encoder, "UE"), dataset, resamples=resamples)
                 gain = Estimate(test.estimate, test.low, test.high)
                 found.append(above(gain, 0.529, f"{method} − UE on {dataset}", unit=test.metric, how=test.kind))
         return all_of(found)
@@ -197,7 +198,7 @@ def table4(
 
     general, fine = _cells(datasets=GENERAL), _cells(datasets=FINE)
     grading, inference = _cells(datasets=[GRADING]), ["InferSent"]
-    spread = [settings.spread(cell, 0.05) for cell in best.cells(TRAINED)]
+    spread = [settings.spread(cell, 0.05) for cell in judged_cells(best, TRAINED)]
     found: dict[str, Judgement] = {
         "dnt-01": where(_cells(), lambda cells: wins(leads(cells), 16, tie=TIE, rows="cells")),
         "dnt-02": where(_cells(), lambda _: wins([settings.overall(name) for name in SETS], 6)),
@@ -275,16 +276,15 @@ def _network_rows(direct: str) -> str:
 # -- table 5 -----------------------------------------------------------------------------------------------------------
 
 
-def table5(book: ScoreBook, resamples: int, nonnegative: Mapping[str, Estimate] | None = None) -> list[Claim]:
+def table5(book: Predictions, resamples: int, nonnegative: Mapping[str, Estimate] | None = None) -> list[Claim]:
     """Normalisation.
 
     Args:
         book: rows of DNT with `` norm0to1`` and `` norm-1to1`` behind their names.
         nonnegative: encoder -> share of the coordinates of its sentence vectors that are 0 or more.
     """
-    held = CellBook.of(book)
     starts = [method.removesuffix(" norm0to1") for method in book.methods if method.endswith(" norm0to1")]
-    found = _compared(held, [(f"{row} norm0to1", f"{row} norm-1to1") for row in starts], resamples)
+    found = _compared(book, [(f"{row} norm0to1", f"{row} norm-1to1") for row in starts], resamples)
     zero = [test.model_copy(update={"a": "[0, 1]", "b": "[-1, 1]"}) for test in found if test.dataset != "PAC"]
     actors = [_turned(test, "[-1, 1]", "[0, 1]") for test in found if test.dataset == "PAC"]
     shares = [
@@ -309,17 +309,17 @@ def _turned(test: Test, a: str, b: str) -> Test:
 # -- freezing and loss -------------------------------------------------------------------------------------------------
 
 
-def _compared(book: CellBook, pairs: Iterable[tuple[str, str]], resamples: int) -> list[Test]:
+def _compared(book: Predictions, pairs: Iterable[tuple[str, str]], resamples: int) -> list[Test]:
     """A - B on every test set where both rows of a pair were scored."""
     return [
-        book.compared(a, b, dataset, resamples)
+        book.difference(a, b, dataset, resamples=resamples)
         for a, b in pairs
-        for dataset in book.tests
+        for dataset in test_names(book)
         if book.has(a, dataset) and book.has(b, dataset)
     ]
 
 
-def freezing(book: ScoreBook, resamples: int, cost: Sequence[Cost] = ()) -> list[Claim]:
+def freezing(book: Predictions, resamples: int, cost: Sequence[Cost] = ()) -> list[Claim]:
     """Words updated or frozen, in network transfer and direct network transfer.
 
     Args:
@@ -327,7 +327,7 @@ def freezing(book: ScoreBook, resamples: int, cost: Sequence[Cost] = ()) -> list
         cost: of the trainings, methods spelt as in the book.
     """
     pairs = updated_and_frozen(book.methods)
-    found = _compared(CellBook.of(book), pairs, resamples)
+    found = _compared(book, pairs, resamples)
     absent = not_run("needs rows with words updated and with words frozen")
     speeds = _speeds(cost)
     ratios = [speeds[frozen] / speeds[updated] - 1 for updated, frozen in pairs if {updated, frozen} <= speeds.keys()]
@@ -352,18 +352,17 @@ def freezing(book: ScoreBook, resamples: int, cost: Sequence[Cost] = ()) -> list
     ]
 
 
-def loss(book: ScoreBook, resamples: int) -> list[Claim]:
+def loss(book: Predictions, resamples: int) -> list[Claim]:
     """Squared error or KL divergence, in feature transfer and network transfer.
 
     Args:
         book: test scores of every row.
     """
-    held = CellBook.of(book)
-    found = _compared(held, losses(book.methods), resamples)
+    found = _compared(book, losses(book.methods), resamples)
     absent = not_run("needs rows of both losses")
     return [
         judge("dnt-24", _no_pattern(found, "MSE", "KL") if found else absent),
-        judge("dnt-25", _more_with_infersent(found, held)),
+        judge("dnt-25", _more_with_infersent(found, book)),
     ]
 
 
@@ -403,12 +402,12 @@ def _mostly_near(tests: Sequence[Test], margin: float) -> Judgement:
     )
 
 
-def _more_with_infersent(tests: Sequence[Test], book: CellBook) -> Judgement:
+def _more_with_infersent(tests: Sequence[Test], book: Predictions) -> Judgement:
     """Sizes of MSE - KL with InferSent against those with the others, by Welch's t over cells."""
     sizes: dict[str, dict[str, list[float]]] = {}
     for test in tests:
         sizes.setdefault(encoder_of(test.a), {}).setdefault(test.dataset, []).append(abs(test.estimate))
-    if not set(SETS) <= set(book.tests):
+    if not set(SETS) <= set(test_names(book)):
         return not_run(MINIWORLD)
     if any(name not in sizes.get(encoder, {}) for encoder in ENCODERS for name in SETS):
         return not_run("needs rows of both losses of all three encoders on all data sets")
@@ -440,7 +439,7 @@ def _welch(a: Sequence[float], b: Sequence[float], where: str) -> Test:
 # -- sample size -------------------------------------------------------------------------------------------------------
 
 
-def at_smallest_share(book: ScoreBook, dev: Dev) -> tuple[CellBook, dict[tuple[str, str], float], float]:
+def at_smallest_share(book: Predictions, dev: Dev) -> tuple[Predictions, dict[tuple[str, str], float], float]:
     """Rows trained on the smallest share of the pairs, and UE, under their names without the share; and that share.
 
     Args:
@@ -452,7 +451,7 @@ def at_smallest_share(book: ScoreBook, dev: Dev) -> tuple[CellBook, dict[tuple[s
     """
     parsed = {method: _SHARE.fullmatch(method) for method in book.methods}
     smallest = min(float(found["share"]) for found in parsed.values() if found)
-    part, values = CellBook.like(book), {}
+    part, values = book.only([]), {}
     for method, found in parsed.items():
         if found is None and setting_of(method) != "UE":
             continue
@@ -466,14 +465,14 @@ def at_smallest_share(book: ScoreBook, dev: Dev) -> tuple[CellBook, dict[tuple[s
     return part, values, smallest
 
 
-def sample_size(book: ScoreBook, dev: Dev, resamples: int) -> list[Claim]:
+def sample_size(book: Predictions, dev: Dev, resamples: int) -> list[Claim]:
     """The fewest training pairs.
 
     Args: as `at_smallest_share`.
     """
     part, values, share = at_smallest_share(book, dev)
     settings = _Settings(best_rows(values, part), resamples)
-    cells = settings.best.cells()
+    cells = judged_cells(settings.best)
     if not cells:
         return [judge(name, not_run("needs all four settings of an encoder")) for name in ("dnt-26", "dnt-27")]
     over_none = [

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from sentbook import records as results
 from sentbook.data import suites, vectors
 from sentbook.data.vectors import Vectors
-from sentbook.evaluation.protocols import Aggregation, Protocol, Score
-from sentbook.evaluation.scorebook import ScoreBook
-from sentbook.evaluation.statistics import Estimate, holm, seed_interval
-from sentbook.evaluation.winners import measure_on
+from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.protocols import Aggregation, Protocol, Score, measure_on
+from sentbook.evaluation.statistics import Estimate, corrected, seed_interval
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
@@ -108,7 +107,7 @@ def is_printed(method: str) -> bool:
     return not (method.startswith("InferSent") and method.endswith("row1"))
 
 
-def as_printed(book: ScoreBook) -> ScoreBook:
+def as_printed(book: Predictions) -> Predictions:
     """The rows that the paper has."""
     return book.only(list(filter(is_printed, book.methods)))
 
@@ -213,7 +212,7 @@ def score(
     universal: Iterable[Trained],
     found: Iterable[Found],
     datasets: Sequence[suites.Dataset] | None = None,
-) -> ScoreBook:
+) -> Predictions:
     """The scores of unsupervised evaluation, the cosine, and of every transfer, on the data sets' own scales.
 
     The development pairs of STS-B and the parts of STS12 are sets beside the test pairs.
@@ -246,7 +245,7 @@ def development(found: Iterable[Found]) -> dict[tuple[str, str], float]:
     return {(row.method, suites.test_name(row.dataset)): row.development() for row in found}
 
 
-def metric_rows(study: Study, book: ScoreBook) -> list[results.Metric]:
+def metric_rows(study: Study, book: Predictions) -> list[results.Metric]:
     """The ledger's rows: each set by what its authors ask for, each method by where its scores come from.
 
     STS12 is pooled, as the paper's numbers are likely to be, and ``STS12/avg`` is the mean of the sets behind it.
@@ -354,14 +353,13 @@ def timed(settings: Settings, starts: Starts, *, share: float = 0.2) -> list[res
 Pairs = Sequence[tuple[str, str]]
 
 
-def contrasts(book: ScoreBook, pairs: Pairs, resamples: int) -> list[results.Test]:
+def contrasts(book: Predictions, pairs: Pairs, resamples: int) -> list[results.Test]:
     """A - B of each pair of methods on every test set, Holm's correction over the test sets of each pair."""
     names = [name for name in book.names if name in suites.TEST_NAMES.values()]
     tests: list[results.Test] = []
     for a, b in pairs:
-        family = [book.difference(a, b, name, str(measure_on(name)), resamples) for name in names]
-        adjusted = holm([1.0 if test.p is None else test.p for test in family])
-        tests += [test.model_copy(update={"p_holm": p}) for test, p in zip(family, adjusted, strict=True)]
+        family = [book.difference(a, b, name, resamples=resamples) for name in names]
+        tests += corrected(family)
     return tests
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from sentbook.data import suites
+from sentbook.evaluation.predictions import KIND
+from sentbook.evaluation.protocols import TEST_MEASURES as MEASURES
 from sentbook.evaluation.winners import (
     CHOSEN,
-    KIND,
     LEVEL,
-    MEASURES,
     SETTINGS,
     SMALLEST,
     encoder_of,

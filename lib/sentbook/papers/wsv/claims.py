@@ -10,9 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from sentbook.evaluation.decisions import DecisionBook
+from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.scorebook import ScoreBook
 from sentbook.evaluation.statistics import Estimate, seed_interval
 from sentbook.records import Claim, Cost, CurvePoint, Finding
 from sentbook.runs.printed import table as printed_table
@@ -43,14 +42,14 @@ def _row(dimension: int) -> str:
 
 
 def _over(
-    book: ScoreBook, method: str, name: str, metric: str, bound: float, resamples: int, *, below: bool = False
+    book: Predictions, method: str, name: str, metric: str, bound: float, resamples: int, *, below: bool = False
 ) -> Judgement:
     """``method`` against another system's printed value; ``below``: the claim is that it is worse."""
     value = book.interval(method, book.names[0], metric, resamples)
     return above(value, bound, f"{method}, {name}", scale=1, lower_is_better=(metric == "mse") != below, unit=metric)
 
 
-def _reaches(book: ScoreBook, method: str, expected: Mapping[str, float], resamples: int) -> Judgement:
+def _reaches(book: Predictions, method: str, expected: Mapping[str, float], resamples: int) -> Judgement:
     """``method`` against the paper's own values."""
     return all_of(
         [
@@ -67,7 +66,7 @@ def _reaches(book: ScoreBook, method: str, expected: Mapping[str, float], resamp
     )
 
 
-def figure5(book: ScoreBook, method: str, resamples: int) -> list[Claim]:
+def figure5(book: Predictions, method: str, resamples: int) -> list[Claim]:
     """The rank among the printed systems, by the epoch chosen on the trial pairs."""
     names = [f"wsv-{number:02}" for number in range(1, 7)]
     if SICK not in book.names:
@@ -111,7 +110,7 @@ def table1(files: Sequence[str]) -> list[Claim]:
     ]
 
 
-def table2(book: ScoreBook, cost: Sequence[Cost], family: Sequence[str], resamples: int) -> list[Claim]:
+def table2(book: Predictions, cost: Sequence[Cost], family: Sequence[str], resamples: int) -> list[Claim]:
     """Dimensions, after ten epochs.
 
     Args:
@@ -194,7 +193,7 @@ def _seconds(cost: Sequence[Cost], method: str) -> np.ndarray:
     return np.array([row.seconds for row in cost if row.method == method])
 
 
-def figure6(book: ScoreBook, curves: Sequence[CurvePoint], resamples: int) -> list[Claim]:
+def figure6(book: Predictions, curves: Sequence[CurvePoint], resamples: int) -> list[Claim]:
     """The two losses after ten epochs, and how early they are near their end."""
     a, b = "MSE loss", "KL loss"
     differences = [same(book.difference(a, b, metric=metric, resamples=resamples)) for metric in ("pearson", "mse")]
@@ -226,17 +225,19 @@ def _halfway(curves: Sequence[CurvePoint], method: str) -> Estimate:
     return seed_interval(shares)
 
 
-def figure7(book: DecisionBook, resamples: int) -> list[Claim]:
+def figure7(book: Predictions, resamples: int) -> list[Claim]:
     """MSRP by the threshold tuned on held-out training pairs."""
     plain, started = "WSV-SCNN-SV", "WSV-SCNN-SV, pre-trained on SICK"
     measures = (Measure.ACCURACY, Measure.F1)
-    helps = all_of([beats(book.difference(started, plain, measure, resamples)) for measure in measures])
-    if book.name != MSRP:
+    helps = all_of(
+        [beats(book.difference(started, plain, metric=measure, resamples=resamples)) for measure in measures]
+    )
+    if book.names[0] != MSRP:
         return [judge("wsv-22", not_run(MINIWORLD)), judge("wsv-23", helps)]
     others = printed_table("wsv", "figure7")
     best = [
         above(
-            book.interval(started, measure, resamples),
+            book.interval(started, book.names[0], measure, resamples),
             float(others.loc[others["metric"] == str(measure), "value"].max()),
             f"{started}, {measure}",
             unit=str(measure),
@@ -246,7 +247,7 @@ def figure7(book: DecisionBook, resamples: int) -> list[Claim]:
     return [judge("wsv-22", all_of(best)), judge("wsv-23", helps)]
 
 
-def ambiguities(book: ScoreBook, apart: float, resamples: int) -> list[Claim]:
+def ambiguities(book: Predictions, apart: float, resamples: int) -> list[Claim]:
     """Choices that the text leaves open or gives a reason for.
 
     Args:

@@ -1,0 +1,442 @@
+"""The book of predictions: one set of properties for scores, decisions and labels of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from sklearn.metrics import accuracy_score, f1_score
+
+from sentbook.data import suites
+from sentbook.data.types import ScoredPairs
+from sentbook.evaluation import statistics
+from sentbook.evaluation.classification import (
+    SENTEVAL_ONE_TEST,
+    SKIP_THOUGHTS_MSRP,
+    SKIP_THOUGHTS_NESTED,
+    SKIP_THOUGHTS_TREC,
+    ClassificationProtocol,
+    Classified,
+)
+from sentbook.evaluation.predictions import (
+    INTERVALS,
+    Draw,
+    Predictions,
+    crc,
+    decision_predictions,
+    sts_predictions,
+    task_predictions,
+)
+from sentbook.evaluation.protocols import COSINE_PEARSON, Aggregation, Measure, measure_on
+from sentbook.evaluation.sts import MEASURES, year_of
+from sentbook.runs import printed as reported
+from sentbook.system.errors import NumericalError
+
+Array = NDArray[np.float64]
+SIZES = {"STS2012/a": 40, "STS2012/b": 60, "STS2013/c": 50, "STS2016/v": 30, "STS2016/w": 35, "SICK2014": 80}
+YEAR = "STS2012/avg"
+REFERENCE = {
+    Measure.PEARSON: lambda x, y: stats.pearsonr(x, y).statistic,
+    Measure.SPEARMAN: lambda x, y: stats.spearmanr(x, y).statistic,
+    Measure.MSE: lambda x, y: ((x - y) ** 2).mean(),
+    Measure.ACCURACY: lambda x, y: accuracy_score(y, x),
+    Measure.F1: lambda x, y: f1_score(y, x, zero_division=0),
+}
+
+
+def pairs_of(name: str, gold: Array, text: str = "") -> ScoredPairs:
+    return ScoredPairs(name, [f"{text}{n}" for n in range(len(gold))], [""] * len(gold), gold, (0, 5))
+
+
+def scores(seed: int = 0, total: list[str] | None = None) -> Predictions:
+    """A is better than B, with three and two seeds; C is B but for a trace of noise."""
+    rng = np.random.default_rng(seed)
+    book = sts_predictions([pairs_of(name, rng.integers(0, 26, n) / 5) for name, n in SIZES.items()], total)
+    for name in book.names:
+        gold = book.gold(name)
+        for method, noise, seeds in (("A", 0.5, 3), ("B", 4.0, 2)):
+            for number in range(seeds):
+                book.add(method, number, name, gold + noise * rng.normal(size=len(gold)))
+        book.add("C", 0, name, book.stacked("B", name)[0] + 0.1 * rng.normal(size=len(gold)))
+    return book
+
+
+def decided(seed: int = 0) -> Predictions:
+    """A errs on a tenth, B on four tenths."""
+    rng = np.random.default_rng(seed)
+    gold = (rng.random(400) < 0.65).astype(int)
+    book = decision_predictions("MSRP", gold)
+    for method, errors, seeds in (("A", 0.1, 3), ("B", 0.4, 2)):
+        for number in range(seeds):
+            book.add(method, number, "MSRP", np.where(rng.random(400) < errors, 1 - gold, gold))
+    return book
+
+
+def classified(
+    gold: ArrayLike, predicted: ArrayLike, protocol: ClassificationProtocol = SKIP_THOUGHTS_TREC, folds: int = 1
+) -> Classified:
+    labels = np.asarray(gold, dtype=np.int64)
+    inner = np.ones((folds, len(protocol.grid)))
+    outer = np.arange(len(labels)) % folds
+    return Classified(protocol, labels, np.asarray(predicted, dtype=np.int64), outer, inner, np.ones(folds))
+
+
+def labels(n: int, accuracy: float, seed: int, classes: int = 2) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same gold for every seed, and labels that are right about so often."""
+    gold, rng = np.random.default_rng(n).integers(0, classes, n), np.random.default_rng([n, seed])
+    return gold, np.where(rng.random(n) < accuracy, gold, (gold + 1) % classes)
+
+
+def judged(seed: int = 0) -> Predictions:
+    """A is better than B by ten points."""
+    book = task_predictions()
+    for method, accuracy, seeds in (("A", 0.85, (1, 2)), ("B", 0.75, (3,))):
+        for number in seeds:
+            known = number + 10 * seed
+            book.add_classified(
+                method, number, "MR", classified(*labels(305, accuracy, known), SKIP_THOUGHTS_NESTED, 10)
+            )
+            book.add_classified(method, number, "TREC", classified(*labels(400, accuracy, known, 6)))
+            book.add_classified(method, number, "MSRP", classified(*labels(500, accuracy, known), SKIP_THOUGHTS_MSRP))
+    return book
+
+
+BOOKS = {"scores": scores, "decisions": decided, "tasks": judged}
+books = pytest.mark.parametrize("make", BOOKS.values(), ids=list(BOOKS))
+
+
+# -- every book --------------------------------------------------------------------------------------------------------
+
+
+@books
+def test_a_value_is_the_measure_of_a_seeds_predictions(make: type[Predictions]) -> None:
+    book = make()
+    for name, measure in book.cells:
+        gold, measures = book.gold(name), {measure}
+        if measure is Measure.PEARSON:
+            measures = {Measure.PEARSON, Measure.SPEARMAN, Measure.MSE}
+        for one in measures:
+            if name != "MR":  # whose value is a mean over folds
+                expected = [REFERENCE[one](row, gold) for row in book.stacked("A", name)]
+                assert book.values("A", name, one) == pytest.approx(expected)
+                assert book.mean("A", name, one) == pytest.approx(np.mean(expected))
+    assert book.values("A", name) == book.values("A", name, book.measures(name)[0])
+
+
+@books
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 99))
+def test_intervals_hold_the_value_and_differences_turn_with_their_sides(make: type[Predictions], seed: int) -> None:
+    book = make(seed)
+    for name, measure in book.cells:
+        found = book.interval("B", name, measure, 200)
+        assert found.low <= found.estimate <= found.high and found.p is None
+        forth, back = (book.difference(*side, name, measure, 200) for side in ("AB", "BA"))
+        assert forth.estimate == pytest.approx(book.mean("A", name, measure) - book.mean("B", name, measure))
+        assert (back.estimate, back.p) == (pytest.approx(-forth.estimate), pytest.approx(forth.p, abs=0.1))
+        assert (back.low, back.high) == pytest.approx((-forth.high, -forth.low), abs=0.05)
+        assert (forth.kind, forth.a, forth.b) == ("paired bootstrap", "A", "B")
+        assert (forth.dataset, forth.metric) == (name, str(measure)) and forth.low > 0
+        same = book.difference("A", "A", name, measure, 50)
+        assert (same.estimate, same.low, same.high, same.p) == (0, 0, 0, 1)
+
+
+@books
+def test_what_else_the_book_holds_and_the_order_of_methods_change_nothing(make: type[Predictions]) -> None:
+    book = make()
+    other = book.only(["B", "A"])
+    other.take(book, "B", book.names[0], "new")
+    for name, measure in book.cells:
+        assert other.difference("A", "B", name, measure, 50) == book.difference("A", "B", name, measure, 50)
+    assert other.methods == ["B", "A", "new"] and "new" not in book.methods
+    assert other.has("new", book.names[0]) and other.seeds("new") == book.seeds("B")
+
+
+@books
+def test_rows_and_intervals_for_the_ledger(make: type[Predictions]) -> None:
+    book = make()
+    rows = book.metric_rows("in words" if make is not judged else None)
+    assert len(rows) == sum(len(book.seeds(method, name)) for method in book.methods for name, _ in book.cells)
+    for row in rows:
+        assert row.value == book.value(row.method, row.seed, row.dataset, row.metric)
+        assert row.n == len(book.gold(row.dataset)) and row.protocol
+    found = book.intervals(resamples=50)[INTERVALS]
+    for name, measure in book.cells:
+        ends = book.interval("A", name, measure, 50)
+        assert found[str(measure)][name]["A"] == [ends.low, ends.high]
+
+
+@books
+def test_what_does_not_fit_is_refused(make: type[Predictions]) -> None:
+    book, name = make(), make().names[0]
+    size = len(book.gold(name))
+    for wrong in (np.zeros(size - 1), np.zeros((size, 1))):
+        with pytest.raises(ValueError, match=f"A, seed 0: .* do not fit {name}"):
+            book.add("A", 0, name, wrong)
+    with pytest.raises(ValueError, match="do not fit STS2099/x"):
+        book.add("A", 0, "STS2099/x", np.zeros(size))
+    with pytest.raises(NumericalError, match=f"A, seed 7: a score on {name} is NaN"):
+        book.add("A", 7, name, np.full(size, np.nan))
+    assert 7 not in book.seeds("A")
+    if make is not scores:
+        with pytest.raises(ValueError, match="is no label"):
+            book.add("A", 7, name, np.full(size, 0.5))
+    with pytest.raises(KeyError, match="Z was not judged on"):
+        book.mean("Z", name)
+
+
+@books
+def test_resampling_seeds_keeps_the_value_and_widens_the_interval(make: type[Predictions]) -> None:
+    book = make()
+    name = book.names[-1]
+    if make is scores:  # trainings of very different luck
+        for number, noise in enumerate((0.2, 1, 3, 6)):
+            book.add(
+                "A", number, name, book.gold(name) + noise * np.random.default_rng(number).normal(size=SIZES[name])
+            )
+    plain, both = (book.difference("A", "B", name, resamples=400, resample_seeds=choice) for choice in (False, True))
+    assert both.estimate == plain.estimate and "seeds" in both.kind
+    wide, narrow = (book.interval("A", name, resamples=400, resample_seeds=choice) for choice in (True, False))
+    assert wide.estimate == narrow.estimate
+    assert wide.high - wide.low > (1.5 if make is scores else 0.9) * (narrow.high - narrow.low)
+    assert book.difference("A", "B", name, resamples=400, resample_seeds=True) == both
+
+
+# -- scores: sets, years, totals ---------------------------------------------------------------------------------------
+
+
+def test_rows_of_the_table() -> None:
+    book = scores()
+    assert book.averages == [YEAR, "STS2016/avg", "total_avg"]  # a single set has no average
+    assert book.total == ["STS2012/a", "STS2012/b", "STS2013/c", "SICK2014"]  # 2016 validates
+    assert book.members("STS2013/c") == ["STS2013/c"]
+    assert scores(total=["STS2012/a"]).members("total_avg") == ["STS2012/a"]
+
+
+@pytest.mark.parametrize("measure", [Measure.PEARSON, Measure.SPEARMAN, Measure.MSE])
+def test_each_aggregation_by_its_definition(measure: Measure) -> None:
+    book, names = scores(), ["STS2012/a", "STS2012/b"]
+    table, golds = [book.stacked("B", name)[1] for name in names], [book.gold(name) for name in names]
+    each = [REFERENCE[measure](x, y) for x, y in zip(table, golds, strict=True)]
+    expected = {
+        Aggregation.MEAN: np.mean(each),
+        Aggregation.WEIGHTED: np.dot(each, [40, 60]) / 100,
+        Aggregation.POOLED: REFERENCE[measure](np.concatenate(table), np.concatenate(golds)),
+    }
+    for how, value in expected.items():
+        assert book.value("B", 1, YEAR, measure, how) == pytest.approx(value, abs=1e-12)
+        found = book.interval("B", YEAR, measure, 200, aggregation=how)
+        assert found.low < found.estimate < found.high
+        (row,) = (
+            row
+            for row in book.metric_rows(replace(COSINE_PEARSON, measure=measure, aggregation=how), [YEAR], ["B"])
+            if row.seed == 1
+        )
+        assert (row.value, row.n) == (book.value("B", 1, YEAR, measure, how), 100) and str(how) in row.protocol
+    alone = {how: book.value("B", 1, "SICK2014", measure, how) for how in Aggregation}
+    assert len({round(value, 12) for value in alone.values()}) == 1
+    with pytest.raises(ValueError, match="2 sets do not make one number per set"):
+        book.value("B", 1, YEAR, measure, Aggregation.PER_SET)
+    per_set = replace(COSINE_PEARSON, aggregation=Aggregation.PER_SET)
+    assert {row.dataset for row in book.metric_rows(per_set)} == set(SIZES)
+
+
+@pytest.mark.parametrize("resample_seeds", [False, True])
+def test_a_difference_of_means_against_loops(resample_seeds: bool) -> None:
+    """Resample by resample, the plain measure of the repeated pairs, weighted by the seeds drawn."""
+    book, resamples = scores(), 60
+    found = book.difference("A", "B", YEAR, "spearman", resamples, resample_seeds=resample_seeds)
+    sampled = []
+    draws = [statistics.resample_counts(SIZES[n], resamples, [0, at]).astype(int) for at, n in enumerate(SIZES)]
+    shares = {}
+    for method in "AB":
+        size = len(book.seeds(method))
+        drawn = np.random.default_rng([1, *crc(method)]).multinomial(size, np.full(size, 1 / size), size=resamples)
+        shares[method] = drawn / size if resample_seeds else np.full((resamples, size), 1 / size)
+    for number in range(resamples):
+        means = {method: [] for method in "AB"}
+        for name, draw in zip(["STS2012/a", "STS2012/b"], draws[:2], strict=True):
+            gold = np.repeat(book.gold(name), draw[number])
+            for method, values in means.items():
+                rows = [np.repeat(row, draw[number]) for row in book.stacked(method, name)]
+                values.append(shares[method][number] @ [REFERENCE[Measure.SPEARMAN](row, gold) for row in rows])
+        sampled.append(np.mean(means["A"]) - np.mean(means["B"]))
+    assert (found.low, found.high) == pytest.approx(np.percentile(sampled, [2.5, 97.5]), abs=1e-12)
+
+
+def test_pairing_makes_the_interval_of_like_methods_narrow() -> None:
+    book = scores()
+    like, unlike = (book.difference(a, b, "SICK2014", resamples=300) for a, b in (("C", "B"), ("A", "B")))
+    assert like.high - like.low < unlike.high - unlike.low
+
+
+def test_intervals_cover_the_true_difference() -> None:
+    """120 simulated tables: 95 % intervals hold the truth in 90 to 99 % of them."""
+    rng, hits = np.random.default_rng(11), 0
+    truth = 1 / np.sqrt(1 + 0.5**2) - 1 / np.sqrt(1 + 1.0**2)
+    for trial in range(120):
+        gold = {name: rng.normal(size=120) for name in "xy"}
+        book = Predictions(gold, means={"mean": ["x", "y"]}, draw=Draw(lambda name, t=trial: [t, ord(name)]))
+        for name, values in gold.items():
+            for method, noise in (("A", 0.5), ("B", 1.0)):
+                book.add(method, 1, name, values + noise * rng.normal(size=120))
+        found = book.difference("A", "B", "mean", resamples=300)
+        hits += found.low <= truth <= found.high
+    assert 108 <= hits <= 119
+
+
+def test_table_tests_adjust_sets_averages_and_williams_apart() -> None:
+    book = scores()
+    tests = book.table_tests("A", "B", resamples=100)
+    boot = [test for test in tests if test.kind == "paired bootstrap"]
+    williams = [test for test in tests if test.kind == "williams"]
+    assert [test.dataset for test in boot] == [*book.names, *book.averages]
+    assert [test.dataset for test in williams] == book.names
+    for family in (boot[: len(SIZES)], boot[len(SIZES) :], williams):
+        assert [test.p_holm for test in family] == statistics.holm([test.p for test in family])  # type: ignore[misc]
+
+
+def test_seeds_added_later_count_and_may_be_of_one_set_alone() -> None:
+    book = scores()
+    before = book.difference("A", "B", "SICK2014", resamples=100)
+    book.add("A", 7, "SICK2014", -book.gold("SICK2014"))  # a training gone wrong
+    after = book.difference("A", "B", "SICK2014", resamples=100)
+    assert after.estimate < before.estimate - 0.3 and after.low < after.estimate < after.high
+    assert len(book.values("A", "SICK2014")) == 4 and len(book.values("A", "total_avg")) == 3
+    with pytest.raises(ValueError, match="same ones"):
+        book.interval("A", "total_avg", resamples=10, resample_seeds=True)
+
+
+def test_a_restricted_book_draws_the_same_pairs() -> None:
+    """Where everything is kept nothing changes; else the counts are those of the whole set's draw."""
+    book = scores()
+    whole = book.restricted({"SICK2014": np.ones(80, dtype=bool)})
+    np.testing.assert_allclose(*(one.resampled(["A"], "SICK2014", resamples=60)[0] for one in (whole, book)))
+    kept = np.arange(80) % 2 == 0
+    half = book.restricted({"SICK2014": kept, "STS2012/a": np.arange(40) < 1})
+    assert half.members(YEAR) == ["STS2012/b"] and len(half.gold("SICK2014")) == 40
+    assert half.value("A", 1, "SICK2014") == MEASURES[Measure.PEARSON](
+        book.stacked("A", "SICK2014")[1][kept], book.gold("SICK2014")[kept]
+    )
+    counts = statistics.resample_counts(80, 60, [0, 5])[:, kept]
+    expected = statistics.bootstrap("pearson", book.stacked("A", "SICK2014")[:, kept], half.gold("SICK2014"), counts)
+    np.testing.assert_array_equal(half.resampled(["A"], "SICK2014", resamples=60)[0], expected)
+
+
+def test_a_constant_prediction_has_correlation_0() -> None:
+    book = scores()
+    book.add("flat", 1, "SICK2014", np.full(80, 0.7))
+    found = book.interval("flat", "SICK2014", resamples=50)
+    assert (found.estimate, found.low, found.high) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("method", ["PP", "CSE"])
+def test_the_papers_averages_are_means_of_sets(method: str) -> None:
+    """Table 1's printed cells average to its printed averages, the total over 19 sets and SICK: to the rounding."""
+    frame = reported.table("cse", "table1")
+    cells = frame[frame["method"] == method].set_index("dataset")["value"].to_dict()
+    sets = {name: value for name, value in cells.items() if not name.endswith("avg")}
+    assert len(sets) == 20
+    assert np.mean(list(sets.values())) == pytest.approx(cells["total_avg"], abs=0.0007)
+    for year in ("STS2012", "STS2013", "STS2014", "STS2015"):
+        mean = np.mean([value for name, value in sets.items() if year_of(name) == year])
+        assert mean == pytest.approx(cells[f"{year}/avg"], abs=0.0011)
+
+
+def test_measures_are_those_of_the_printed_table() -> None:
+    frame = reported.table("dnt", "table4")
+    for dataset, metric in frame[["dataset", "metric"]].drop_duplicates().itertuples(index=False):
+        assert str(measure_on(dataset)) == metric
+    assert {measure_on(name) for name in ("STS12/MSRvid", "miniworld/answers", "STS2014/avg")} == {Measure.PEARSON}
+
+
+# -- decisions and labels ----------------------------------------------------------------------------------------------
+
+
+def test_decisions_are_yes_or_no_and_never_yes_has_an_f1_of_0() -> None:
+    book = decision_predictions("x", [0, 1, 1])
+    book.add("never", 0, "x", [0, 0, 0])
+    assert book.value("never", 0, "x", "f1") == 0
+    with pytest.raises(ValueError, match="neither 0 nor 1"):
+        book.add("B", 7, "x", [0, 1, 2])
+
+
+@pytest.mark.real_data
+def test_the_printed_baseline_of_msrp_is_always_yes(mirror: Path) -> None:
+    pairs = suites.pairs("msrp", "test")
+    assert (int(pairs.gold.sum()), len(pairs)) == (1147, 1725)
+    book = decision_predictions(pairs.name, pairs.gold)
+    book.add("Baseline", 0, pairs.name, np.ones(len(pairs)))
+    for measure in book.measures(pairs.name):
+        printed = reported.value("wsv", "figure7", "Baseline", "MSRP", str(measure))
+        assert book.value("Baseline", 0, pairs.name, measure) == pytest.approx(printed, abs=0.0005)
+
+
+def test_labels_that_cannot_be_compared_are_refused() -> None:
+    book, (gold, predicted) = judged(), labels(400, 0.8, 9, 6)
+    with pytest.raises(ValueError, match="other examples"):
+        book.add_classified("C", 1, "TREC", classified(gold[::-1], predicted))
+    with pytest.raises(ValueError, match=r"was judged by 'skip-thoughts.*not by 'SentEval"):
+        book.add_classified("C", 1, "TREC", classified(gold, predicted, SENTEVAL_ONE_TEST))
+    with pytest.raises(ValueError, match="of one test"):
+        task_predictions().add_classified("C", 1, "MSRP", classified(*labels(50, 0.8, 1), SKIP_THOUGHTS_NESTED, 10))
+    with pytest.raises(ValueError, match="Labels have accuracy and F1, not pearson"):
+        book.interval("A", "TREC", "pearson")
+    assert "C" not in book.methods
+
+
+def test_a_fold_of_its_own_counts_as_much_as_the_others() -> None:
+    """The value is the mean over folds: two folds of 3 and 1 examples weigh the same."""
+    found = replace(classified([1, 1, 1, 1], [1, 1, 1, 0], SKIP_THOUGHTS_NESTED), fold=np.array([0, 0, 0, 1]))
+    book = task_predictions()
+    book.add_classified("A", 1, "MR", found)
+    assert book.mean("A", "MR") == 0.5
+    assert judged().metric_rows()[0].protocol == str(SKIP_THOUGHTS_NESTED)
+
+
+@pytest.mark.parametrize("cell", [("TREC", Measure.ACCURACY), ("MSRP", Measure.F1)])
+def test_drawing_kinds_is_drawing_examples(cell: tuple[str, Measure]) -> None:
+    """The interval is that of the bootstrap which draws every example by itself, and the binomial one."""
+    book, name = judged(), cell[0]
+    plain = task_predictions(draw=Draw(crc))
+    for method in "AB":
+        for seed, row in zip(book.seeds(method), book.stacked(method, name), strict=True):
+            plain.add_labels(method, seed, name, row, book.gold(name))
+    expected, found = (one.difference("A", "B", *cell, resamples=20_000) for one in (plain, book))
+    assert found.estimate == pytest.approx(expected.estimate)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.003)
+    one = book.interval("B", "TREC", resamples=20_000)
+    half = 1.96 * np.sqrt(one.estimate * (1 - one.estimate) / 400)
+    assert (one.low, one.high) == pytest.approx((one.estimate - half, one.estimate + half), abs=0.005)
+
+
+def test_the_mean_over_tasks_is_narrower_than_each_and_draws_them_apart() -> None:
+    book = judged()
+    parts = [book.difference("A", "B", name) for name in book.names]
+    mean = book.mean_difference("A", "B", book.names)
+    assert mean.estimate == pytest.approx(np.mean([part.estimate for part in parts]))
+    width = np.sqrt(sum((part.high - part.low) ** 2 for part in parts)) / 3  # independent sets
+    assert mean.high - mean.low == pytest.approx(width, rel=0.1)
+    assert mean.dataset == "mean of MR, TREC, MSRP"
+    with pytest.raises(ValueError, match="at least one"):
+        book.mean_difference("A", "B", [])
+    # With the same draws for both, opposite differences would cancel in every resample.
+    (gold, first), (_, second), made = labels(300, 0.8, 1), labels(300, 0.7, 2), task_predictions()
+    for name, sides in (("MR", (first, second)), ("CR", (second, first))):
+        for method, predicted in zip("AB", sides, strict=True):
+            made.add_classified(method, 1, name, classified(gold, predicted))
+    found = made.mean_difference("A", "B", ["MR", "CR"])
+    assert found.estimate == pytest.approx(0) and found.high - found.low > 0.03
+
+
+def test_holm_is_over_the_columns() -> None:
+    book = judged()
+    tests = book.table_tests("A", "B", 300)
+    assert [(test.dataset, test.metric) for test in tests] == [(name, str(measure)) for name, measure in book.cells]
+    assert [test.p_holm for test in tests] == pytest.approx(statistics.holm([test.p or 0 for test in tests]))
