@@ -3,6 +3,21 @@
 Numbers are multiplied by 100 here and only here.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from sentbook.report.diagrams import diagram
 
-__all__ = ["diagram"]
+if TYPE_CHECKING:
+    from sentbook.report.markup import Fragment
+
+
+def answer(paper: str, experiment: str) -> Fragment:
+    """Show the answer of a page, see `sentbook.report.answers.answer`."""
+    from sentbook.report import answers  # what a table needs is less
+
+    return answers.answer(paper, experiment)
+
+
+__all__ = ["answer", "diagram"]

@@ -259,9 +259,11 @@ def paired_dots(
                 label = f"{method}, paper"
                 axes.plot(*zip(*hollow, strict=True), **dots, markerfacecolor="none", markeredgewidth=1.1, label=label)
             cells = [(ours[method, row], y + shift) for row, y in at.items() if (method, row) in ours]
-            for cell, y in cells:
+            for cell, height in cells:
                 if cell.low is not None and cell.high is not None:
-                    axes.plot([cell.low * scale, cell.high * scale], [y, y], color=colour, linewidth=1.3, zorder=3)
+                    axes.plot(
+                        [cell.low * scale, cell.high * scale], [height] * 2, color=colour, linewidth=1.3, zorder=3
+                    )
             if cells:
                 values, heights = [cell.value * scale for cell, _ in cells], [y for _, y in cells]
                 axes.plot(values, heights, **dots, zorder=4, label=f"{method}, ours")
@@ -526,8 +528,8 @@ def legend_height(names: Sequence[str]) -> float:
 def _legend(axes: Axes) -> None:
     """Above the axes and over the whole width, so that it covers no line and takes no width from the axes."""
     handles, names = axes.get_legend_handles_labels()
-    if axes.get_legend() is not None:
-        axes.get_legend().remove()
+    if (drawn := axes.get_legend()) is not None:
+        drawn.remove()
     axes.figure.legend(
         handles, [textwrap.fill(name, 80) for name in names], loc="outside upper left", ncols=_legend_columns(names),
         borderaxespad=0.2, handlelength=1.6, columnspacing=1.5, handletextpad=0.5, labelspacing=0.3,

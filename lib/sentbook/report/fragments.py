@@ -16,16 +16,11 @@ from sentbook.report import (
 )
 from sentbook.report.markup import esc, pipes
 from sentbook.runs import ledger, verdict_ledger
+from sentbook.runs.papers import paper_of, papers
 
-PAPERS = ("cse", "cnn_lstm", "wsv", "dnt")
+PAPERS = papers()
 # The demo on the mini-world gives no verdict on a paper.
 PROFILES = ("small", "paper")
-TITLES = {
-    "cse": "CSE (Jiao et al. 2018)",
-    "cnn_lstm": "CNN-LSTM (Gan et al. 2017)",
-    "wsv": "WSV (Yao et al. 2018)",
-    "dnt": "DNT (Zhang et al. 2018)",
-}
 
 
 def _pages(paper: str) -> dict[str, str]:
@@ -87,7 +82,7 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
         "runs.md": run_pages.overview(),
         **of_papers,
         "verdicts.md": verdict_page.all_verdicts(
-            TITLES,
+            {paper: paper_of(paper).heading for paper in PAPERS},
             profiles=PROFILES,
             pages={f"{paper}/{name}": page for paper in PAPERS for name, page in _pages(paper).items()},
             run_pages=_run_pages(),

@@ -16,17 +16,12 @@ from sentbook.report.markup import Fragment, esc, run_name, simple, why
 from sentbook.report.summary import ordered
 from sentbook.report.table import LEFT, Row, Table, time_of
 from sentbook.runs import ledger
+from sentbook.runs.papers import papers
 from sentbook.system.errors import DataError
 from sentbook.system.paths import root
 
 # The most faithful first: a page shows the best run that was recorded.
 PROFILES = ("paper", "small", "demo")
-PAPERS = {
-    "cse": "Jiao et al. (2018)",
-    "cnn_lstm": "Gan et al. (2017)",
-    "wsv": "Yao et al. (2018)",
-    "dnt": "Zhang et al. (2018)",
-}
 
 
 def recorded(paper: str, profiles: Sequence[str] = PROFILES) -> dict[str, Run]:
@@ -76,7 +71,7 @@ def title(experiment: str) -> str:
 
 
 def status_page(
-    papers: Sequence[str] = tuple(PAPERS),
+    folders: Sequence[str] = papers(),
     *,
     profiles: Sequence[str] = PROFILES,
     runs: Sequence[Run] | None = None,
@@ -85,14 +80,14 @@ def status_page(
     """Which notebook ran when, where, with what, and for how long, in each profile.
 
     Args:
-        runs: None: every recorded run of ``papers``.
+        runs: None: every recorded run of ``folders``.
         pages: ``<paper>/<experiment>`` -> address.
 
     Returns:
         Markdown.
     """
     if runs is None:
-        runs = [run for profile in profiles for paper in papers for run in recorded(paper, [profile]).values()]
+        runs = [run for profile in profiles for paper in folders for run in recorded(paper, [profile]).values()]
     if not runs:
         return "No run is recorded yet.\n"
     times = {(f"{run.paper}/{run.experiment}", run.profile): run for run in runs}

@@ -18,17 +18,10 @@ from sentbook.report.pages import PROFILES, title
 from sentbook.report.summary import ordered
 from sentbook.runs import lineage
 from sentbook.runs.ledger import read
+from sentbook.runs.papers import paper_of
 from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 
-NAMES = {
-    "cse": "CSE",
-    "cnn_lstm": "CNN-LSTM",
-    "wsv": "WSV",
-    "dnt": "DNT",
-    "cross": "Across papers",
-    "data": "Data",
-}
 # What a figure's legend has room for: lines, and letters of their names.
 _LINES, _LETTERS = 5, 70
 # Parameters that change no number.
@@ -92,7 +85,7 @@ def page(paper: str, experiment: str, runs: list[Run], changed: Mapping[str, lis
         runs: its recorded runs, one a profile.
         changed: profile -> what differs now from what the run was made from, see `sentbook.runs.lineage.changed`.
     """
-    name = f"{NAMES.get(paper, paper)}, {title(experiment).lower()}"
+    name = f"{paper_of(paper).name}, {title(experiment).lower()}"
     shown = f"book/_executed/{paper}/{experiment}"
     to = f"../../_executed/{paper}/{experiment}.ipynb" if shown in pedigree.listed("book/_executed") else ""
     to = to or ("../../data.md" if paper == "data" else "")
@@ -277,7 +270,7 @@ def overview() -> str:
     for paper, experiment in experiments():
         to = f"_runs/{paper}/{experiment}.html"
         first = f'<th scope="row" class="sb-first"><a href="{esc(to)}">{esc(title(experiment))}</a></th>'
-        body = "" if paper in bodies else _group(NAMES.get(paper, paper), len(heads))
+        body = "" if paper in bodies else _group(paper_of(paper).name, len(heads))
         runs = recorded(paper, experiment)
         for run in runs:
             made, name = run.provenance, run_name(run)

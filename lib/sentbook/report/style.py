@@ -65,7 +65,7 @@ def place(method: str, methods: Sequence[str]) -> int:
 
 
 # Matplotlib settings: transparent ground, text kept as text, identifiers that do not change.
-RC: dict[str, Any] = {
+RC: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sentbook",
     "font.family": "DejaVu Sans",  # comes with matplotlib; the page replaces it by its own narrower face

@@ -1,4 +1,4 @@
-"""The page of verdicts: counts by paper, then a card for each claim; and the short list that each chapter includes.
+"""Write the page of verdicts: counts by paper, then a card for each claim; and the short list of each chapter.
 
 Both show what `sentbook.runs.verdict_ledger` gathered, and judge nothing.
 """
@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from sentbook.records import Claim, Finding, Part, Run
-from sentbook.report import numbers
-from sentbook.report.markup import Fragment, esc, from_paper, row_key, run_name, simple, verdict, why
-from sentbook.report.pages import PAPERS, PROFILES, in_order, recorded, title
+from sentbook.report import numbers, templates
+from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, simple, verdict, why
+from sentbook.report.pages import PROFILES, in_order, recorded, title
 from sentbook.report.style import style_sheet
 from sentbook.runs.causes import Cause
+from sentbook.runs.papers import paper_of
 from sentbook.runs.verdict_ledger import VERDICTS, Entry, counted, entries
 from sentbook.runs.verdicts import PRINTED
 
-# Heads of the columns of the table of counts.
-SHORT = {"cse": "CSE", "cnn_lstm": "CNN-LSTM", "wsv": "WSV", "dnt": "DNT"}
 RULES = {
     "beats": "A beats B",
     "wins": "A wins k of n",
@@ -76,14 +76,14 @@ def verdicts_page(
     found = recorded(paper, profiles) if runs is None else dict(runs)
     if not any(run.claims for run in found.values()):
         command = f"make run NOTEBOOK={paper}/table1 PROFILE=small"
-        return f"No verdict is recorded for {PAPERS.get(paper, paper)} yet. Make one with `{command}`.\n"
+        return f"No verdict is recorded for {paper_of(paper).citation} yet. Make one with `{command}`.\n"
     parts = [verdict_summary(run.claims for run in found.values()).html()]
     for experiment, run in found.items():
         if not run.claims:
             continue
         rows = [
             [
-                _said(claim),
+                templates.html("said", claim=claim),
                 _link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None),
                 why(claim.evidence, run_name(run), row_key(claim.id))
                 + f'<span class="sb-ci">Rule: {esc(claim.rule)}</span>',
@@ -163,44 +163,62 @@ def counts_table(claims: Sequence[Entry]) -> str:
         numbers_of = [of_paper[name] for of_paper in counts.values()]
         cells = [why(str(number), profile) for number in (*numbers_of, sum(numbers_of))]
         rows.append([verdict(name) if name != "all" else "all claims", *cells])
-    heads = ["", *(SHORT.get(paper, paper) for paper in counts), "all"]
+    heads = ["", *(paper_of(paper).name for paper in counts), "all"]
     body = simple(heads, rows, "<strong>Verdicts by paper</strong>", label="Verdicts by paper")
     return Fragment(body, kind="sentbook-table sentbook-counts", run=profile).html()
 
 
 def card(entry: Entry, pages: Mapping[str, str]) -> str:
     """One claim: what the paper says and has, what was measured, the verdict, and why it failed."""
-    kind = entry.verdict.replace(" ", "-")
-    rule = f'<a href="reading.html#the-verdict">{esc(RULES.get(entry.rule, entry.rule))}</a>'
-    head = f'{verdict(entry.verdict)}<span class="sb-soft">{esc(entry.id)}, rule: {rule}</span>'
-    return (
-        f'<article class="sb-claim sb-claim-{kind}" id="claim-{esc(entry.id)}">'
-        f'<div class="sb-claim-head">{head}</div><p class="sb-claim-text">{_said(entry)}</p>'
-        f"{_numbers(entry)}{_parts(entry.parts, entry.run)}{_evidence(entry)}{_cause(entry.cause, pages)}</article>"
+    return templates.html(
+        "card",
+        entry=entry,
+        rule=RULES.get(entry.rule, entry.rule),
+        shown=number_boxes(entry),
+        parts=_parts(entry.parts, entry.run),
+        cause=cause_words(entry.cause) if entry.cause else None,
+        by=pages.get(entry.cause.by, "") if entry.cause else "",
     )
 
 
-def _numbers(entry: Entry) -> str:
-    """The paper's number, or the bound of the rule, beside ours."""
+@dataclass(frozen=True)
+class Box:
+    """A number under its head: ours, with a link to its run, or ``paper``'s, or a rule's."""
+
+    head: str
+    value: str
+    small: str
+    paper: bool = True
+
+
+def number_boxes(entry: Entry) -> list[Box]:
+    """Show the paper's number, or the bound of the rule, beside ours; nothing where the claim names no number."""
     if entry.ours is None:
-        return ""
+        return []
     places = _places(entry.printed)
-    seeds = len(entry.seeds)
-    how = [entry.ours.how] if entry.ours.how else []
-    if entry.ours.low is not None or entry.ours.of is not None:
+    theirs = [Box(*_held(entry.printed, places))] if entry.printed is not None else []
+    return [*theirs, our_box(entry.ours, len(entry.seeds), entry.run, row_key(entry.id), places)]
+
+
+def our_box(finding: Finding, seeds: int, run: str, row: str, places: int = 1) -> Box:
+    """Show a measured number with its interval, and say what the interval is over."""
+    how = [finding.how] if finding.how else []
+    if finding.low is not None or finding.of is not None:
         how.append(f"{seeds} seed{'' if seeds == 1 else 's'}")
-    boxes = [_box(*_held(entry.printed, places), "sb-paper")] if entry.printed is not None else []
-    small = [entry.ours.what, _unit(entry.ours), *how]
-    interval = _interval(entry.ours, places)
-    ours = f"{_words(entry.ours, places)} {interval}".strip()
-    boxes.append(_box("Ours", why(ours, entry.run, row_key(entry.id)), "; ".join(part for part in small if part), ""))
-    return f'<dl class="sb-numbers">{"".join(boxes)}</dl>'
+    value = f"{_words(finding, places)} {_interval(finding, places)}".strip()
+    value = why(value, run, row)
+    return Box("Ours", value, "; ".join(part for part in (finding.what, _unit(finding), *how) if part), paper=False)
 
 
-def _box(head: str, value: str, small: str, kind: str) -> str:
-    of_kind = f' class="{kind}"' if kind else ""
-    note = f'<dd class="sb-ci">{esc(small)}</dd>' if small else ""
-    return f"<div><dt>{esc(head)}</dt><dd{of_kind}>{esc(value)}</dd>{note}</div>"
+def cause_words(cause: Cause, *, links: bool = True) -> dict[str, str]:
+    """Say how sure a cause is, which experiment tested it, and what it is, with links to the cards it names."""
+    said = esc(cause.cause)
+    linked = re.sub(r"\b[a-z]+-\d\d\b", r'<a href="#claim-\g<0>">\g<0></a>', said)
+    return {
+        "head": _SUPPORT[cause.support],
+        "by": title(cause.by.partition("/")[2]),
+        "said": Html(linked if links else said),
+    }
 
 
 def _held(printed: Finding, places: int) -> tuple[str, str, str]:
@@ -212,10 +230,8 @@ def _held(printed: Finding, places: int) -> tuple[str, str, str]:
     return head, _RELATIONS.get(printed.what, "") + words, _unit(printed)
 
 
-def _parts(parts: Sequence[Part], run: str) -> str:
-    """The comparisons that a claim makes at once, folded."""
-    if not parts:
-        return ""
+def _parts(parts: Sequence[Part], run: str) -> Html:
+    """The comparisons that a claim makes at once, as a table."""
     rows = []
     for part in parts:
         places = _places(part.printed)
@@ -228,25 +244,8 @@ def _parts(parts: Sequence[Part], run: str) -> str:
         what, unit = (part.ours.what, _unit(part.ours)) if part.ours is not None else ("", "")
         small = f'<span class="sb-ci">{verdict(part.verdict)} {esc(unit).replace(" ", "&#160;")}</span>'
         rows.append([f"{esc(what)}{small}", theirs, ours])
-    body = simple(["Part", "Paper or rule", "Ours"], rows, label="Parts of the claim", wrap=True)
-    return f"<details><summary>{len(parts)} parts</summary>{body}</details>"
-
-
-def _evidence(entry: Entry) -> str:
-    """The rule's sentence, folded where the numbers stand above it."""
-    if entry.ours is None:
-        return f'<p class="sb-foot">{esc(entry.evidence)}</p>'
-    return f'<details><summary>Evidence</summary><p class="sb-foot">{esc(entry.evidence)}</p></details>'
-
-
-def _cause(cause: Cause | None, pages: Mapping[str, str]) -> str:
-    if cause is None:
-        return ""
-    head = esc(_SUPPORT[cause.support])
-    if cause.by:
-        head += f" on {_link(esc(title(cause.by.partition('/')[2])), pages.get(cause.by))}"
-    said = re.sub(r"\b(?:cse|wsv|dnt|cnnlstm)-\d\d\b", r'<a href="#claim-\g<0>">\g<0></a>', esc(cause.cause))
-    return f'<p class="sb-cause"><strong>{head}.</strong> {said}</p>'
+    heads = ["Part", "Paper or rule", "Ours"]
+    return Html(simple(heads, rows, label="Parts of the claim", wrap=True) if rows else "")
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -301,14 +300,6 @@ def _unit(finding: Finding) -> str:
 # -- pieces ------------------------------------------------------------------------------------------------------------
 
 
-def _said(claim: Claim) -> str:
-    """The paper's sentence and where it stands."""
-    return (
-        f"<span{from_paper(claim.source)}>{esc(claim.text)}</span> "
-        f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>'
-    )
-
-
 def _link(body: str, target: str | None) -> str:
     return f'<a href="{esc(target)}">{body}</a>' if target else body
 
@@ -322,10 +313,5 @@ def _made(run: Run, name: str, page: str | None, of_run: tuple[str, str | None] 
 
 
 def _substitutes(names: Sequence[str]) -> str:
-    if not names:
-        return ""
-    items = "".join(f"<li>{esc(name)}</li>" for name in names)
-    head = f"Trained on {len(names)} substitute{'' if len(names) == 1 else 's'}"
-    return Fragment(f"<details><summary>{head}</summary><ul>{items}</ul></details>", kind="sb-substitutes").html(
-        style=False
-    )
+    body = templates.html("substitutes", names=names) if names else ""
+    return Fragment(body, kind="sb-substitutes").html(style=False)

@@ -14,7 +14,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError, model_validator
 
 from sentbook.records import Record
-from sentbook.runs.verdicts import papers
+from sentbook.runs.papers import papers
 from sentbook.system.errors import ConfigError
 
 PROFILE = "small"

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Claim, Finding, Part, Test, Verdict
 from sentbook.runs import printed as reported
+from sentbook.runs.papers import papers
 from sentbook.system.errors import ConfigError
 
 PRINTED = "printed"
@@ -79,6 +80,7 @@ class ClaimSpec(BaseModel):
     text: str
     source: str
     rule: Literal["beats", "wins", "above", "scores", "same", "near", "all", "cause", "identity"]
+    main: bool = False  # the claim that its page answers first
 
 
 def parse_claims(text: str, paper: str) -> dict[str, ClaimSpec]:
@@ -101,15 +103,9 @@ def parse_claims(text: str, paper: str) -> dict[str, ClaimSpec]:
 
 
 @cache
-def papers() -> tuple[str, ...]:
-    """Name the papers whose claims are judged, in the order of the book: ``papers/papers.yaml``."""
-    return tuple(yaml.safe_load((files("sentbook") / "papers" / "papers.yaml").read_text(encoding="utf-8")))
-
-
-@cache
 def specifications() -> dict[str, ClaimSpec]:
     """Every claim by its id, in the order of the book."""
-    found = {}
+    found: dict[str, ClaimSpec] = {}
     for paper in papers():
         found |= parse_claims((files("sentbook") / "papers" / paper / "claims.yaml").read_text(encoding="utf-8"), paper)
     return found

@@ -1,0 +1,91 @@
+"""Open a notebook's page with its answer: what the paper claims, what was found, and how sure one can be."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from sentbook.records import Finding, Run, Test
+from sentbook.report import templates
+from sentbook.report.markup import Fragment, row_key, run_name, why
+from sentbook.report.summary import is_average
+from sentbook.report.table import not_run
+from sentbook.report.verdict_page import Box, cause_words, number_boxes, our_box
+from sentbook.runs.ledger import read
+from sentbook.runs.papers import paper_of
+from sentbook.runs.verdict_ledger import entries
+from sentbook.runs.verdicts import specifications
+
+# The most faithful first. A demo on generated data answers nothing about a paper.
+PROFILES = ("paper", "small")
+_OPENINGS = {
+    "reproduced": "It holds here:",
+    "not reproduced": "It does not hold here:",
+    "inconclusive": "It cannot be told here:",
+    "not run": "",
+}
+
+
+def answer(paper: str, experiment: str) -> Fragment:
+    """Show the answer of a page: the claim, the verdict, the number with its interval, and what was different.
+
+    All of it is read from the recorded run. Of several claims the one marked ``main: true`` in ``claims.yaml`` comes
+    first, else the first of the text; the others follow folded, with their verdicts counted. An experiment without a
+    claim shows its first comparison, of an average where there is one.
+
+    Args:
+        paper: folder of the results, e.g. ``cse``.
+        experiment: e.g. ``table1``.
+
+    Raises:
+        DataError: the file is not a run of this schema.
+    """
+    run = next(filter(None, (read(paper, experiment, profile) for profile in PROFILES)), None)
+    if run is None:
+        return not_run(f"make run NOTEBOOK={paper}/{experiment} PROFILE=small")
+    main = {spec.id for spec in specifications().values() if spec.main}
+    of_paper = entries({(paper, experiment): run}, [paper] if run.claims else [])
+    judged = sorted((one for one in of_paper if one.experiment == experiment), key=lambda one: one.id not in main)
+    claim, others = (judged[0], judged[1:]) if judged else (None, [])
+    shown = number_boxes(claim) if claim else _key_number(run)
+    body = templates.html(
+        "answer",
+        run=run,
+        its_run=why("Its run", run_name(run), hidden=True),
+        paper=paper_of(paper),
+        claim=claim,
+        opening=_OPENINGS[claim.verdict] if claim else "",
+        shown=shown,
+        cause=cause_words(claim.cause, links=False) if claim and claim.cause else None,
+        found=_found(run.tests),
+        others=others,
+        counts=Counter(one.verdict for one in others),
+        substitutions=run.provenance.substitutions,
+    )
+    return Fragment(body, kind="sentbook-answer", run=run_name(run))
+
+
+def _key_number(run: Run) -> list[Box]:
+    """The first comparison, of an average where there is one; without comparisons the last number of the run."""
+    seeds = len(run.provenance.seeds)
+    for test in sorted(run.tests, key=lambda test: not is_average(test.dataset)):
+        finding = Finding(
+            what=f"{test.a} − {test.b} on {test.dataset}", unit=test.metric, value=test.estimate, low=test.low,
+            high=test.high, how=test.kind,
+        )  # fmt: skip
+        return [our_box(finding, seeds, run_name(run), row_key(test.a, test.b, test.dataset, test.metric))]
+    return [
+        our_box(
+            Finding(what=f"{row.method}, {row.dataset}", unit=row.metric, value=row.value, how=row.protocol),
+            seeds,
+            run_name(run),
+            row_key(row.method, row.dataset, row.metric),
+        )
+        for row in run.metrics[-1:]
+    ]
+
+
+def _found(tests: list[Test]) -> str:
+    if not tests:
+        return ""
+    sure = sum(test.low > 0 or test.high < 0 for test in tests)
+    return f"{sure} of {len(tests)} differences have a 95 % interval without zero."

@@ -1,0 +1,51 @@
+"""The answer at the top of a page, of every recorded experiment and of untrusted text."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+
+import pytest
+
+from sentbook import report
+from sentbook.records import Claim, Finding, Run
+from sentbook.report import answers
+from sentbook.report.run_pages import experiments
+from sentbook.runs.ledger import read
+
+Check = Callable[[str], ET.Element]
+RECORDED = [name for name in experiments() if read(*name, "small") is not None]
+
+
+@pytest.mark.parametrize(("paper", "experiment"), RECORDED)
+def test_every_recorded_experiment_has_an_answer(paper: str, experiment: str, well_formed: Check) -> None:
+    run = read(paper, experiment, "small")
+    assert run is not None
+    shown = report.answer(paper, experiment)
+    words = re.sub(r"\s+", " ", " ".join(well_formed(shown.html(style=False)).itertext()))
+    assert shown.run == f"small/{paper}/{experiment}"
+    assert not run.claims or any(claim.text in words and claim.evidence in words for claim in run.claims)
+    assert run.claims or "not a claim of a paper" in words
+    assert all(name in words for name in run.provenance.substitutions)
+
+
+def test_a_marked_claim_comes_first_and_the_others_are_counted() -> None:
+    body = report.answer("cse", "table1").body
+    assert "in the total average" in body.split("<footer")[0]  # `main: true` in claims.yaml
+    assert "3 other claims" in body and "[−3.5, −2.2]" in body and "paired bootstrap; 5 seeds" in body
+
+
+def test_all_text_is_escaped(run: Run, well_formed: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile = '<script>alert("x")</script>'
+    ours = Finding(what=hostile, unit=hostile, value=1.0, how=hostile)
+    claim = Claim(
+        id="cse-01", text=hostile, source=hostile, rule="beats", verdict="inconclusive", evidence=hostile, ours=ours
+    )
+    for claims in ([claim], []):
+        monkeypatch.setattr(answers, "read", lambda *name, kept=claims: run.model_copy(update={"claims": kept}))
+        well_formed(answers.answer("cse", "table1").html(style=False))
+
+
+def test_without_a_run_the_command_is_named() -> None:
+    assert "make run NOTEBOOK=cse/table9" in report.answer("cse", "table9").html()
