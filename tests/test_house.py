@@ -28,9 +28,9 @@ EXCEPTIONS = {
 }
 
 PACKAGE = Path(__file__).resolve().parents[1] / "lib" / "sentbook"
-FLOW = (
-    "system config records data models training evaluation runs report study exchange papers cli"  # lower to higher
-).split()
+# From lower to higher.
+FLOW = ["system", "config", "records", "data", "models", "training", "evaluation", "runs", "report", "study"]
+FLOW += ["exchange", "papers", "cli"]
 ROOMS = {"system", "data", "models", "training", "evaluation", "runs", "report", "exchange", "papers"}
 PAPERS = sorted(file.parent.name for file in (PACKAGE / "papers").glob("*/settings.py"))
 MODULES = {

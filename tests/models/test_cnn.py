@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 
 from sentbook.data.text import TokenIds
@@ -40,12 +38,6 @@ def printed(encoder: CNN, columns: Tensor) -> Tensor:
         windows = [columns[at : at + width].flatten() for at in range(len(columns) - width + 1)]
         pooled.append(torch.stack([torch.tanh(window @ weight + bias) for window in windows]).amax(dim=0))
     return torch.cat(pooled)
-
-
-def test_the_papers_encoder_has_2882400_numbers() -> None:
-    encoder = CNN(torch.zeros(10, 300))
-    assert (encoder.dimension, encoder.parameter_count()) == (2400, 2_882_400)
-    assert encoder.widths == (3, 4, 5)
 
 
 def test_it_starts_within_a_hundredth_and_with_biases_of_zero() -> None:
@@ -87,32 +79,6 @@ def test_windows_of_padding_reach_the_released_pool_alone() -> None:
     floor = torch.tanh(torch.cat(list(released.biases))).detach().numpy()
     np.testing.assert_allclose(encode_ids(released, tokens)[0], floor, atol=1e-6)
     assert (encode_ids(masked, tokens)[0] < floor).all()
-
-
-@pytest.mark.parametrize("padding", PADDINGS)
-@settings(max_examples=15, deadline=None)
-@given(lengths=st.lists(st.integers(1, 30), min_size=2, max_size=6), seed=st.integers(0, 99))
-def test_a_sentence_is_the_same_alone_and_in_a_batch(padding: WindowPadding, lengths: list[int], seed: int) -> None:
-    encoder, tokens = made(padding), sentences(lengths, seed)
-    together = encode_ids(encoder, tokens, max_tokens=10_000)
-    turned = encode_ids(encoder, tokens, max_tokens=1)
-    np.testing.assert_allclose(together, turned, atol=1e-5)
-    ids, counts = tokens.padded(np.arange(len(tokens))[::-1].copy(), minimum=40)
-    with torch.no_grad():
-        wider = encoder(torch.from_numpy(ids), torch.from_numpy(counts)).numpy()[::-1]
-    np.testing.assert_allclose(together, wider, atol=1e-5)
-
-
-@pytest.mark.parametrize("padding", PADDINGS)
-def test_every_parameter_learns(padding: WindowPadding) -> None:
-    encoder = made(padding)
-    ids, lengths = (torch.from_numpy(part) for part in sentences([3, 8, 20]).padded(np.arange(3)))
-    encoder(ids, lengths).sum().backward()
-    for parameter in encoder.parameters():
-        assert parameter.grad is not None
-        assert parameter.grad.abs().sum() > 0
-    assert encoder.embedding.weight.grad is not None
-    assert not encoder.embedding.weight.grad[0].any()
 
 
 def test_the_gradient_is_the_printed_equations() -> None:

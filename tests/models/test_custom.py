@@ -60,6 +60,7 @@ assert from_file(artifacts() / keys[2]).encoder().dimension == 12  # built again
 CHANGED = CELL.replace("tanh", "relu") + 'assert study.recipes("mine", Mine, settings.phrase)[0].key() not in keys'
 
 
+@pytest.mark.slow
 def test_a_class_of_a_cell_is_trained_side_by_side_and_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

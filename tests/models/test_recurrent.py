@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from sentbook.data.text import TokenIds
-from sentbook.models import GRAN, BiLSTM, SentenceEncoder, encode_ids
+from sentbook.models import GRAN, BiLSTM, SentenceEncoder
 
 WORDS, DEPTH, HIDDEN = 30, 7, 5
 
@@ -72,35 +70,3 @@ def test_gran_equals_a_loop_over_words() -> None:
         gate = torch.sigmoid(encoder.gate(torch.cat([word.unsqueeze(0), state[0]], dim=1)))
         total = total + word * gate
     torch.testing.assert_close(encoder(ids, lengths), total / 4, atol=1e-6, rtol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["max", "mean", "gran"])
-@settings(max_examples=15, deadline=None)
-@given(lengths=st.lists(st.integers(1, 30), min_size=2, max_size=6), seed=st.integers(0, 99))
-def test_a_sentence_is_the_same_alone_and_in_a_batch(kind: str, lengths: list[int], seed: int) -> None:
-    encoder, tokens = made(kind), sentences(lengths, seed)
-    together = encode_ids(encoder, tokens)
-    alone = [encode_ids(encoder, TokenIds(tokens.flat[start:end], np.array([0, end - start])))[0]
-             for start, end in zip(tokens.offsets, tokens.offsets[1:], strict=False)]  # fmt: skip
-    np.testing.assert_allclose(together, np.stack(alone), atol=1e-5)
-
-
-@pytest.mark.parametrize(("hidden", "count"), [(5, 2 * 4 * 5 * (7 + 5 + 2)), (2048, 2 * 4 * 2048 * (7 + 2048 + 2))])
-def test_bilstm_counts(hidden: int, count: int) -> None:
-    encoder = BiLSTM(weight(), hidden)
-    assert (encoder.parameter_count(), encoder.dimension) == (count, 2 * hidden)
-
-
-@pytest.mark.parametrize("hidden", [None, 4])
-def test_gran_counts(hidden: int | None) -> None:
-    encoder, width = GRAN(weight(), hidden), hidden or DEPTH
-    assert encoder.parameter_count() == 4 * width * (DEPTH + width + 2) + DEPTH * (DEPTH + width + 1)
-    assert encoder.dimension == DEPTH
-
-
-@pytest.mark.parametrize("kind", ["max", "mean", "gran"])
-def test_every_parameter_learns(kind: str) -> None:
-    encoder = made(kind)
-    ids, lengths = (torch.from_numpy(part) for part in sentences([3, 8]).padded(np.arange(2)))
-    encoder(ids, lengths).square().sum().backward()
-    assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in encoder.composition())

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
 from sentbook.data.text import TokenIds
-from sentbook.models import WSV, build, encode_ids
+from sentbook.models import WSV, encode_ids
 from sentbook.models.word_map import word_set_map
-from sentbook.models.wsv import WSVEncoder
 
 VOCABULARY, DIMENSION, FILTERS = 30, 6, 5
 
@@ -69,24 +67,6 @@ SENTENCES = [[3], [5, 6], [4, 9, 2, 2, 7], list(range(1, 14)), [8, 8, 8], [2]]
 # -- parameters --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("filters", "dimension", "count"),
-    [(600, 300, 1_620_002), (400, 200, 720_002), (300, 100, 270_002), (200, 50, 90_002)],
-)
-def test_parameter_counts_of_table_2(filters: int, dimension: int, count: int) -> None:
-    assert WSV(torch.zeros(3, dimension), filters=filters).parameter_count() == count
-
-
-@pytest.mark.parametrize("layers", [1, 2, 3])
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("map_weights", ["trained", "fixed"])
-def test_parameter_counts_of_deeper_models(layers: int, bias: bool, map_weights: Literal["trained", "fixed"]) -> None:
-    encoder = WSV(torch.zeros(3, 7), filters=4, layers=layers, bias=bias, map_weights=map_weights)
-    expected = 9 * 7 * 4 + (layers - 1) * 9 * 4 * 4 + 4 * layers * bias + 2 * (map_weights == "trained")
-    assert encoder.parameter_count() == expected
-    assert encoder.dimension == 4
-
-
 def test_map_weights_start_at_the_softmax_of_alpha() -> None:
     weights = torch.softmax(WSV(torch.zeros(3, 2), filters=1).alpha, 0).tolist()
     assert weights == pytest.approx([0.4502, 0.5498], abs=5e-5)
@@ -115,20 +95,6 @@ def test_kernels_start_within_glorots_bound() -> None:
         bound = math.sqrt(6 / (9 * (depth + 30)))
         assert kernel.shape == (3, 3, depth, 30)
         assert 0.99 * bound < kernel.abs().max() <= bound
-
-
-def test_the_configuration_reaches_the_encoder() -> None:
-    options: dict[str, Any] = {
-        "filters": 3, "layers": 2, "k": 4, "alpha": (0.0, 1.0), "map_weights": "fixed", "bias": True,
-        "padding": "zeros in training", "selection": "smallest",
-    }  # fmt: skip
-    assert set(options) == set(WSVEncoder.model_fields) - {"kind"}, "a new setting must be in this test"
-    encoder = build(WSVEncoder(**options), torch.randn(9, 4), seed=1, dropout=0.25)
-    assert isinstance(encoder, WSV)
-    assert (encoder.filters, encoder.k, encoder.padding, encoder.selection) == (3, 4, "zeros in training", "smallest")
-    assert (len(encoder.kernels), encoder.dropout, encoder.alpha.tolist()) == (2, 0.25, [0.0, 1.0])
-    assert encoder.biases is not None
-    assert len(encoder.biases) == 2
 
 
 # -- vectors -----------------------------------------------------------------------------------------------------------
@@ -176,31 +142,6 @@ def test_smallest_and_largest_are_of_the_same_cells() -> None:
     assert (largest(*many) - smallest(*many)).max() > 0.1
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(sentence, min_size=1, max_size=5), st.integers(1, 3), st.integers(1, 5))
-def test_vectors_are_not_negative(sentences: list[list[int]], layers: int, k: int) -> None:
-    found = encode_ids(wsv(layers=layers, k=k).float(), corpus(*sentences))
-    assert (found >= 0).all()
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(sentence, min_size=2, max_size=8), st.integers(1, 3), st.integers(1, 5), st.booleans(),
-    st.sampled_from(["largest", "smallest"]), st.sampled_from([20, None]),
-)  # fmt: skip
-def test_a_sentence_does_not_depend_on_its_batch(
-    sentences: list[list[int]], layers: int, k: int, bias: bool, selection: str, tokens: int | None
-) -> None:
-    encoder = wsv(layers=layers, k=k, bias=bias, selection=selection).float()
-    together = encode_ids(encoder, corpus(*sentences), max_tokens=tokens)
-    alone = np.concatenate([encode_ids(encoder, corpus(words)) for words in sentences])
-    turned = encode_ids(encoder, corpus(*sentences[::-1]), max_tokens=tokens)[::-1]
-    np.testing.assert_allclose(together, alone, atol=1e-5)
-    np.testing.assert_allclose(together, turned, atol=1e-5)
-    for vector, words in zip(together, sentences, strict=True):
-        np.testing.assert_allclose(vector, by_hand(encoder, words).detach().numpy(), atol=1e-5)
-
-
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_the_order_of_words_counts(layers: int) -> None:
     found = encode_ids(wsv(layers=layers).float(), corpus([1, 2, 3, 4, 5, 6], [1, 2, 4, 3, 5, 6], [6, 5, 4, 3, 2, 1]))
@@ -246,12 +187,6 @@ def test_zeros_in_training_are_words_of_the_map(layers: int, selection: str) -> 
     assert (trained - evaluated).abs().max() > 1e-2
 
 
-def test_masked_padding_is_the_same_in_training() -> None:
-    encoder, arguments = wsv(), padded(*SENTENCES)
-    evaluated = encoder(*arguments)
-    torch.testing.assert_close(encoder.train()(*arguments), evaluated, atol=0, rtol=0)
-
-
 def test_dropout_is_only_in_training_and_a_word_loses_the_same_everywhere() -> None:
     encoder = wsv(dropout=0.5)
     arguments = padded([1, 2, 3, 4], [1, 2, 3, 4], [5, 6])
@@ -263,10 +198,3 @@ def test_dropout_is_only_in_training_and_a_word_loses_the_same_everywhere() -> N
     assert (dropped - wsv()(*arguments)).abs().max() > 1e-2
     torch.testing.assert_close(dropped[0], dropped[1], atol=1e-12, rtol=0)
     assert not torch.equal(encoder(*arguments), dropped)
-
-
-def test_a_thousand_words_have_the_vector_of_the_neighbourhoods_that_they_repeat() -> None:
-    words = [1 + at % 20 for at in range(1000)]
-    encoder = wsv(filters=2).float()
-    found = [encode_ids(encoder, corpus(part))[0] for part in (words, words[:100])]
-    np.testing.assert_allclose(found[0], found[1], atol=1e-5)
