@@ -14,7 +14,6 @@ import torch
 from sentbook.data import modern, vectors
 from sentbook.data.modern import MODERN, sentence_vectors
 from sentbook.data.text import Vocabulary
-from sentbook.data.vectors import WordVectors
 from sentbook.models import encode
 from sentbook.models.average import Average
 from sentbook.system.errors import ConfigError, DataError
@@ -88,7 +87,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_names() -> None:
-    assert list(MODERN) == list(WIDTHS) == list(modern._LOADERS)
+    assert list(MODERN) == list(WIDTHS)
     assert set(MODERN) <= set(get_args(vectors.VectorName))
     assert {name: package.dimension for name, package in MODERN.items()} == WIDTHS
     for call in (modern.available, modern.kept_vectors, lambda name: sentence_vectors(name, SENTENCES)):
@@ -152,14 +151,6 @@ def test_vectors_of_another_size_are_refused(fake: Fake, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODERN)
-def test_the_words_are_the_sentences(fake: Fake, few: list[str], name: vectors.VectorName) -> None:
-    loaded = vectors.load(name)
-    assert isinstance(loaded, WordVectors)
-    assert (loaded.words, loaded.dimension) == (few, WIDTHS[name])
-    np.testing.assert_array_equal(loaded.matrix, sentence_vectors(name, few))
-
-
-@pytest.mark.parametrize("name", MODERN)
 def test_the_average_is_the_sentences_vector(fake: Fake, few: list[str], name: vectors.VectorName) -> None:
     loaded = vectors.load(name)
     vocabulary, pp = Vocabulary(loaded.words), Average(torch.from_numpy(vectors.embedding_matrix(loaded)))
@@ -211,23 +202,6 @@ def test_a_cache_that_cannot_be_written(
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
     sentences, found = modern.kept_vectors("all-minilm-l6-v2")
     assert (sentences, found.shape) == (few, (3, 384))
-
-
-# -- the sentences -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.real_data
-def test_every_sentence_of_the_transfer_sets_has_a_vector(mirror: Path) -> None:
-    from sentbook.data import suites
-
-    found = modern.transfer_sentences()
-    assert len(set(found)) == len(found)
-    wanted: set[str] = set()
-    for dataset in ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag", "miniworld", "miniworld-answers"):
-        for split in ("train", "trial", "test"):
-            pairs = suites.pairs(dataset, split)
-            wanted |= {sentence.strip() for sentence in (*pairs.first, *pairs.second)}
-    assert set(found) == wanted
 
 
 # -- the packages themselves -------------------------------------------------------------------------------------------

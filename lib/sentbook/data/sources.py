@@ -7,7 +7,6 @@ is verified after download and before use; downloads go to a temporary name and 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import warnings
@@ -122,11 +121,7 @@ def path(name: str) -> Path:
 @cache
 def _digest(file: Path, size: int, modified: int, algorithm: str) -> str:
     """Once a process for a file that does not change (all registered files together take 0.2 s)."""
-    digest = hashlib.new(algorithm, usedforsecurity=False)
-    with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return str(pooch.file_hash(str(file), alg=algorithm))
 
 
 def _fault(name: str, file: Path) -> str | None:
@@ -173,47 +168,18 @@ def download(name: str) -> Path:
     entry, target = _entry(name), cache_folder() / name
     if entry["url"] is None:
         raise DataError(f"{name} can be had only from a mirror; set SENTBOOK_DATA to a mirror folder that holds it.")
+    again = f"run `sentbook data fetch {name}` again, or set SENTBOOK_DATA to a mirror."
     with replacing(target, "free some space or set SENTBOOK_CACHE to a writable folder.") as temporary:
-        _fetch(name, entry, temporary)
-        if fault := _fault(name, temporary):
-            raise DataError(
-                f"{name} was downloaded from {entry['url']} but {fault}; run `sentbook data fetch {name}` again, "
-                "or set SENTBOOK_DATA to a mirror."
-            )
-    return target
-
-
-class _Interrupted(requests.RequestException):
-    """The connection broke after ``arrived`` bytes."""
-
-    def __init__(self, arrived: int) -> None:
-        super().__init__()
-        self.arrived = arrived
-
-
-def _fetch(name: str, entry: dict[str, Any], target: Path) -> None:
-    again = f"run `sentbook data fetch {name}` again"
-    try:
-        _transfer(entry["url"], target)
-    except _Interrupted as error:
-        raise DataError(
-            f"{name} is truncated: the download stopped after {error.arrived:,} of {entry['bytes']:,} bytes; {again}."
-        ) from error
-    except requests.RequestException as error:
-        status = None if error.response is None else error.response.status_code
-        reason = "no connection" if status is None else f"HTTP {status} from {entry['url']}"
-        raise DataError(
-            f"{name} could not be downloaded ({reason}); check the network and {again}, or set SENTBOOK_DATA."
-        ) from error
-
-
-def _transfer(url: str, target: Path) -> None:
-    # Not pooch's downloader: it leaves the socket open when a connection breaks, and does not say how far it came.
-    with requests.get(url, stream=True, timeout=30, headers={"Accept-Encoding": "identity"}) as response:
-        response.raise_for_status()
         try:
-            with target.open("wb") as file:
-                for block in response.iter_content(1 << 16):
-                    file.write(block)
+            fetch = pooch.HTTPDownloader(chunk_size=1 << 16, timeout=30, headers={"Accept-Encoding": "identity"})
+            fetch(entry["url"], str(temporary), None)
         except requests.RequestException as error:
-            raise _Interrupted(response.raw.tell()) from error
+            reason = "no connection"
+            if isinstance(error, requests.exceptions.ChunkedEncodingError):
+                reason = f"the connection broke before all {entry['bytes']:,} bytes were here"
+            elif error.response is not None:
+                reason = f"HTTP {error.response.status_code} from {entry['url']}"
+            raise DataError(f"{name} could not be downloaded ({reason}); check the network and {again}") from error
+        if fault := _fault(name, temporary):
+            raise DataError(f"{name} was downloaded from {entry['url']} but {fault}; {again}")
+    return target
