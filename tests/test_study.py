@@ -36,11 +36,11 @@ def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def study(**changes: Any) -> Study:
-    return Study("cse", "table1", config.load("cse", config.merge(CHANGES, changes)))
+    return Study("cse/table1", config.load("cse", config.merge(CHANGES, changes)))
 
 
 def demo(**changes: Any) -> Study:
-    return Study("cse", "table1", config.load("cse", {"profile": "demo", **changes}))
+    return Study("cse/table1", config.load("cse", {"profile": "demo", **changes}))
 
 
 def test_the_profile_as_its_file_has_it_is_recorded_under_its_name(ledger: Path) -> None:
@@ -57,13 +57,13 @@ def test_where_it_runs_is_no_change_of_the_profile(change: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("profile", ["demo", "small"])
 def test_changed_parameters_never_replace_a_recorded_run(ledger: Path, profile: str) -> None:
-    recorded = Study("cse", "table1", config.load("cse", {"profile": profile}))
+    recorded = Study("cse/table1", config.load("cse", {"profile": profile}))
     recorded.record(metrics=[METRIC])
     file = ledger / profile / "cse" / "table1.json"
     before = file.read_bytes()
     runs = []
     for margin in (0.3, 0.35):
-        changed = Study("cse", "table1", config.load("cse", {"profile": profile, "phrase": {"margin": margin}}))
+        changed = Study("cse/table1", config.load("cse", {"profile": profile, "phrase": {"margin": margin}}))
         runs.append(changed.record(metrics=[]))
         assert changed.profile == f"custom/{digest(changed.settings)}"
         assert (ledger / changed.profile / "cse" / "table1.json").is_file()

@@ -37,7 +37,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
 
 
 def study() -> Study:
-    return Study("wsv", "table2", config.load("wsv", CHANGES))
+    return Study("wsv/table2", config.load("wsv", CHANGES))
 
 
 def test_scores_are_on_the_gold_scale() -> None:
@@ -96,7 +96,7 @@ def test_pre_training_is_trained_once_and_the_vectors_are_named(ledger: Path) ->
 
 
 def test_jobs_can_be_one_where_seconds_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Study("wsv", "table2", config.load("wsv", {**CHANGES, "jobs": 2}))
+    made = Study("wsv/table2", config.load("wsv", {**CHANGES, "jobs": 2}))
     seen: list[int] = []
     monkeypatch.setattr("sentbook.study.obtain", lambda recipes, *, device, jobs: seen.append(jobs) or [])
     made.train([], jobs=1)

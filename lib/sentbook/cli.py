@@ -173,7 +173,7 @@ def train(
         from sentbook.study import Study
 
         settings = config.load(paper, {"profile": profile})
-        study = Study(paper, "encoders", settings)
+        study = Study(f"{paper}/encoders", settings)
         recipes = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, settings)
         wanted = [recipes[methods[only]]] if only else list(recipes.values())
         for item in study.train(*wanted, jobs=batches.grid()[paper].get("jobs")):
@@ -197,7 +197,7 @@ def pretrain(
     from sentbook.training import distributed, recipes
 
     settings = config.load("cnn_lstm", {"profile": profile, **_parameters(set_)})
-    made = cnn_lstm.recipes(Study("cnn_lstm", "pretraining", settings), settings)
+    made = cnn_lstm.recipes(Study("cnn_lstm/pretraining", settings), settings)
     if model not in made:
         raise ConfigError(f"There is no model '{model}'; choose one of {', '.join(made)}.")
     for recipe in made[model]:

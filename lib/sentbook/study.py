@@ -5,24 +5,25 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from sentbook import records as results
-from sentbook.config import digest, is_recorded
+from sentbook.config import digest, from_notebook, is_recorded
 from sentbook.data import corpora, sources, suites, vectors
-from sentbook.data.text import Tokenisation
+from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation import decisions
 from sentbook.evaluation.predictions import Predictions, decision_predictions, sts_predictions
 from sentbook.models import Encoder, SentenceEncoder
+from sentbook.models.average import AverageEncoder
 from sentbook.runs import ledger, lineage
 from sentbook.system import versions
 from sentbook.system.loaded import loaded_sources
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import device_of, peak_memory_bytes
-from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, fine_tune, obtain
+from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, fine_tune, obtain, untrained
 from sentbook.training.settings import (
     Paper,
     RelatednessTraining,
@@ -34,12 +35,17 @@ class Study:
     """One experiment of one paper under one configuration, from its start to its record.
 
     Args:
-        paper, experiment: as in ``results/<profile>/<paper>/<experiment>.json``.
-        settings: see `sentbook.config.from_notebook`.
+        name: ``<paper>/<experiment>``, as in ``results/<profile>/<paper>/<experiment>.json``.
+        settings: a notebook's ``globals()``, see `sentbook.config.from_notebook`; or the paper's ``Settings``.
+
+    Attributes:
+        settings: the configuration: encoders, trainings, seeds.
     """
 
-    def __init__(self, paper: str, experiment: str, settings: Paper) -> None:
-        self.paper, self.experiment, self.settings = paper, experiment, settings
+    def __init__(self, name: str, settings: Paper | Mapping[str, Any]) -> None:
+        self.paper, self.experiment = name.split("/")
+        self.settings: Any = settings if isinstance(settings, Paper) else from_notebook(self.paper, settings)
+        settings = self.settings
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
         self._trained: dict[str, Trained | FineTuned] = {}
@@ -48,13 +54,35 @@ class Study:
         self._vectors: dict[str, None] = {}
         self._log: list[str] = []
         # What is on disk when the code is loaded; it may be edited while the run goes on.
-        self._given = lineage.given(paper, experiment, settings.profile)
+        self._given = lineage.given(self.paper, self.experiment, settings.profile)
         loaded_sources()
-        self._tell(f"{paper}/{experiment}, profile {self.profile}, device {device_of(settings.device)}")
+        self._tell(f"{name}, profile {self.profile}, device {device_of(settings.device)}")
 
     def _tell(self, line: str) -> None:
         """Keep a line of what the run did, with the seconds since its start."""
         self._log.append(f"{time.monotonic() - self._clock:.1f} s: {line}")
+
+    # -- models -----------------------------------------------------------------------------------------------------
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that have an initial vector, for `sentbook.models.encode`."""
+        return untrained(*self.recipes("words", AverageEncoder(), seeds=[0]))[1]
+
+    def untrained(self, encoder: Encoder | type[SentenceEncoder], seed: int | None = None) -> SentenceEncoder:
+        """Build an encoder over the initial word vectors, before any training.
+
+        Args:
+            encoder: its options, or a class of one's own.
+            seed: of its initial values; None: the first of the configuration's.
+        """
+        seed = self.settings.seeds[0] if seed is None else seed
+        return untrained(*self.recipes("untrained", encoder, seeds=[seed]))[0].eval()
+
+    @property
+    def curves(self) -> list[results.CurvePoint]:
+        """The training curves so far, which `sentbook.report.figures.training_curves` draws."""
+        return [point for item in self._trained.values() if item.metadata for point in item.curve()]
 
     # -- training ---------------------------------------------------------------------------------------------------
 
@@ -284,7 +312,7 @@ class Study:
             metrics=list(metrics),
             tests=list(tests),
             claims=list(claims),
-            curves=[point for item in trained for point in item.curve()] if curves is None else list(curves),
+            curves=self.curves if curves is None else list(curves),
             cost=[item.cost() for item in trained] if cost is None else list(cost),
             extra={"artifacts": [_pedigree(item) for item in trained], "log": self._log, **(extra or {})},
         )

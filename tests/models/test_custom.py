@@ -22,7 +22,7 @@ from sentbook import config
 from sentbook.study import Study
 changes = {"profile": "demo", "seeds": [1, 2], "jobs": 2, "phrase": {"limit": 40, "epochs": 1}}
 settings = config.load("cse", changes)
-study = Study("cse", "table1", settings)
+study = Study("cse/table1", settings)
 """
 CELL = """
 import torch

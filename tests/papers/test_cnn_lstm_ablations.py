@@ -82,7 +82,7 @@ def settings() -> Settings:
 
 
 def study_of(settings: Settings) -> Study:
-    return Study("cnn_lstm", "table3", settings)
+    return Study("cnn_lstm/table3", settings)
 
 
 @pytest.fixture(scope="module")

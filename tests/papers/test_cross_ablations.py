@@ -31,7 +31,7 @@ from sentbook.training.search import Found, search
 
 
 def study_of(settings: Settings) -> Study:
-    return Study("cross", "matrix", settings)
+    return Study("cross/matrix", settings)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_encoders_and_transfers_are_those_of_the_papers_pages(profile: str) -> N
     """By their keys, so that they are found where the papers' notebooks trained them."""
     settings = config.load("cross", {"profile": profile})
     transfer, decoding = cross.settings_of(settings)
-    own, other = Study("dnt", "table4", transfer), Study("cnn_lstm", "table3", decoding)
+    own, other = Study("dnt/table4", transfer), Study("cnn_lstm/table3", decoding)
     known = dnt.encoders(own, transfer) | dnt.other_encoders(own, transfer)
     known["CNN-LSTM"] = cnn_lstm.recipes(other, decoding)["autoencoder+emb."]
     rows = cross.encoders(study_of(settings), settings)

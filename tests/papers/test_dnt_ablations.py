@@ -24,7 +24,7 @@ def settings() -> Settings:
 
 @pytest.fixture(scope="module")
 def study(settings: Settings) -> Study:
-    return Study("dnt", "table4", settings)
+    return Study("dnt/table4", settings)
 
 
 def test_the_paper_profile_is_the_papers_grid_and_width() -> None:
@@ -66,7 +66,7 @@ def test_pre_training_is_each_encoders_own_and_meets_no_test_sentence(study: Stu
         "GRAN": (settings.simple,),
     }
     paper = config.load("dnt", {"profile": "small"})
-    for recipes in dnt.encoders(Study("dnt", "table4", paper), paper).values():
+    for recipes in dnt.encoders(Study("dnt/table4", paper), paper).values():
         assert [recipe.seed for recipe in recipes] == [1, 2, 3]
         assert {recipe.suite for recipe in recipes} == {"dnt"}
         assert all(stage.exclude_overlap for recipe in recipes for stage in recipe.stages)

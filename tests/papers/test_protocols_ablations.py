@@ -36,7 +36,7 @@ def settings() -> Settings:
 def trained(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> list[Trained]:
     patch = pytest.MonkeyPatch()
     patch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path_factory.mktemp("artifacts")))
-    found = Study("cross", "protocols", settings).train(protocols.recipes(settings))
+    found = Study("cross/protocols", settings).train(protocols.recipes(settings))
     kept = [replace(item, file=artifacts() / item.recipe.key() / "encoder.safetensors") for item in found]
     patch.undo()
     return kept
@@ -46,7 +46,7 @@ def trained(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> lis
 @pytest.mark.parametrize("encoder", ["BiLSTM-Avg", "GRAN", "InferSent", "PP", "CSE", "WSV"])
 def test_the_encoder_is_the_one_that_dnt_trains(profile: str, encoder: str) -> None:
     own = config.load("dnt", {"profile": profile})
-    study = Study("dnt", "table4", own)
+    study = Study("dnt/table4", own)
     known = dnt.encoders(study, own) | dnt.other_encoders(study, own)
     found = protocols.recipes(config.load("cross", {"profile": profile, "encoder": encoder}))
     assert [recipe.key() for recipe in found] == [recipe.key() for recipe in known[encoder]]
@@ -72,7 +72,7 @@ def test_the_head_is_feature_transfer(
     """Its predictions are those of the same cell of the DNT paper's table 4."""
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
     transfer = protocols.transfer_settings(settings)
-    study = Study("dnt", "table4", transfer)
+    study = Study("dnt/table4", transfer)
     starts = {"BiLSTM-Avg": dnt.encoders(study, transfer)["BiLSTM-Avg"]}
     study.train(*starts.values())
     [found] = search(study, dnt.wanted(transfer, starts, ["FT KL"], ["miniworld"]))
@@ -94,7 +94,7 @@ def test_scores_choices_and_what_is_recorded(settings: Settings, trained: list[T
         (score, tokens) for score in (Score.COSINE, Score.TRAINED_HEAD) for tokens in ("ptb", "words")
     }
     for item in trained:  # the house's number is that of every other table
-        book = Study("cross", "x", settings).score([item], sets=protocols.test_sets(settings))
+        book = Study("cross/x", settings).score([item], sets=protocols.test_sets(settings))
         assert matrix.value(COSINE_PEARSON, row, item.seed) == pytest.approx(book.value(item.method, item.seed, row))
 
     moved = protocols.choices(settings)

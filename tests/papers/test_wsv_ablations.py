@@ -64,7 +64,7 @@ def paper(**changes: Any) -> Settings:
 
 
 def study(settings: Settings) -> Study:
-    return Study("wsv", "table2", settings)
+    return Study("wsv/table2", settings)
 
 
 def difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

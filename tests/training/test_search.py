@@ -94,7 +94,7 @@ def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     for name, make in (("as they are", pairs), ("turned", turned)):
         monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / name))
         monkeypatch.setattr(suites, "pairs", make)
-        study = Study("dnt", "table4", settings(**changes))
+        study = Study("dnt/table4", settings(**changes))
         starts = {"PP": study.recipes("PP [UE]", AverageEncoder())}
         rows = dnt.wanted(study.settings, starts, ["FT KL", "DNT row1"], ["miniworld"])
         histories = [(row.stage, row.trained[0].metadata["history"]) for row in search(study, rows)]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sentbook.report.diagrams import diagram
+from sentbook.report.source import source
+from sentbook.report.view import View
 
 if TYPE_CHECKING:
     from sentbook.report.markup import Fragment
@@ -20,4 +22,4 @@ def answer(paper: str, experiment: str) -> Fragment:
     return answers.answer(paper, experiment)
 
 
-__all__ = ["answer", "diagram"]
+__all__ = ["View", "answer", "diagram", "source"]

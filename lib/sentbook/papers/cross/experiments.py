@@ -58,7 +58,7 @@ def encoders(study: Study, settings: CrossSettings) -> list[Encoder]:
     """
     transfer, decoding = settings_of(settings)
     # A study makes recipes of its own configuration; these need the words and tokens of the papers'.
-    of_dnt, of_cnn = (Study(study.paper, study.experiment, one) for one in (transfer, decoding))
+    of_dnt, of_cnn = (Study(f"{study.paper}/{study.experiment}", one) for one in (transfer, decoding))
     made = {**dnt.other_encoders(of_dnt, transfer), **dnt.encoders(of_dnt, transfer)}
     models = cnn_lstm.recipes(of_cnn, decoding)
     if settings.cnn_lstm not in models:

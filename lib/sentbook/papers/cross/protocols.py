@@ -74,7 +74,7 @@ def recipes(settings: CrossSettings) -> list[Recipe]:
         ConfigError: ``dnt`` has no such encoder.
     """
     transfer = transfer_settings(settings)
-    study = Study("dnt", "table4", transfer)
+    study = Study("dnt/table4", transfer)
     known = dnt.encoders(study, transfer) | dnt.other_encoders(study, transfer)
     if settings.encoder not in known:
         raise ConfigError(f"There is no encoder '{settings.encoder}'; choose one of {', '.join(known)}.")
