@@ -125,17 +125,6 @@ def test_cells_equal_those_of_the_map_in_float32(lengths: list[int], k: int, wor
         assert torch.equal(exact(inputs, places, sizes, k), one)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_gradients_equal_those_of_the_map_in_float32(seed: int) -> None:
-    """Of fixed numbers: two cells within rounding of each other may change places."""
-    lengths = [2, 3, 40, 17, 9, 4]
-    inputs, (places, sizes) = leaves(seed, 25, torch.float32), batch(seed, lengths, 25)
-    found = [gradients(side(inputs, places, sizes, 3), inputs, seed) for side in (exact, plain)]
-    for got, expected in zip(*found, strict=True):
-        assert got.dtype == torch.float32
-        assert_close(got, expected, 1e-5)
-
-
 def test_terms_are_those_of_the_equations() -> None:
     words, kernel, weights = inputs = leaves(0, 6)
     places = torch.tensor([[3, 1, 6, 2], [5, 5, 0, 0]])
@@ -148,11 +137,6 @@ def test_terms_are_those_of_the_equations() -> None:
             columns = sum(weights[1] * around[b] @ kernel[a + 1, b + 1] for b in around for a in taps)
             torch.testing.assert_close(terms[q, at, row], rows, atol=1e-12, rtol=0)
             torch.testing.assert_close(terms[3 + q, at, row], columns, atol=1e-12, rtol=0)
-
-
-def test_terms_have_the_gradients_of_finite_differences() -> None:
-    inputs, places = leaves(1, 4, filters=2), torch.tensor([[1, 2, 2, 4], [3, 3, 0, 0]])
-    assert torch.autograd.gradcheck(lambda *given: terms_of(list(given), places), inputs)
 
 
 def test_products_under_autocast_are_summed_in_float32() -> None:
@@ -220,23 +204,6 @@ def test_places_that_no_cell_holds_are_missing_and_send_no_gradient(k: int, dtyp
             assert gradient[:, :, row].sum() == (2 * FILTERS if rank < there else 0)
 
 
-@pytest.mark.parametrize("k", [1, 3, 5])
-@pytest.mark.parametrize("pattern", [[1], [1, 2], [1, 1, 2], [3, 2, 1, 2]])
-def test_repeated_words_have_the_gradient_of_the_map_however_ties_fall(pattern: list[int], k: int) -> None:
-    """Cells of equal neighbourhoods are equal; whichever is taken, the same words are behind it."""
-    inputs = leaves(k, 3)
-    lengths = [3, 8, 20]
-    places = torch.tensor([(pattern * 20)[:20]] * 3)
-    places[torch.arange(20) >= torch.tensor(lengths)[:, None]] = 0
-    sizes = torch.tensor(lengths)
-    convolved = terms_of(inputs, places)
-    values = cells(convolved, sizes)[2, 0].flatten()
-    assert len(torch.unique(values.detach().round(decimals=9))) < len(values) / 2  # there are ties
-    found = [gradients(side(inputs, places, sizes, k), inputs, 5) for side in (exact, plain)]
-    for got, expected in zip(*found, strict=True):
-        assert_close(got, expected, 1e-10)
-
-
 # -- which sums can be among the largest -------------------------------------------------------------------------------
 
 
@@ -271,13 +238,6 @@ def test_candidates_are_the_sums_that_can_be_among_the_largest_and_no_others(k: 
             seen.add((q, option(terms, q, i, k), p, option(terms, 3 + p, j, k)))
     assert seen == set(candidates(k))
     assert len(candidates(k)) == len(seen)
-
-
-@pytest.mark.parametrize(("k", "count"), [(1, 9), (2, 15), (3, 21), (4, 28), (5, 34)])
-def test_candidates_are_counted(k: int, count: int) -> None:
-    """Interior ranks with r s <= k, k on each edge, four corners."""
-    assert len(set(candidates(k))) == len(candidates(k)) == count
-    assert count == sum(k // rank for rank in range(1, k + 1)) + 4 * k + 4
 
 
 @settings(max_examples=40, deadline=None)
@@ -332,19 +292,6 @@ def test_the_network_equals_topk_and_takes_nothing_twice(
         assert len(set(taken)) == len(taken)
 
 
-def test_an_index_does_not_move_a_value() -> None:
-    """The next float32 above is still larger, whatever indices the two carry."""
-    below = torch.tensor([-3.0, -1e-30, 0.0, 1.0, 2e10])
-    above = torch.nextafter(below, torch.tensor(torch.inf))
-    for parts in ([below, above], [above, below], [below, *[below] * 50, above], [above, *[below] * 50]):
-        values, marks = k_largest(parts, 2)
-        which = positions(marks)
-        assert torch.equal(values, torch.stack([above, below]))
-        place = next(at for at, part in enumerate(parts) if part is above)
-        assert (which[0] == place).all()
-        assert (which[1] != place).all()
-
-
 # -- cells and padding -------------------------------------------------------------------------------------------------
 
 
@@ -359,13 +306,6 @@ def test_cells_equal_the_convolution_inside_each_sentence(lengths: list[int], se
         drawn = word_set_map(words[places[row, :length]].unsqueeze(0), weights)
         expected = torch.nn.functional.conv2d(drawn, kernel.permute(3, 2, 0, 1), padding=1)[0]
         torch.testing.assert_close(got[row, :, :length, :length], expected, atol=1e-10, rtol=0)
-
-
-def test_the_map_is_the_weighted_sum_of_row_and_column() -> None:
-    words = torch.tensor([[[1.0, 2.0], [3.0, 5.0]]])
-    drawn = word_set_map(words, torch.tensor([0.25, 0.75]))
-    assert drawn[0, 0].tolist() == [[1.0, 2.5], [1.5, 3.0]]
-    assert drawn[0, 1].tolist() == [[2.0, 4.25], [2.75, 5.0]]
 
 
 @pytest.mark.parametrize("k", [1, 3, 5])
@@ -388,15 +328,6 @@ def test_terms_beyond_the_end_of_a_sentence_do_not_leak(k: int, dtype: torch.dty
     one, other = cells(terms, sizes), cells(hostile, sizes)
     for row, length in enumerate(lengths):
         assert torch.equal(one[row, :, :length, :length], other[row, :, :length, :length])
-
-
-def test_a_sentence_has_the_same_cells_alone_and_beside_longer_ones() -> None:
-    lengths = [2, 3, 12, 6]
-    inputs, (places, sizes) = leaves(4, 8), batch(4, lengths, 8)
-    together = exact(inputs, places, sizes, 3)
-    for row, length in enumerate(lengths):
-        alone = exact(inputs, places[row : row + 1, :length], sizes[row : row + 1], 3)
-        torch.testing.assert_close(together[:, row : row + 1], alone, atol=1e-12, rtol=0)
 
 
 # -- the size of what is made ------------------------------------------------------------------------------------------
@@ -434,16 +365,6 @@ def test_tensors_grow_with_the_sentence_and_not_with_its_map() -> None:
     for shorter, longer in itertools.pairwise(sizes[plain]):  # what the recorder sees where there is a map
         assert longer >= 3.9 * shorter
     assert sizes[exact][-1] < 160 * 160 * 8 <= sizes[plain][-1]
-
-
-def test_tap_sums_say_which_taps_stay_inside_the_map() -> None:
-    rows, columns = additive._tap_sums(torch.device("cpu"), torch.float64)
-    ones = torch.ones(3, 3)
-    inside = {INTERIOR: ones, FIRST: ones * torch.tensor([0, 1, 1]), LAST: ones * torch.tensor([1, 1, 0])}
-    for kind, taps in inside.items():
-        # Summed over the three neighbours: the taps of all rows, and of the columns that are inside.
-        assert torch.equal(rows[3 * kind : 3 * kind + 3].sum(0).view(3, 3), taps.double())
-        assert torch.equal(columns[3 * kind : 3 * kind + 3].sum(0).view(3, 3), taps.T.double())
 
 
 def test_encoding_first_does_not_hinder_training() -> None:

@@ -101,8 +101,3 @@ def test_width_one_is_a_projected_average() -> None:
     average = Average(table()).double()
     ids, lengths = (torch.from_numpy(part) for part in corpus([4, 5, 6]).padded(np.arange(1)))
     torch.testing.assert_close(encoder(ids, lengths), average(ids, lengths) @ encoder.weights[0])
-
-
-def test_ten_thousand_words_are_not_clipped() -> None:
-    long = [1 + at % 20 for at in range(10_000)]
-    np.testing.assert_allclose(encode_ids(cse(), corpus(long))[0], by_hand(cse(), long), rtol=1e-4)

@@ -16,7 +16,7 @@ from sentbook.data.text import TokenIds
 from sentbook.models import WordEmbedding
 from sentbook.models.decoders import END, DecoderOptions, Forced, LSTMDecoder
 from sentbook.models.decoders.lstm import Output, Start
-from sentbook.models.decoders.recurrence import Packing, recurrence
+from sentbook.models.decoders.recurrence import recurrence
 from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
 from sentbook.system.errors import ConfigError
 
@@ -71,19 +71,6 @@ def test_initial_values_are_the_papers() -> None:
     assert not decoder.output_bias.any()
 
 
-@pytest.mark.parametrize("start", ["zero", "code"])
-def test_counts(start: Start) -> None:
-    decoder = LSTMDecoder(100, 30, 40, DecoderOptions(hidden=20, start=start))
-    trained = sum(parameter.numel() for parameter in decoder.parameters() if parameter.requires_grad)
-    opening = 30 if start == "zero" else 20 * (40 + 1)
-    assert trained == 4 * 20 * (30 + 40 + 20 + 1) + opening + 100 * (20 + 1)
-    tied = LSTMDecoder(100, 30, 40, DecoderOptions(hidden=20, start=start, output="tied"))
-    assert (
-        sum(parameter.numel() for parameter in tied.parameters())
-        == sum(parameter.numel() for parameter in decoder.parameters()) - 100 * 20 + 30 * 20 + 30
-    )
-
-
 # -- the equations -----------------------------------------------------------------------------------------------------
 
 
@@ -129,18 +116,6 @@ def test_teacher_forcing_is_the_equations(start: Start, output: Output) -> None:
 
 
 @variants
-def test_teacher_forcing_is_the_decoder_word_by_word(start: Start, output: Output) -> None:
-    decoder, table = made(start, output)
-    ids, lengths, codes = sentences([5, 5, 5], seed=3)
-    found = by_sentence(decoder(table, ids, lengths, codes))
-    logits, state = decoder.begin(table, codes)
-    for time in range(6):
-        torch.testing.assert_close(logits, torch.stack([one[time] for one in found]), atol=1e-5, rtol=1e-5)
-        if time < 5:
-            logits, state = decoder.advance(table, ids[:, time], state)
-
-
-@variants
 def test_torchs_lstm_gives_the_same_states_and_gradients(start: Start, output: Output) -> None:
     decoder, table = made(start, output)
     ids, lengths, codes = sentences([3, 7, 1, 4])
@@ -164,15 +139,6 @@ def test_the_gradients_of_the_recurrence_hold_against_differences() -> None:
     assert torch.autograd.gradcheck(lambda *parts: recurrence(*parts, sizes), given)
 
 
-def test_packing_goes_time_by_time_longest_first() -> None:
-    packing = Packing.of(torch.tensor([2, 3, 1]), torch.device("cpu"))
-    assert packing.order.tolist() == [1, 0, 2]
-    assert packing.sizes.tolist() == [3, 2, 1]
-    assert list(zip(packing.rows.tolist(), packing.times.tolist(), strict=True)) == [
-        (1, 0), (0, 0), (2, 0), (1, 1), (0, 1), (1, 2),
-    ]  # fmt: skip
-
-
 @variants
 @settings(max_examples=15, deadline=None)
 @given(lengths=st.lists(st.integers(1, 12), min_size=2, max_size=6), seed=st.integers(0, 99))
@@ -189,31 +155,6 @@ def test_a_sentence_is_as_likely_alone_as_in_a_batch(
     torch.testing.assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-5)
     wider = functional.pad(ids, (0, 9))
     torch.testing.assert_close(scores(decoder, table, wider, counts, codes), together, atol=1e-5, rtol=1e-5)
-
-
-@variants
-def test_every_parameter_learns(start: Start, output: Output) -> None:
-    decoder, table = made(start, output)
-    ids, lengths, codes = sentences([3, 7, 1])
-    codes.requires_grad_()
-    reconstruction_loss(*decoder(table, ids, lengths, codes)[:4]).backward()
-    for parameter in (codes, table.weight, *decoder.parameters()):
-        if parameter.requires_grad:
-            assert parameter.grad is not None
-            assert parameter.grad.abs().sum() > 0
-    assert decoder.lstm.get_parameter("bias_hh_l0").grad is None
-    assert table.weight.grad is not None
-    assert not table.weight.grad[0].any()
-
-
-def test_dropout_is_in_training_alone() -> None:
-    decoder, table = made()
-    decoder.dropout = 0.5
-    given = sentences([3, 7])
-    decoder.eval()
-    assert torch.equal(decoder(table, *given).features, decoder(table, *given).features)
-    decoder.train()
-    assert not torch.equal(decoder(table, *given).features, decoder(table, *given).features)
 
 
 def test_word_vectors_of_a_tied_output_cannot_be_updated_by_rows() -> None:
@@ -292,24 +233,6 @@ def test_greedy_takes_the_likeliest_word_at_each_step(start: Start, output: Outp
             words.append(int(by_hand(decoder, table, words, code)[-1].argmax()))
         assert one.words == [word for word in words if word != END]
     assert generated == decoder.beam(table, codes, beam=1, limit=6)
-
-
-@torch.no_grad()
-def test_generation_repeats_itself_and_leaves_the_mode() -> None:
-    decoder, table = made()
-    decoder.dropout = 0.5
-    codes = torch.randn(4, CODES)
-    decoder.train()
-    first = decoder.beam(table, codes, beam=3, limit=8)
-    assert decoder.training
-    assert decoder.beam(table, codes, beam=3, limit=8) == first
-    assert [decoder.beam(table, codes[row : row + 1], beam=3, limit=8)[0].words for row in range(4)] == [
-        one.words for one in first
-    ]
-    assert all(len(one.words) <= 8 for one in first)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sentbook.models.decoders.lstm._CANDIDATES", 3 * WORDS)  # one sentence at a time
-        assert [one.words for one in decoder.beam(table, codes, beam=3, limit=8)] == [one.words for one in first]
 
 
 @torch.no_grad()

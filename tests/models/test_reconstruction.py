@@ -43,13 +43,6 @@ def test_value_and_gradients_are_torchs(cells: int, with_bias: bool) -> None:
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
-def test_the_mean_over_tokens_is_torchs_mean() -> None:
-    states, weight, bias, target = made()
-    mean = reconstruction_loss(states, weight, bias, target) / int((target != IGNORED).sum())
-    expected = functional.cross_entropy(functional.linear(states, weight, bias), target, ignore_index=IGNORED)
-    torch.testing.assert_close(mean, expected)
-
-
 def test_gradients_hold_against_differences() -> None:
     states, weight, bias, target = made(torch.float64)
     for floor in (0.0, 0.05):
@@ -107,18 +100,6 @@ def test_no_tensor_is_as_large_as_all_logits() -> None:
     with Largest() as whole:
         functional.cross_entropy(functional.linear(states, weight, bias), target.clamp(min=0)).backward()
     assert whole.numbers == N * V > 4 * chunked.numbers
-
-
-def test_without_gradients_only_losses_are_made() -> None:
-    states, weight, bias, target = made()
-    with torch.no_grad(), Largest() as counted:
-        loss = reconstruction_loss(states, weight, bias, target, cells=V)
-    assert not loss.requires_grad
-    assert counted.numbers == max(V * H, N * H)  # the arguments, detached
-    frozen = reconstruction_loss(states, weight.detach(), bias.detach(), target)
-    frozen.backward()
-    assert states.grad is not None
-    assert weight.grad is None
 
 
 def test_products_are_narrow_where_a_step_asks_for_it() -> None:

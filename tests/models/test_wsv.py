@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sentbook.data.text import TokenIds
-from sentbook.models import WSV, encode_ids
+from sentbook.models import WSV
 from sentbook.models.word_map import word_set_map
 
 VOCABULARY, DIMENSION, FILTERS = 30, 6, 5
@@ -131,38 +131,6 @@ def test_a_word_alone_meets_the_middle_tap() -> None:
     expected = functional.relu(encoder.embedding.weight[7] @ encoder.kernels[0][1, 1])
     for arguments in (padded([7]), padded([7], [1, 2, 3, 4])):
         torch.testing.assert_close(encoder(*arguments)[0], expected, atol=1e-12, rtol=0)
-
-
-def test_smallest_and_largest_are_of_the_same_cells() -> None:
-    """Where a sentence has no more than k cells, both take all."""
-    largest, smallest = wsv(k=4), wsv(k=4, selection="smallest")
-    few, many = padded([5, 6], [9, 4]), padded([5, 6, 7, 8], [9, 4, 1, 3])
-    torch.testing.assert_close(largest(*few), smallest(*few), atol=1e-12, rtol=0)
-    assert (largest(*many) >= smallest(*many)).all()
-    assert (largest(*many) - smallest(*many)).max() > 0.1
-
-
-@pytest.mark.parametrize("layers", [1, 2, 3])
-def test_the_order_of_words_counts(layers: int) -> None:
-    found = encode_ids(wsv(layers=layers).float(), corpus([1, 2, 3, 4, 5, 6], [1, 2, 4, 3, 5, 6], [6, 5, 4, 3, 2, 1]))
-    for one, other in itertools.combinations(found, 2):
-        assert np.abs(one - other).max() > 1e-2
-
-
-def test_without_word_sets_the_second_word_of_a_pair_does_not_count() -> None:
-    """Map weights (1, 0): each row of the map holds one word, so that only the kernel's column sums matter."""
-    encoder = wsv(map_weights="fixed", alpha=(40.0, 0.0))
-    before = encoder(*padded([1, 2, 3, 4, 5]))
-    kernel = encoder.kernels[0]
-    with torch.no_grad():
-        turned = kernel.flip(1)  # columns mirrored: borders change sides, sums stay
-        kernel.copy_(turned)
-    torch.testing.assert_close(encoder(*padded([1, 2, 3, 4, 5])), before, atol=1e-12, rtol=0)
-    paired = wsv()
-    values = paired(*padded([1, 2, 3, 4, 5]))
-    with torch.no_grad():
-        paired.kernels[0].copy_(paired.kernels[0].flip(1))
-    assert (paired(*padded([1, 2, 3, 4, 5])) - values).abs().max() > 1e-2
 
 
 # -- padding and dropout in training -----------------------------------------------------------------------------------
