@@ -12,8 +12,7 @@ import pytest
 
 from sentbook import cli, config
 from sentbook.report import book
-from sentbook.runs import running
-from sentbook.system.errors import ConfigError
+from sentbook.runs import execute
 
 
 @dataclass
@@ -77,7 +76,7 @@ FAULTS: list[tuple[list[str], list[str]]] = [
 def test_run_says_what_is_wrong_before_a_kernel_starts(
     sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, arguments: list[str], parts: list[str]
 ) -> None:
-    monkeypatch.setattr(running, "run", lambda *given: pytest.fail("a notebook was run"))
+    monkeypatch.setattr(execute, "run", lambda *given: pytest.fail("a notebook was run"))
     assert_sentence(sentbook("run", *arguments), 2, *parts)
 
 
@@ -86,7 +85,7 @@ def test_run_hands_the_notebook_its_parameters(
     sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     calls: list[tuple[Path, str, dict[str, Any]]] = []
-    monkeypatch.setattr(running, "run", lambda *given: calls.append(given) or "custom")
+    monkeypatch.setattr(execute, "run", lambda *given: calls.append(given) or "custom")
     monkeypatch.setattr(book, "write_page", lambda source, kind: Path(f"{kind}.html"))
     changes = ["seeds=[1, 2]", "sentence.margin=0.4", "sentence.learning_rate=1e-3", "vectors={name: miniworld}"]
     answer = sentbook("run", name, "--profile", "small", *(part for change in changes for part in ("--set", change)))
@@ -108,15 +107,6 @@ def test_a_misspelt_parameter_as_a_user_sees_it(tmp_path: Path) -> None:
     )  # fmt: skip
     assert_sentence(Answer(done.returncode, done.stdout, done.stderr), 2, "did you mean 'margin'?")
     assert done.stdout == ""
-
-
-def test_a_parameter_that_papermill_injects_in_error_stops_the_first_cell() -> None:
-    """papermill warns of a name that the parameters cell does not hold, and sets it; the notebook refuses it."""
-    cell = {"profile": "demo", "seeds": None, "phrase": {}, "config": config, "_private": 3, "In": ["..."]}
-    assert config.from_notebook("cse", cell).profile == "demo"
-    for extra, sentence in ({"sede": [1]}, "did you mean 'seeds'"), ({"phrase": {"margn": 1}}, "did you mean 'margin'"):
-        with pytest.raises(ConfigError, match=sentence):
-            config.from_notebook("cse", cell | extra)
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------

@@ -15,13 +15,11 @@ import yaml
 from nbformat import v4
 
 from sentbook.report import book
-from sentbook.runs import execution, running
-from sentbook.runs.batch import stamps
 from sentbook.runs.contents import notebooks
-from sentbook.runs.execution import NotebookError
+from sentbook.runs.execute import NotebookError, executed_path
 from sentbook.system.paths import root
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
 # Made by Sphinx, not listed in the table of contents.
 MADE = {"genindex.html", "search.html", "index.html"}
@@ -42,7 +40,6 @@ def notebook(*sources: str) -> nbformat.NotebookNode:
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Notebooks ``toy/one`` and ``toy/two`` with their parameters, in a folder of their own."""
     monkeypatch.setenv("SENTBOOK_ROOT", str(tmp_path))
-    monkeypatch.delenv(stamps.BATCH, raising=False)
     for name in ("one", "two"):
         write(tmp_path, name, notebook("print('epoch 1')", f"profile + '-{name}'"))
     (tmp_path / "params" / "toy").mkdir(parents=True)
@@ -69,7 +66,7 @@ def write(checkout: Path, name: str, content: nbformat.NotebookNode) -> Path:
 def executed(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of both notebooks as if executed; a build then goes without Sphinx."""
     for source in notebooks():
-        target = execution.executed_path(source, "demo")
+        target = executed_path(source, "demo")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
     monkeypatch.setattr(book, "_fragments", lambda: {"status.md": "All is well.\n"})
@@ -111,92 +108,11 @@ def test_a_notebook_that_was_not_executed_is_named(executed: Path) -> None:
         book.build("demo")
 
 
-def test_the_book_of_another_profile_is_gone(executed: Path) -> None:
-    """There is one a checkout: whoever asks for the other has it built again."""
-    shutil.copytree(executed, executed.parents[1] / "small" / "toy")
-    book.build("small")
-    book.build("demo")
-    kept = {profile: stamps.Job(profile, "book", "all").stamp.is_file() for profile in ("demo", "small")}
-    assert kept == {"demo": True, "small": False}
-
-
-# -- papermill itself --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_notebook_is_run_with_its_parameters(checkout: Path) -> None:
-    source = checkout / "notebooks" / "toy" / "one.ipynb"
-    execution.execute(source, "demo", {"profile": "small"})
-    executed = nbformat.read(execution.executed_path(source, "demo"), as_version=4)
-    assert executed.cells[-1].outputs[0].data["text/plain"] == "'small-one'"
-    assert [path.name for path in execution.executed_path(source, "demo").parent.iterdir()] == ["one.ipynb"]
-
-
-@pytest.mark.slow
-def test_small_numbers_stay_numbers(checkout: Path) -> None:
-    source = write(checkout, "one", notebook("decay = 0.1", "profile['decay'] * 2"))
-    execution.execute(source, "demo", {"profile": {"decay": 1e-05}})
-    executed = nbformat.read(execution.executed_path(source, "demo"), as_version=4)
-    assert executed.cells[-1].outputs[0].data["text/plain"] == "2e-05"
-
-
-@pytest.mark.slow
-def test_a_failure_keeps_the_partial_output(checkout: Path) -> None:
-    broken = write(checkout, "one", notebook("denominator = 0", "1 / denominator"))
-    with pytest.raises(NotebookError) as caught:
-        execution.execute(broken, "demo", {"profile": "demo"})
-    said = str(caught.value)
-    assert said.startswith("Notebook toy/one failed")
-    assert "----> 1 1 / denominator" in said and "ZeroDivisionError: division by zero" in said
-    assert "\x1b" not in said
-    assert execution.failed_path(broken, "demo").is_file()
-    assert not execution.executed_path(broken, "demo").exists()
-
-
-@pytest.mark.slow
-def test_a_mistake_of_the_user_is_one_sentence(checkout: Path) -> None:
-    lines = (
-        "from sentbook.system.errors import DataError",
-        "raise DataError('SICK is missing; run `sentbook data fetch`.')",
-    )
-    source = write(checkout, "one", notebook("\n".join(lines)))
-    with pytest.raises(NotebookError) as caught:
-        execution.execute(source, "demo", {"profile": "demo"})
-    first = str(caught.value).splitlines()[0]
-    assert first == "Notebook toy/one failed: SICK is missing; run `sentbook data fetch`."
-
-
-@pytest.mark.slow
-def test_a_failed_run_leaves_the_last_good_one(checkout: Path) -> None:
-    source = checkout / "notebooks" / "toy" / "one.ipynb"
-    target = execution.executed_path(source, "demo")
-    target.parent.mkdir(parents=True)
-    target.write_text("good")
-    write(checkout, "one", notebook("import os", "os._exit(1)"))
-    with pytest.raises(NotebookError, match="toy/one failed"):
-        execution.execute(source, "demo", {"profile": "demo"})
-    assert target.read_text() == "good"
-
-
-@pytest.mark.slow
-def test_one_notebook_has_a_page_that_needs_no_network(checkout: Path) -> None:
-    source = checkout / "notebooks" / "toy" / "one.ipynb"
-    page = book.write_page(source, running.run(source, "demo", {"profile": "demo"}))
+def test_one_notebook_has_a_page_that_needs_no_network(checkout: Path, executed: Path) -> None:
+    page = book.write_page(checkout / "notebooks" / "toy" / "one.ipynb", "demo")
     text = page.read_text(encoding="utf-8")
-    assert "'demo-one'" in text
     assert text.index("inlineMath: [['$', '$']]") < text.index("tex-svg.js")
-    assert list(outside(text)) == []
-    assert str(checkout) not in text
-
-
-@pytest.mark.slow
-def test_a_run_with_changed_parameters_does_not_become_the_profiles(checkout: Path) -> None:
-    source = write(checkout, "one", notebook("profile"))
-    body = source.read_text().replace('profile = \\"demo\\"', 'profile = \\"demo\\"\\nmargin = 0.4')
-    source.write_text(body)
-    assert running.run(source, "demo", {"profile": "demo", "margin": 0.6}) == "custom"
-    assert not execution.executed_path(source, "demo").exists()
-    assert execution.executed_path(source, "custom").exists()
+    assert list(outside(text)) == [] and str(checkout) not in text
 
 
 # -- laying out --------------------------------------------------------------------------------------------------------

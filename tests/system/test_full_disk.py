@@ -29,7 +29,7 @@ from sentbook.data.text import Vocabulary
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation import features
 from sentbook.models.cse import CSEEncoder
-from sentbook.runs import execution
+from sentbook.runs import execute
 from sentbook.runs import ledger as store
 from sentbook.system.errors import StorageError
 from sentbook.training import checkpoint, recipes
@@ -252,11 +252,11 @@ def a_notebook(folder: Path) -> Path:
 @on_disks
 def test_an_executed_notebook(place: Place, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = a_notebook(tmp_path)
-    monkeypatch.setattr(execution, "root", lambda: place.folder)
-    execution.execute(source, "demo", {"profile": "demo"})
-    assert_refused(place, said, lambda: execution.execute(source, "demo", {"profile": "small"}))
-    execution.execute(source, "demo", {"profile": "small"})
-    assert "small" in execution.executed_path(source, "demo").read_text()
+    monkeypatch.setattr(execute, "root", lambda: place.folder)
+    execute.execute(source, "demo", {"profile": "demo"})
+    assert_refused(place, said, lambda: execute.execute(source, "demo", {"profile": "small"}))
+    execute.execute(source, "demo", {"profile": "small"})
+    assert "small" in execute.executed_path(source, "demo").read_text()
 
 
 # -- trainings ---------------------------------------------------------------------------------------------------------
@@ -334,18 +334,3 @@ def test_standard_output_on_a_full_disk(place: Place) -> None:
     assert done.returncode == StorageError.exit_code
     assert done.stderr.startswith("sentbook: Standard output could not be written (No space left on device); free some")
     assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("log", "reason"),
-    [
-        ("a\nOSError: [Errno 28] No space left on device\n", "No space left on device"),
-        ("OSError: [Errno 30] Read-only file system: '/a/b'\n", "Read-only file system"),
-        ("PermissionError: [Errno 13] Permission denied: '/a'\n", "Permission denied"),
-        ("OSError: [Errno 24] Too many open files: '/a'\n", None),
-        ("OSError: [Errno 28] No space left on device\nValueError: another\n", None),
-        ("", None),
-    ],
-)
-def test_why_papermill_could_not_write(log: str, reason: str | None) -> None:
-    assert execution._unwritten(log) == reason

@@ -88,7 +88,7 @@ class Job:
 
     def resources(self) -> dict[str, int]:
         """Megabytes and minutes to ask a cluster for: those of the last time, and as much again."""
-        seconds, megabytes = self.last() or (30 * _MINUTES[self.profile], _MEMORY[self.profile] / 2)
+        seconds, megabytes = self.last() or (30.0 * _MINUTES[self.profile], _MEMORY[self.profile] / 2)
         return {"mem_mb": max(1_000, round(2 * megabytes)), "runtime": max(10, round(2 * seconds / 60))}
 
 
@@ -305,6 +305,8 @@ def recorded(profile: str, name: str) -> Iterator[None]:
     _write_digests(job, found)
     for stamp in {job.file("done"), Path(os.environ.get(STAMP, job.file("done"))).absolute()}:
         write_atomically(stamp, "")
+    if job.file("tsv").is_file():  # Snakemake holds it to be output too
+        job.file("tsv").touch()
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import yaml
 
 from sentbook.data import sources as files
 from sentbook.records import Run
-from sentbook.system.loaded import file_digest, loaded_sources
+from sentbook.system.loaded import PACKAGE, file_digest, loaded_sources
 from sentbook.system.paths import root
 
 Digests = dict[str, str]
@@ -33,7 +33,7 @@ _PAPERS = "lib/sentbook/papers"
 @cache
 def grid() -> dict[str, dict[str, object]]:
     """Read what is known of each paper before its code is imported; see ``papers/grid.yaml``."""
-    found: dict[str, dict[str, object]] = yaml.safe_load((root() / _PAPERS / "grid.yaml").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, object]] = yaml.safe_load((PACKAGE / "papers" / "grid.yaml").read_text(encoding="utf-8"))
     return found
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from sentbook import protocols_cli
 from sentbook.data.types import ScoredPairs
+from sentbook.exchange import own_scores
 from sentbook.system.errors import ConfigError, DataError, SentbookError
 
 GOLD = {"deft-forum": [1.0, 2.0, 3.0, 5.0], "images": [0.0, 4.0, 2.0]}
@@ -31,7 +31,7 @@ def rows(names: bool = True) -> list[str]:
 @pytest.mark.parametrize("lines", [["set,score", *rows()], ["score", *rows(False)], rows(False)])
 def test_scores_are_read_with_names_or_without(lines: list[str], sets: list[ScoredPairs], tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("\n".join(lines) + "\n")
-    found = protocols_cli.read(tmp_path / "s.csv", sets)
+    found = own_scores.read(tmp_path / "s.csv", sets)
     assert {name: values.tolist() for name, values in found.items()} == {
         "STS2014/deft forum": SCORES["deft-forum"], "STS2014/images": SCORES["images"],
     }  # fmt: skip
@@ -40,13 +40,13 @@ def test_scores_are_read_with_names_or_without(lines: list[str], sets: list[Scor
 def test_named_sets_may_stand_in_any_order_and_under_either_name(sets: list[ScoredPairs], tmp_path: Path) -> None:
     lines = ["set,score", *reversed(rows())]
     (tmp_path / "s.csv").write_text("\n".join(lines).replace("deft-forum", "deft forum"))
-    found = protocols_cli.read(tmp_path / "s.csv", sets)
+    found = own_scores.read(tmp_path / "s.csv", sets)
     assert found["STS2014/deft forum"].tolist() == SCORES["deft-forum"][::-1]
 
 
 def test_the_table_is_brute_force(sets: list[ScoredPairs]) -> None:
     found = {pairs.name: np.array(SCORES[pairs.domain]) for pairs in sets}
-    lines = protocols_cli.report(found, sets)
+    lines = own_scores.table(found, sets)
     for column, measure in ((-2, pearsonr), (-1, spearmanr)):
         each = [measure(SCORES[name], GOLD[name])[0] for name in GOLD]
         pooled = measure(*([value for part in parts.values() for value in part] for parts in (SCORES, GOLD)))[0]
@@ -74,17 +74,18 @@ def test_what_cannot_be_scored_is_said(
 ) -> None:
     (tmp_path / "s.csv").write_text(text)
     with pytest.raises(error, match=words):
-        protocols_cli.read(tmp_path / "s.csv", sets)
+        own_scores.read(tmp_path / "s.csv", sets)
     with pytest.raises(ConfigError, match="FileNotFoundError"):
-        protocols_cli.read(tmp_path / "none.csv", sets)
+        own_scores.read(tmp_path / "none.csv", sets)
 
 
 @pytest.mark.real_data
 def test_the_command(mirror: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sentbook import cli
     from sentbook.data.readers import sts
 
     lines = [str(value) for pairs in sts(2014) for value in pairs.gold]
     (tmp_path / "gold.csv").write_text("\n".join(lines))
-    protocols_cli.protocols(tmp_path / "gold.csv", 2014)
+    cli.protocols(tmp_path / "gold.csv", 2014)
     printed = capsys.readouterr().out.splitlines()
     assert [line.split()[-2:] for line in printed[1:] if line] == [["100.0", "100.0"]] * 9

@@ -1,0 +1,168 @@
+"""The batch on a toy checkout: what changed runs again and nothing else; a kill costs no more than it must."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sentbook.runs import batch
+from sentbook.system.errors import ConfigError
+
+COUNT = "with open({note!r}, 'a') as file:\n    file.write('{name} ')"
+
+
+@pytest.fixture
+def note(checkout: Path, write: Callable[..., Path]) -> Path:
+    """A file in which each notebook of the checkout leaves its name when it runs."""
+    for name in ("one", "two"):
+        write(name, COUNT.format(note=str(checkout / "note"), name=name))
+    return checkout / "note"
+
+
+def call(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sentbook.cli", *arguments]
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+
+
+def ran(note: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
+    """Call the batch; which notebooks ran, and what was said."""
+    note.write_text("")
+    done = call(note.parent, "batch", "notebooks", *arguments)
+    assert done.returncode == code, done.stdout + done.stderr
+    return " ".join(sorted(note.read_text().split())), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_what_changed_runs_again_and_nothing_else(checkout: Path, note: Path, write: Callable[..., Path]) -> None:
+    assert ran(note)[0] == "one two"
+    assert ran(note)[0] == ""
+    parameters = checkout / "params" / "toy" / "demo.yaml"
+    parameters.write_text("# words\nprofile: demo\n")
+    found, said = ran(note)
+    assert found == "", said
+    write("one", COUNT.format(note=str(note), name="one") + "\n1")
+    (checkout / "build" / "executed" / "demo" / "toy" / "two.ipynb").unlink()
+    found, said = ran(note, "--dry-run")
+    assert found == "" and "notebooks/toy/one: notebooks/toy/one.ipynb" in said and "notebooks/toy/two: page" in said
+    assert ran(note)[0] == "one two"
+    parameters.write_text("profile: demo\nseeds: [2]\n")
+    assert call(checkout, "run", "toy/one", "--no-page").returncode == 0  # by hand, and the batch knows of it
+    assert ran(note)[0] == "two"
+
+
+@pytest.mark.slow
+def test_a_failure_is_one_sentence_and_leaves_the_others_running(
+    checkout: Path, note: Path, write: Callable[..., Path]
+) -> None:
+    write("one", "1 / 0")
+    found, said = ran(note, "--jobs", "1", code=9)
+    assert found == "two"
+    assert "sentbook: 1 job failed; mend what follows and run the same command again.\nnotebooks/toy/one: " in said
+    assert (checkout / "build" / "executed" / "demo" / "toy" / "one.failed.ipynb").is_file()
+    write("one", COUNT.format(note=str(note), name="one"))
+    assert ran(note)[0] == "one"
+    assert not (checkout / "build" / "executed" / "demo" / "toy" / "one.failed.ipynb").exists()
+
+
+@pytest.mark.slow
+def test_after_a_kill_the_same_command_goes_on(checkout: Path, note: Path, write: Callable[..., Path]) -> None:
+    """What ended is kept; what the killed batch had begun stops, and is done again."""
+    busy = COUNT.format(note=str(note), name="one") + "\nimport time\ntime.sleep(60)"
+    write("one", busy)
+    command = [sys.executable, "-m", "sentbook.cli", "batch", "notebooks", "--jobs", "2"]
+    process = subprocess.Popen(command, cwd=checkout, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    ended = checkout / "build" / "batch" / "demo" / "notebooks" / "toy" / "two.done"
+    while not (ended.is_file() and "one" in note.read_text()):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    second = call(checkout, "batch", "notebooks")
+    assert second.returncode == 9 and "Another batch is at work in this checkout" in second.stderr
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    write("one", COUNT.format(note=str(note), name="one"))
+    assert ran(note)[0] == "one"
+    log = checkout / "build" / "batch" / "demo" / "notebooks" / "toy" / "one.log"
+    assert "done in" in log.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["slurm", "kubernetes"])
+def test_a_cluster_is_told_of_the_same_jobs(checkout: Path, note: Path, executor: str) -> None:
+    found, said = ran(note, "--executor", executor, "--dry-run")
+    assert found == "" and "notebooks" in said and "2" in said
+
+
+@pytest.mark.slow
+def test_snakemake_alone_does_the_same(checkout: Path, note: Path) -> None:
+    note.write_text("")
+    target = "build/batch/demo/notebooks/toy/two.done"
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", target]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert note.read_text().split() == ["two"]
+    assert ran(note)[0] == "one"
+
+
+# -- the grid ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_grid_of_each_profile_is_in_order() -> None:
+    for profile in ("demo", "small", "paper"):
+        found = batch.jobs(profile)
+        names = list(found)
+        assert all(names.index(first) < names.index(job.name) for job in found.values() for first in job.after)
+        assert "encoders/dnt" in found["notebooks/cross/matrix"].after or profile != "demo"
+        assert names[-1] == "book" and set(found["book"].after) >= {n for n in names if n.startswith("notebooks/")}
+    assert "encoders/cnn_lstm/autoencoder-emb" in found
+
+
+def test_the_grid_names_the_encoders_that_the_papers_share() -> None:
+    from importlib import import_module
+
+    from sentbook import config
+    from sentbook.study import Study
+
+    for paper, known in batch.grid().items():
+        if "encoders" in known:
+            settings = config.load(paper, {"profile": "demo"})
+            made = import_module(f"sentbook.papers.{paper}.experiments").pretrained(
+                Study(paper, "encoders", settings), settings
+            )
+            assert list(made) == known["encoders"]
+
+
+def test_targets_are_levels_papers_and_notebooks() -> None:
+    found = batch.jobs("demo")
+    assert (
+        batch.select(found, ["cse/table1"])
+        == ["notebooks/cse/table1"]
+        == batch.select(found, ["notebooks/cse/table1.ipynb"])
+    )
+    assert batch.select(found, []) == ["book"]
+    assert all(name.startswith("notebooks/wsv/") for name in batch.select(found, ["wsv"]))
+    assert batch.select(found, ["encoders"]) == [name for name in found if name.startswith("encoders/")]
+    with pytest.raises(ConfigError, match="'cse/tabel1' is no job of the batch; choose a notebook"):
+        batch.select(found, ["cse/tabel1"])
+
+
+def test_a_cluster_is_asked_for_twice_what_the_last_time_took(checkout: Path) -> None:
+    job = batch.Job("demo", "notebooks/toy/one")
+    assert job.resources() == {"mem_mb": 2_000, "runtime": 30}
+    job.file("tsv").parent.mkdir(parents=True)
+    job.file("tsv").write_text("s\th:m:s\tmax_rss\n1200.0\t0:20:00\t3000.5\n")
+    assert job.resources() == {"mem_mb": 6_001, "runtime": 40}
+
+
+def test_a_plan_imports_no_torch() -> None:
+    code = "import sys; from sentbook.runs import batch; batch.jobs('demo'); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
