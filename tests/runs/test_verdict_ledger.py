@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sentbook import evidence_cli
+from sentbook import cli
 from sentbook.runs import ledger as store
 from sentbook.runs import verdict_ledger, verdicts
 from sentbook.runs.verdict_ledger import Ledger
@@ -54,7 +54,7 @@ def test_without_runs_every_claim_is_not_run(tmp_path: Path, monkeypatch: pytest
         ("not run", verdict_ledger.NO_RUN, "")
     }
     assert found.counts["wsv"]["not run"] == found.counts["wsv"]["all"] == 28
-    said = CliRunner().invoke(evidence_cli.app, ["verdicts"]).output
+    said = CliRunner().invoke(cli.app, ["verdicts"]).output
     assert "wsv      0 reproduced, 0 not reproduced, 0 inconclusive, 28 not run, 28 all" in said
     assert path.read_bytes() == first and json.loads(first)["schema_version"] == 1
     assert [file.name for file in path.parent.iterdir()] == ["verdicts.json"]
