@@ -21,6 +21,7 @@ from typing import Any
 
 import nbformat
 
+from sentbook.report.style import without_sheet
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import NotebookError, executed_path, say, tail, without_colours
 from sentbook.system.files import write_atomically
@@ -105,6 +106,10 @@ def _stage(source: Path, profile: str) -> None:
     for number, cell in enumerate(page.cells):
         cell["id"] = f"{source.stem}-{number:02d}"
     pedigree.link_outputs(page, f"book/_executed/{source.parent.name}/{source.stem}")
+    for cell in page.cells:
+        for output in cell.get("outputs", []):
+            if html := output.get("data", {}).get("text/html"):
+                output["data"]["text/html"] = without_sheet("".join(html))
     target = root() / "book" / "_executed" / source.parent.name / source.name
     text = nbformat.writes(page)
     if not target.is_file() or target.read_text(encoding="utf-8") != text:

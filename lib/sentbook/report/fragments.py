@@ -15,6 +15,7 @@ from sentbook.report import (
     verdict_page,
 )
 from sentbook.report.markup import esc, pipes
+from sentbook.report.style import without_sheet
 from sentbook.runs import ledger, verdict_ledger
 from sentbook.runs.papers import paper_of, papers
 
@@ -94,4 +95,6 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
         fragments[f"{paper}_claims.md"] = verdict_page.verdicts_page(
             paper, profiles=PROFILES, pages=_pages(paper), cards="verdicts.html"
         )
-    return {name: pedigree.linked(text.rstrip(), f"book/{name}") + "\n" for name, text in fragments.items()}
+    return {
+        name: without_sheet(pedigree.linked(text.rstrip(), f"book/{name}")) + "\n" for name, text in fragments.items()
+    }

@@ -12,9 +12,10 @@ import yaml
 
 from sentbook import config
 from sentbook.records import Run
-from sentbook.report import figures, ledger, numbers, pedigree, tables
-from sentbook.report.markup import Fragment, badge, esc, run_name, scrolling, simple, verdict, why
+from sentbook.report import figures, ledger, numbers, pedigree, tables, templates
+from sentbook.report.markup import Fragment, Html, badge, esc, run_name, scrolling, simple, verdict, why
 from sentbook.report.pages import PROFILES, title
+from sentbook.report.style import without_sheet
 from sentbook.report.summary import ordered
 from sentbook.runs import lineage
 from sentbook.runs.ledger import read
@@ -24,6 +25,7 @@ from sentbook.system.paths import root
 
 # What a figure's legend has room for: lines, and letters of their names.
 _LINES, _LETTERS = 5, 70
+_SPLITS = frozenset({"validation", "test", "train"})  # other curves are of no training
 # Parameters that change no number.
 _ELSEWHERE = ("profile", "device", "jobs")
 _STAMP = "% made from "
@@ -59,7 +61,7 @@ def write() -> None:
         made_from = [drawing, changed, [run.model_dump_json() for run in runs]]
         stamp = _STAMP + hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
         if not (path.is_file() and path.read_text(encoding="utf-8").startswith(stamp + "\n")):
-            write_atomically(path, f"{stamp}\n{page(paper, experiment, runs, changed)}")
+            write_atomically(path, f"{stamp}\n{without_sheet(page(paper, experiment, runs, changed))}")
     for path in folder.glob("*/*.md"):
         if path not in kept:
             path.unlink()
@@ -68,7 +70,7 @@ def write() -> None:
 def _drawing() -> str:
     """A digest of the code that draws, and of what else a page shows."""
     digest = hashlib.sha256()
-    sources = sorted((root() / "lib" / "sentbook" / "report").glob("*"))
+    sources = sorted((root() / "lib" / "sentbook" / "report").rglob("*"))
     for file in [*sources, root() / "_toc.yml", root() / "_config.yml", *sorted((root() / "params").glob("*/*.yaml"))]:
         if file.is_file():
             digest.update(file.read_bytes())
@@ -85,19 +87,15 @@ def page(paper: str, experiment: str, runs: list[Run], changed: Mapping[str, lis
         runs: its recorded runs, one a profile.
         changed: profile -> what differs now from what the run was made from, see `sentbook.runs.lineage.changed`.
     """
-    name = f"{paper_of(paper).name}, {title(experiment).lower()}"
     shown = f"book/_executed/{paper}/{experiment}"
     to = f"../../_executed/{paper}/{experiment}.ipynb" if shown in pedigree.listed("book/_executed") else ""
-    to = to or ("../../data.md" if paper == "data" else "")
-    parts = [f"# Run: {name}"]
-    if not runs:
-        parts.append(f"Not run: no run of this experiment is recorded. Make one with `{command(paper, experiment)}`.")
-    else:
-        where = f" on the page [{name}]({to})" if to else ""
-        parts.append(f"Where the numbers{where} come from, and every row that was recorded.")
-    for run in runs:
-        parts += _profile(run, changed.get(run.profile, []), drawn=run is runs[0])
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return templates.markdown(
+        "run",
+        name=f"{paper_of(paper).name}, {title(experiment).lower()}",
+        to=to or ("../../data.md" if paper == "data" else ""),
+        command=command(paper, experiment),
+        parts=[_part(run, changed.get(run.profile, []), drawn=run is runs[0]) for run in runs],
+    )
 
 
 def command(paper: str, experiment: str, profile: str = "small") -> str:
@@ -107,100 +105,78 @@ def command(paper: str, experiment: str, profile: str = "small") -> str:
     return f"make run NOTEBOOK={paper}/{experiment} PROFILE={profile}"
 
 
-def _profile(run: Run, changed: list[str], *, drawn: bool) -> list[str]:
-    """The part of a page that tells of one run; ``drawn``: with its curve as a figure."""
-    made, words = run.provenance, pedigree.stale_words(changed)
-    parts = [f"## Profile {run.profile}", _headline(run, words), _facts(run)]
-    if changed and changed not in (lineage.UNKNOWN, lineage.EARLIER):
-        parts.append(_dropdown(words[0].upper() + words[1:], "\n".join(f"- `{name}`" for name in changed)))
-    parts.append(_configuration(run))
-    if made.data:
-        files = "\n".join(f"- {_code(name)} {_code(digest[:12])}" for name, digest in sorted(made.data.items()))
-        note = "Where each comes from, and its licence, is on the page [Data](../../data.md)."
-        parts.append(_dropdown(f"Data: {len(made.data)} files, with SHA-256", f"{files}\n\n{note}"))
-    if made.sources:
-        differ = set(changed)
-        files = "\n".join(
-            f"- {_code(name)} {_code(digest)}{', changed since' if name in differ else ''}"
-            for name, digest in sorted(made.sources.items())
-        )
-        parts.append(_dropdown(f"Sources: {len(made.sources)} files, with digests", files))
-    if encoders := run.extra.get("artifacts", []):
-        parts.append(_dropdown(f"Encoders: {len(encoders)}, by key", _encoders(encoders)))
-    log = run.extra.get("log", [])
-    parts.append(_dropdown(f"Log: {len(log)} lines", _fence("text", "\n".join(log))) if log else "No log was kept.")
-    parts += _curves(run, drawn=drawn)
-    for heading, html in (
-        ("Rows", ledger.rows(run) if run.metrics else ""),
-        (
-            "Comparisons",
-            _of(tables.tests(run, caption="Differences with their 95 % intervals"), run) if run.tests else "",
-        ),
-        ("Claims", _of(tables.claims(run, caption="By their rules"), run) if run.claims else ""),
-        ("Cost", _of(tables.cost(run, caption="Means over seeds"), run) if run.cost else ""),
-    ):
-        if html:
-            parts += [
-                f"### {heading}, {run.profile}",
-                Fragment(html, kind="sentbook-table sentbook-ledger").html(style=False),
-            ]
-    return parts
+def _part(run: Run, changed: list[str], *, drawn: bool) -> dict[str, Any]:
+    """What a page tells of one run; ``drawn``: with its curve as a figure."""
+    stale = pedigree.stale_words(changed)
+    folded, curves = _curves(run, drawn=drawn)
+    sections = {"Rows": ledger.rows(run) if run.metrics else ""}
+    if run.tests:
+        sections["Comparisons"] = _of(tables.tests(run, caption="Differences with their 95 % intervals"), run)
+    if run.claims and not is_toy(run):
+        sections["Claims"] = _of(tables.claims(run, caption="By their rules"), run)
+    if run.cost:
+        sections["Cost"] = _of(tables.cost(run, caption="Means over seeds"), run)
+    return {
+        "run": run,
+        "headline": _html(_headline(run, stale), "sentbook-run", style=True),
+        "facts": _html(templates.html("facts", facts=_facts(run)), "sentbook-provenance"),
+        "stale": stale,
+        "changed": [] if changed in (lineage.UNKNOWN, lineage.EARLIER) else changed,
+        "differences": [(name, _short(ours), _short(theirs)) for name, ours, theirs in _differences(run)],
+        "configuration": yaml.safe_dump(run.provenance.config, sort_keys=False, allow_unicode=True, width=110),
+        "encoders": _html(_encoders(run.extra["artifacts"])) if run.extra.get("artifacts") else "",
+        "curves_folded": folded,
+        "curves": Html(curves),
+        "sections": [
+            (heading, _html(html, "sentbook-table sentbook-ledger")) for heading, html in sections.items() if html
+        ],
+    }
+
+
+def is_toy(run: Run) -> bool:
+    """Whether the run is on generated data, which gives no verdict on a paper."""
+    return run.profile == "demo"
+
+
+def _html(body: str, kind: str = "sentbook-table", *, style: bool = False) -> Html:
+    return Html(Fragment(body, kind=kind).html(style=style))
 
 
 def _headline(run: Run, stale: str) -> str:
     """Which run, how its claims were judged, whether it is stale; it brings the page's style sheet."""
-    row = tables.badges(run, just_made=run.profile == "demo")
+    row = tables.badges(run, just_made=is_toy(run))
     if stale:
         row = row.replace("</ul>", f"{badge(stale, 'stale')}</ul>")
+    if is_toy(run):
+        return f'{row}<p class="sb-toy-name">Toy data: generated sentences. No verdict on the paper.</p>'
     counts = Counter(claim.verdict for claim in run.claims)
     judged = "".join(f'<li class="sb-badge">{count} {verdict(name)}</li>' for name, count in counts.items())
-    judged = f'<ul class="sb-badges" aria-label="Verdicts">{judged}</ul>' if judged else ""
-    return Fragment(row + judged, kind="sentbook-run").html()
+    return row + (f'<ul class="sb-badges" aria-label="Verdicts">{judged}</ul>' if judged else "")
 
 
-def _facts(run: Run) -> str:
+def _facts(run: Run) -> list[tuple[str, str]]:
+    """Terms and values of what is known of a run."""
     made = run.provenance
     commit, plus, rest = made.git_commit.partition("+")
     repository = _repository()
     linked = f'<a href="{esc(repository)}/tree/{esc(commit)}">{esc(commit)}</a>' if repository else esc(commit)
     packages = ", ".join(f"{name} {version}" for name, version in made.packages.items())
-    entries = [
-        ("Make it again", f"<code>{esc(command(run.paper, run.experiment, run.profile))}</code>"),
-        ("Seeds", esc(", ".join(map(str, made.seeds)))),
-        ("Commit", linked + esc(plus + rest)),
-        ("Started", esc(made.started.replace("T", " "))),
-        ("Time", esc(tables.time_of(run))),
-        ("Peak memory", esc(numbers.memory(made.peak_memory_bytes))),
-        ("Device", esc(made.device)),
-        ("Python", esc(f"{made.python}; {packages}")),
-        ("Substitutions", esc("; ".join(made.substitutions) or "none")),
+    return [
+        ("Make it again", Html(f"<code>{esc(command(run.paper, run.experiment, run.profile))}</code>")),
+        ("Seeds", ", ".join(map(str, made.seeds))),
+        ("Commit", Html(linked + esc(plus + rest))),
+        ("Started", made.started.replace("T", " ")),
+        ("Time", tables.time_of(run)),
+        ("Peak memory", numbers.memory(made.peak_memory_bytes)),
+        ("Device", made.device),
+        ("Python", f"{made.python}; {packages}"),
+        ("Substitutions", "; ".join(made.substitutions) or "none"),
     ]
-    body = "".join(f"<dt>{term}</dt><dd>{value}</dd>" for term, value in entries)
-    return Fragment(f"<dl>{body}</dl>", kind="sentbook-provenance").html(style=False)
 
 
 def _repository() -> str:
     settings = yaml.safe_load((root() / "_config.yml").read_text(encoding="utf-8"))
     return str(settings.get("repository", {}).get("url", ""))
-
-
-def _configuration(run: Run) -> str:
-    """The configuration, what differs from the ``paper`` profile first."""
-    held = run.provenance.config
-    if not held:
-        return ""
-    differ = _differences(run)
-    lines = [
-        f"- {_code(name)}: {_code(_short(ours))}, in `paper` {_code(_short(theirs))}" for name, ours, theirs in differ
-    ]
-    first = (
-        "As the profile `paper`." if not lines else "\n".join(["What differs from the profile `paper`:", "", *lines])
-    )
-    whole = yaml.safe_dump(held, sort_keys=False, allow_unicode=True, width=110)
-    words = f"{len(differ)} of its values differ from the paper profile" if lines else "as the paper profile"
-    return _dropdown(
-        f"Configuration {run.provenance.config_hash}: {words}", f"{first}\n\nIn full:\n\n{_fence('yaml', whole)}"
-    )
 
 
 def _differences(run: Run) -> list[tuple[str, Any, Any]]:
@@ -239,20 +215,19 @@ def _encoders(artifacts: list[dict[str, Any]]) -> str:
         for item in artifacts
     ]
     heads = ["Encoder", "Seed", "Key", "Commit", "Trained", "Time", "Pairs"]
-    return Fragment(simple(heads, rows, label="Encoders")).html(style=False)
+    return simple(heads, rows, label="Encoders")
 
 
-def _curves(run: Run, *, drawn: bool) -> list[str]:
-    """The curve that a choice was made by, as a figure; folded, in numbers, where not ``drawn`` or of many lines."""
-    if not run.curves:
-        return []
+def _curves(run: Run, *, drawn: bool) -> tuple[str, str]:
+    """The curve that a choice was made by, as a figure; a head and numbers to fold below it otherwise."""
     groups = ordered((point.split, point.metric) for point in run.curves)
+    if not groups:
+        return "", ""
     split, metric = next((group for group in groups if group[0] == "validation"), groups[0])
     methods = {point.method for point in run.curves if (point.split, point.metric) == (split, metric)}
-    if drawn and len(methods) <= _LINES and sum(map(len, methods)) <= _LETTERS:
-        return [figures.training_curves(run, split=split, metric=metric).html(style=False)]
-    table_of_all = Fragment(ledger.curve_rows(run.curves)).html(style=False)
-    return [_dropdown(f"Curves of {len({point.method for point in run.curves})} trainings", table_of_all)]
+    if drawn and split in _SPLITS and len(methods) <= _LINES and sum(map(len, methods)) <= _LETTERS:
+        return "", figures.training_curves(run, split=split, metric=metric).html(style=False)
+    return f"Curves of {len({point.method for point in run.curves})} trainings", _html(ledger.curve_rows(run.curves))
 
 
 def _of(fragment: Fragment, run: Run) -> str:
@@ -275,14 +250,16 @@ def overview() -> str:
         for run in runs:
             made, name = run.provenance, run_name(run)
             state = pedigree.stale_words(lineage.changed(run))
-            counts = Counter(verdict(claim.verdict) for claim in run.claims)
+            counts = Counter() if is_toy(run) else Counter(verdict(claim.verdict) for claim in run.claims)
             cells = [
                 esc(run.profile),
                 why(state.removesuffix(" changed since") or "fresh", name),
                 why(made.started[:10], name),
                 f"<code>{why(made.git_commit[:7], name)}</code>",
                 why(tables.time_of(run), name),
-                " ".join(f"{why(str(count), name)} {words}" for words, count in sorted(counts.items())),
+                "toy data"
+                if is_toy(run)
+                else " ".join(f"{why(n, name)} {words}" for words, n in sorted(counts.items())),
             ]
             body += f"<tr>{first}" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
         if not runs:
@@ -296,21 +273,3 @@ def _group(name: str, width: int) -> str:
         f'<tr class="sb-group"><th scope="rowgroup" class="sb-first">{esc(name)}</th>'
         f'<td colspan="{width - 1}"></td></tr>'
     )
-
-
-# -- Markdown ----------------------------------------------------------------------------------------------------------
-
-
-def _dropdown(summary: str, body: str) -> str:
-    return f"::::{{dropdown}} {summary}\n\n{body}\n::::"
-
-
-def _fence(language: str, text: str) -> str:
-    """Text as it is: the fence is longer than any that it holds."""
-    fence = "~" * 12
-    return f"{fence}{language}\n{text.replace(fence, '').rstrip()}\n{fence}"
-
-
-def _code(text: object) -> str:
-    """A span of code on one line, in which Markdown sees no markup."""
-    return f"`{' '.join(str(text).split()).replace('`', chr(39)) or ' '}`"

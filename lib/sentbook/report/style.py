@@ -114,3 +114,8 @@ def style_sheet(name: str = "outputs") -> str:
 def style_tag() -> str:
     """The style sheet as an element, to stand inside each output."""
     return f"<style>{style_sheet()}</style>"
+
+
+def without_sheet(html: str) -> str:
+    """Take the style sheet out of outputs, for the book's pages: they load it once."""
+    return re.sub(r"<style>\.sentbook\{.*?</style>", "", html)

@@ -52,12 +52,12 @@ def _environment() -> Environment:
     return made
 
 
-def html(name: str, **values: Any) -> markup.Html:
+def html(name: str, /, **values: Any) -> markup.Html:
     """Fill a template of HTML, on one line: Markdown then leaves it alone."""
     return markup.Html(re.sub(r"\s*\n\s*", "", _environment().get_template(f"{name}.html").render(**values)))
 
 
-def markdown(name: str, **values: Any) -> str:
+def markdown(name: str, /, **values: Any) -> str:
     """Fill a template of Markdown; at most one blank line stands between its parts."""
     text = _environment().get_template(f"{name}.md").render(**values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
