@@ -136,13 +136,6 @@ def test_vectors_pass_through(fake: Fake, name: str) -> None:
     assert len(fake.calls) == 1  # for no sentence nothing is asked
 
 
-def test_no_progress_is_shown_and_bars_are_left_as_they_were(fake: Fake) -> None:
-    sentence_vectors("all-minilm-l6-v2", SENTENCES)
-    sentence_vectors("all-minilm-l6-v2", SENTENCES)
-    assert fake.bars == [False, True]  # loaded once
-    assert [options for _, options in fake.calls] == [{"batch_size": modern.BATCH, "show_progress_bar": False}] * 2
-
-
 @pytest.mark.parametrize("name", MODERN)
 def test_vectors_of_another_size_are_refused(fake: Fake, name: str) -> None:
     fake.width_error = 1

@@ -81,10 +81,6 @@ def test_every_class_is_met_in_training_and_where_it_is_judged(name: str) -> Non
         assert all(sentence.strip() for sentence in part.sentences)
 
 
-def test_a_task_is_made_once() -> None:
-    assert task("miniworld/question") is task("miniworld/question")
-
-
 @pytest.mark.parametrize("name", ["mr", "miniworld", "miniworld/entailment", ""])
 def test_an_unknown_name_is_one_sentence(name: str) -> None:
     with pytest.raises(ConfigError, match=r"^Unknown task"):
