@@ -36,7 +36,7 @@ _INDICES = 1 << 20
 
 
 def projections(words: Tensor, kernel: Tensor) -> Tensor:
-    """(9, U, F): every distinct word under each of the kernel's nine taps; the layer's one large product.
+    """Multiply, (9, U, F), every distinct word under each of the kernel's nine taps; the layer's one large product.
 
     Args:
         words: (U, D).
@@ -48,7 +48,7 @@ def projections(words: Tensor, kernel: Tensor) -> Tensor:
 
 
 def row_and_column_terms(projected: Tensor, weights: Tensor, places: Tensor) -> Tensor:
-    r"""$R^q_i$ and $C^p_j$ of every sentence, as (6, T, B, F): R of the classes interior, first, last, then C.
+    r"""Sum up $R^q_i$ and $C^p_j$ of every sentence, as (6, T, B, F): R of the classes interior, first, last, then C.
 
     Args:
         projected: (9, U, F) from `projections`; row 0 of U is padding and zero.
@@ -69,7 +69,7 @@ def row_and_column_terms(projected: Tensor, weights: Tensor, places: Tensor) -> 
 
 @cache
 def _tap_sums(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """(9, 9) each for rows and for columns: sequence and neighbour by tap (a, b)."""
+    """Write down (9, 9) each for rows and for columns: sequence and neighbour by tap (a, b)."""
     with torch.inference_mode(False):  # kept for later calls, which may want gradients
         inside, one = torch.tensor(_INSIDE), torch.eye(3)
         rows = torch.einsum("na,qb->qnab", one, inside).reshape(9, 9)
@@ -109,7 +109,7 @@ class _Candidate(NamedTuple):
 
 
 def candidates(k: int) -> list[_Candidate]:
-    """All of them: the interior's ranks with r s <= k, k on each of the four edges, the four corners.
+    """List all of them: the interior's ranks with r s <= k, k on each of the four edges, the four corners.
 
     Example:
         >>> len(candidates(3)), len(candidates(1))
@@ -141,7 +141,7 @@ class Ranked(NamedTuple):
 
 
 def k_largest(parts: Sequence[Tensor], k: int) -> Ranked:
-    """Of N >= 1 tensors of one shape, fewer than a million, the k largest, element by element.
+    """Rank N >= 1 tensors of one shape, fewer than a million: the k largest, element by element.
 
     A network of maxima and minima, twelve times as fast on a CPU as one that moves indices along. The indices travel
     in the bits that float32 leaves free in float64, so that the order is exact and no element is taken twice; float64
@@ -156,7 +156,7 @@ def k_largest(parts: Sequence[Tensor], k: int) -> Ranked:
 
 
 def k_largest_values(parts: Iterable[Tensor], k: int) -> Tensor:
-    """The values of `k_largest` alone, in the parts' own type; `MISSING` where there are fewer than k parts."""
+    """Rank as `k_largest`, for values alone, in the parts' own type; `MISSING` where there are fewer than k parts."""
     tops: list[Tensor] = []
     for part in parts:
         value = part
@@ -169,7 +169,7 @@ def k_largest_values(parts: Iterable[Tensor], k: int) -> Tensor:
 
 
 def positions(marks: Tensor) -> Tensor:
-    """Which of the N parts each mark of `k_largest` stands for."""
+    """Read which of the N parts each mark of `k_largest` stands for."""
     if marks.dtype == torch.int64:
         return marks
     return _INDICES - 1 - (marks.view(torch.int64) & (_INDICES - 1))
@@ -230,7 +230,7 @@ class _KLargestCells(torch.autograd.Function):
 
 
 def k_max(terms: Tensor, lengths: Tensor, k: int) -> Tensor:
-    r"""The k largest cells $Y_{ij}$, $0 \le i, j < n$, of every sentence and filter, in falling order.
+    r"""Find the k largest cells $Y_{ij}$, $0 \le i, j < n$, of every sentence and filter, in falling order.
 
     Where a sentence has fewer than k cells, the rest is `MISSING`. Of equal cells any may carry the gradient.
 
@@ -246,7 +246,7 @@ def k_max(terms: Tensor, lengths: Tensor, k: int) -> Tensor:
 
 
 def cells(terms: Tensor, lengths: Tensor) -> Tensor:
-    """(B, F, T, T): the convolution itself, for layers above it; cells outside a sentence are not meaningful.
+    """Sum up, (B, F, T, T), the convolution itself, for layers above it; cells outside a sentence are not meaningful.
 
     Args:
         terms: (6, T, B, F) from `row_and_column_terms`.

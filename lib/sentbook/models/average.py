@@ -41,7 +41,7 @@ class Average(SentenceEncoder):
         return self.embedding.dimension
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) ids, (B,) lengths to (B, D)."""
+        """Average the words of (B, T) ids with (B,) lengths: (B, D)."""
         inside = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
         share = inside / lengths.clamp(min=1).unsqueeze(1)
         return torch.bmm(share.unsqueeze(1).to(self.embedding.weight.dtype), self.words(ids)).squeeze(1)

@@ -45,7 +45,7 @@ class WordEmbedding(nn.Module):
         return int(self.weight.shape[1])
 
     def forward(self, ids: Tensor) -> Tensor:
-        """(B, T) ids to (B, T, D) vectors."""
+        """Look up (B, T) ids: (B, T, D) vectors."""
         if not (self.lazy and torch.is_grad_enabled()):
             return functional.embedding(ids, self.weight)
         words, places = torch.unique(ids, return_inverse=True)
@@ -57,7 +57,7 @@ class WordEmbedding(nn.Module):
         return f"{len(self.weight)} words of {self.dimension}"
 
     def take_touched(self) -> list[tuple[Tensor, Tensor]]:
-        """The (ids, rows with gradient) gathered since the last call; rows of padding are left out by the optimiser."""
+        """Hand over the (ids, rows with gradient) gathered since the last call; the optimiser leaves out padding."""
         touched, self._touched = self._touched, []
         return touched
 
@@ -94,11 +94,11 @@ class SentenceEncoder(nn.Module, ABC):
     @property
     @abstractmethod
     def dimension(self) -> int:
-        """F, the width of a sentence vector."""
+        """Tell F, the width of a sentence vector."""
 
     @abstractmethod
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) ids and (B,) lengths to (B, F) vectors."""
+        """Encode (B, T) ids with (B,) lengths to (B, F) vectors."""
 
     def __call__(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Encode (B, T) padded ids; without their (B,) lengths, a sentence ends where its padding begins."""
@@ -112,14 +112,14 @@ class SentenceEncoder(nn.Module, ABC):
         return f"{self.parameter_count():,} parameters besides words, to {self.dimension} numbers"
 
     def words(self, ids: Tensor) -> Tensor:
-        """(B, T, D) word vectors, after dropout while training; padded cells are zero."""
+        """Look up (B, T, D) word vectors, after dropout while training; padded cells are zero."""
         vectors = functional.dropout(self.embedding(ids), self.dropout, self.training)
         return vectors * (ids != PADDING).unsqueeze(-1)
 
     def composition(self) -> list[nn.Parameter]:
-        """The parameters W_c: all but the word vectors."""
+        """List the parameters W_c: all but the word vectors."""
         return [parameter for parameter in self.parameters() if parameter is not self.embedding.weight]
 
     def parameter_count(self) -> int:
-        """Trainable numbers outside the word vectors."""
+        """Count the trainable numbers outside the word vectors."""
         return sum(parameter.numel() for parameter in self.composition())

@@ -93,7 +93,7 @@ class BiLSTM(SentenceEncoder):
         return self.pool == "max" and self.padding == "zeros"
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) ids and (B,) lengths to (B, 2 h) vectors."""
+        """Encode (B, T) ids and (B,) lengths to (B, 2 h) vectors."""
         found = states(self.lstm, self.words(ids), lengths)
         inside = (ids != PADDING).unsqueeze(2)
         if self.pool == "mean":

@@ -93,7 +93,7 @@ class CNN(SentenceEncoder):
         return max(self.widths) if self.padding == "masked" else 1
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) ids with T >= `minimum_length`, (B,) lengths to (B, F) vectors."""
+        """Encode (B, T) ids with T >= `minimum_length`, (B,) lengths to (B, F) vectors."""
         vectors = self.words(ids)
         pooled = []
         for width, weight, bias in zip(self.widths, self.weights, self.biases, strict=True):
@@ -106,7 +106,7 @@ class CNN(SentenceEncoder):
         return torch.cat(pooled, dim=1)
 
     def _largest(self, vectors: Tensor, weight: Tensor, width: int, counts: Tensor | None = None) -> Tensor:
-        """(B, filters) largest products of a filter with the windows, or with the first ``counts`` of them."""
+        """Find the (B, filters) largest products of a filter with the windows, or with the first ``counts`` of them."""
         windows = vectors.shape[1] - width + 1
         # One matrix product over copied windows takes no longer than a convolution and learns in less time.
         rows = torch.cat([vectors[:, offset : offset + windows] for offset in range(width)], dim=2)

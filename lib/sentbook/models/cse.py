@@ -112,16 +112,16 @@ class CSE(SentenceEncoder):
         return self.windows == "batch"
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) ids with T >= max(widths), (B,) lengths to (B, F)."""
+        """Encode (B, T) ids with T >= max(widths), (B,) lengths to (B, F)."""
         return self.collapse(ids, lengths) if self.activation == "linear" else self.convolve(ids, lengths)
 
     def _counts(self, width: int, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B,) number of windows m of each sentence."""
+        """Count the (B,) windows m of each sentence."""
         effective = torch.full_like(lengths, ids.shape[1]) if self.windows == "batch" else lengths.clamp(min=width)
         return effective - width + 1
 
     def collapse(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """The linear encoder by sums of word vectors: O(T D) additions and one small product a width."""
+        """Compute the linear encoder by sums of word vectors: O(T D) additions and one small product a width."""
         vectors = self.words(ids)
         at = torch.arange(ids.shape[1], device=ids.device)
         spans, counts = [], []
@@ -142,7 +142,7 @@ class CSE(SentenceEncoder):
         return torch.cat(pooled, dim=1)
 
     def convolve(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Equations 2-4 as printed: every window, then the activation, then the pool."""
+        """Compute equations 2-4 as printed: every window, then the activation, then the pool."""
         vectors = self.words(ids)
         pooled = []
         for index, width in enumerate(self.widths):

@@ -74,12 +74,12 @@ class EncoderDecoder(nn.Module):
                 self.decoders[name] = made(vocabulary, words, encoder.dimension, options)
 
     def encode(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(S, T) ids and (S,) lengths to (S, F) vectors."""
+        """Encode (S, T) ids and (S,) lengths to (S, F) vectors."""
         codes: Tensor = self.encoder(ids, lengths.to(ids.device))
         return codes
 
     def forward(self, batch: Batch) -> dict[str, Forced]:
-        """The predictions of each decoder, see `sentbook.models.losses.reconstruction`."""
+        """Predict by each decoder, see `sentbook.models.losses.reconstruction`."""
         table = self.encoder.embedding
         if batch.counts is not None:
             # The last sentence of a paragraph is predicted but tells of no other.
@@ -103,7 +103,7 @@ class EncoderDecoder(nn.Module):
 
     @torch.inference_mode()
     def log_probabilities(self, batch: Batch) -> dict[str, Tensor]:
-        """(S,) log-probability of each sentence, its end included, by each decoder."""
+        """Compute the (S,) log-probability of each sentence, its end included, by each decoder."""
         found = {}
         for name, forced in self(batch).items():
             single = token_losses(forced.features, forced.rows, forced.bias, forced.target)
@@ -119,7 +119,7 @@ class EncoderDecoder(nn.Module):
         limit: int = 40,
         forbidden: Sequence[int] = (),
     ) -> list[Generated]:
-        """``count`` further sentences of a paragraph, each read again before the next is written.
+        """Write ``count`` further sentences of a paragraph, each read again before the next is written.
 
         It stops early at an empty sentence.
 

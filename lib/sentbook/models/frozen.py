@@ -28,7 +28,7 @@ class FrozenVectors:
         return len(self._places)
 
     def places(self, tokens: TokenIds) -> NDArray[np.int64]:
-        """(N,) rows of ``table`` that hold the vectors of N sentences; those not met before are encoded now.
+        """Find the (N,) rows of ``table`` that hold the vectors of N sentences; those not met before are encoded now.
 
         Raises:
             NumericalError: a vector is not finite.

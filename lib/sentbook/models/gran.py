@@ -62,7 +62,7 @@ class GRAN(SentenceEncoder):
         return self.embedding.dimension
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) ids and (B,) lengths to (B, D) vectors."""
+        """Encode (B, T) ids and (B,) lengths to (B, D) vectors."""
         words = self.words(ids)
         gates = torch.sigmoid(self.gate(torch.cat([words, states(self.lstm, words, lengths)], dim=2)))
         return (words * gates).sum(dim=1) / lengths.unsqueeze(1)  # padded words are zero, whatever their gate

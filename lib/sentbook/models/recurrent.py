@@ -7,7 +7,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
 def states(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
-    r"""(B, T, D) words and (B,) lengths to (B, T, h) states, or (B, T, 2 h) of both directions; zero beyond the end.
+    r"""Run an LSTM over (B, T, D) words: (B, T, h) states, or (B, T, 2 h) of both directions; zero beyond the end.
 
     $i, f, o = \sigma(W_{\cdot} [x_t, h_{t-1}] + b_{\cdot})$, $g = \tanh(W_g [x_t, h_{t-1}] + b_g)$,
     $c_t = f \odot c_{t-1} + i \odot g$, $h_t = o \odot \tanh(c_t)$.

@@ -10,13 +10,13 @@ from sentbook.models.additive import MISSING
 
 
 def word_set_map(words: Tensor, weights: Tensor) -> Tensor:
-    r"""(B, n, D) word vectors to the (B, D, n, n) map $\lambda_1 w_i + \lambda_2 w_j$: Yao et al. 2018, algorithm 1."""
+    r"""Draw the (B, D, n, n) map $\lambda_1 w_i + \lambda_2 w_j$ of (B, n, D) words: Yao et al. 2018, algorithm 1."""
     rows, columns = words.transpose(1, 2).unsqueeze(3), words.transpose(1, 2).unsqueeze(2)
     return weights[0] * rows + weights[1] * columns
 
 
 def k_max_of_map(words: Tensor, kernel: Tensor, weights: Tensor, k: int) -> Tensor:
-    """(k, B, F) largest cells of the convolved map of sentences of one length, in falling order.
+    """Take the (k, B, F) largest cells of the convolved map of sentences of one length, in falling order.
 
     Args:
         words: (B, n, D).

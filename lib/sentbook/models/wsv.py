@@ -115,7 +115,7 @@ class WSV(SentenceEncoder):
         return self.filters
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) ids and (B,) lengths to (B, F) vectors."""
+        """Encode (B, T) ids and (B,) lengths to (B, F) vectors."""
         if self.training and self.padding == "zeros in training":
             lengths = torch.full_like(lengths, ids.shape[1])
         words, places = self._distinct(ids)
@@ -136,13 +136,13 @@ class WSV(SentenceEncoder):
         return self._mean(values, lengths * lengths)
 
     def _distinct(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """(U, D) vectors of a batch's distinct words, padding first and zero, and the (B, T) rows of `ids` in them."""
+        """Look up (U, D) vectors of distinct words, padding first and zero, and the (B, T) rows of `ids` in them."""
         words, places = torch.unique(torch.cat([ids.new_full((1,), PADDING), ids.reshape(-1)]), return_inverse=True)
         vectors = functional.dropout(self.embedding(words), self.dropout, self.training)
         return vectors * (words != PADDING).unsqueeze(1), places[1:].view(ids.shape)
 
     def _mean(self, values: Tensor, cells: Tensor) -> Tensor:
-        """Bias, ReLU and mean of the (k, B, F) chosen values; a sentence may have fewer cells than k."""
+        """Apply bias, ReLU and mean to the (k, B, F) chosen values; a sentence may have fewer cells than k."""
         sign = -1 if self.selection == "smallest" else 1
         values = sign * values
         if self.biases is not None:
@@ -153,7 +153,7 @@ class WSV(SentenceEncoder):
         return activated.sum(dim=0) / counts.unsqueeze(1)
 
     def _deeper(self, terms: Tensor, projected: Tensor, places: Tensor, lengths: Tensor) -> Tensor:
-        """Layers 2 to L by ordinary convolution, then the k-max pool. ``terms`` carry the sign of `selection`."""
+        """Apply layers 2 to L by ordinary convolution, then the k-max pool. ``terms`` carry the sign of `selection`."""
         sign = -1 if self.selection == "smallest" else 1
         sizes = lengths
         first = additive.cells(terms, lengths.clamp(min=2))
@@ -174,19 +174,19 @@ class WSV(SentenceEncoder):
         return self._mean(torch.topk(flat, self.k, dim=2).values.permute(2, 0, 1), sizes * sizes)
 
     def _activated(self, layer: Tensor, index: int, sizes: Tensor) -> Tensor:
-        """Bias and ReLU of a layer's (B, F, T, T) cells; 0 beyond each sentence."""
+        """Apply bias and ReLU to a layer's (B, F, T, T) cells; 0 beyond each sentence."""
         if self.biases is not None:
             layer = layer + self.biases[index].view(-1, 1, 1)
         return functional.relu(layer) * _inside(layer, sizes)
 
 
 def _inside(layer: Tensor, sizes: Tensor) -> Tensor:
-    """(B, 1, T, T): whether a cell belongs to its sentence."""
+    """Tell, (B, 1, T, T), whether a cell belongs to its sentence."""
     within = torch.arange(layer.shape[2], device=layer.device) < sizes.unsqueeze(1)
     return (within.unsqueeze(1) & within.unsqueeze(2)).unsqueeze(1)
 
 
 def _glorot(depth: int, filters: int) -> Tensor:
-    """(3, 3, depth, filters), uniform within Glorot's bound; the paper names no initialisation."""
+    """Draw (3, 3, depth, filters), uniform within Glorot's bound; the paper names no initialisation."""
     bound = math.sqrt(6 / (9 * (depth + filters)))
     return torch.empty(3, 3, depth, filters).uniform_(-bound, bound)

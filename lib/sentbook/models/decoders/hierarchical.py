@@ -44,7 +44,7 @@ class HierarchicalDecoder(nn.Module):
         self.sentence = LSTMDecoder(vocabulary, words, options.hidden, options)
 
     def states(self, codes: Tensor) -> Tensor:
-        """(P, L - 1, F) vectors of the sentences but the last, any beyond a paragraph's end, to (P, L, H) h_1 .. h_L.
+        """Run over (P, L - 1, F) vectors of all sentences but the last, any beyond a paragraph's end: (P, L, H).
 
         A state depends on the sentences before it alone, so that what stands behind a short paragraph changes nothing.
         """
@@ -54,7 +54,7 @@ class HierarchicalDecoder(nn.Module):
         return found
 
     def conditions(self, codes: Tensor, counts: Tensor) -> Tensor:
-        """h_l of all sentences, paragraph by paragraph.
+        """Compute h_l of all sentences, paragraph by paragraph.
 
         Args:
             codes: (sum of counts - P, F) vectors of each paragraph's sentences but its last, one after the other.
@@ -73,7 +73,7 @@ class HierarchicalDecoder(nn.Module):
         return self.states(padded.view(len(counts), longest - 1, codes.shape[1])).flatten(0, 1)[inside]
 
     def forward(self, table: WordEmbedding, ids: Tensor, lengths: Tensor, codes: Tensor, counts: Tensor) -> Forced:
-        """Every word and end of all sentences, predicted from the words and the sentences before.
+        """Predict every word and end of all sentences from the words and the sentences before.
 
         Args:
             ids, lengths: all sentences, (sum of counts, T) and (sum of counts,).
@@ -83,5 +83,5 @@ class HierarchicalDecoder(nn.Module):
         return forced
 
     def next_state(self, codes: Tensor) -> Tensor:
-        """(P, L - 1, F) vectors of sentences, all real, to (P, H): what the next sentence is written from."""
+        """Compute (P, H) from (P, L - 1, F) vectors of real sentences: what the next sentence is written from."""
         return self.states(codes)[:, -1]

@@ -66,7 +66,7 @@ class DecoderState(NamedTuple):
     conditioned: Tensor
 
     def take(self, rows: Tensor) -> DecoderState:
-        """The state of sentences ``rows``."""
+        """Take the state of sentences ``rows``."""
         return DecoderState(self.hidden[rows], self.cell[rows], self.conditioned[rows])
 
 
@@ -138,7 +138,7 @@ class LSTMDecoder(nn.Module):
     # -- teacher forcing ---------------------------------------------------------------------------------------------
 
     def forward(self, table: WordEmbedding, ids: Tensor, lengths: Tensor, codes: Tensor) -> Forced:
-        """Every word and end of (B, T) ids with (B,) lengths (best on the CPU), predicted from (B, F) vectors."""
+        """Predict every word and end of (B, T) ids with (B,) lengths (best on the CPU) from (B, F) vectors."""
         packing = Packing.of(lengths + 1, ids.device)
         count = len(ids)  # the packing's first cells: every sentence's first prediction
         before = self._drop(table(ids[packing.rows[count:], packing.times[count:] - 1]))
@@ -177,21 +177,21 @@ class LSTMDecoder(nn.Module):
         return functional.linear(codes, self._inputs[:, self.words :], self.lstm.get_parameter("bias_ih_l0"))
 
     def _states(self, inputs: Tensor, codes: Tensor, rows: Tensor, initial: Tensor, sizes: Tensor) -> Tensor:
-        """(N, H) states of packed (N, D) word vectors."""
+        """Compute (N, H) states of packed (N, D) word vectors."""
         if inputs.is_cuda:
             return self._library_states(inputs, codes, rows, initial, sizes)
         gates = functional.linear(inputs, self._inputs[:, : self.words]) + self._conditioned(codes)[rows]
         return recurrence(gates, self._recurrent, initial, sizes)
 
     def _library_states(self, inputs: Tensor, codes: Tensor, rows: Tensor, initial: Tensor, sizes: Tensor) -> Tensor:
-        """The same by torch's LSTM, on CUDA cuDNN's: it multiplies z again with each word, but waits for no step."""
+        """Do the same by torch's LSTM, on CUDA cuDNN's: it multiplies z again with each word, but waits for no step."""
         both = torch.cat([inputs, codes[rows].to(inputs.dtype)], dim=1)
         start = initial.to(both.dtype).unsqueeze(0)
         found: Tensor = self.lstm(PackedSequence(both, sizes), (start, torch.zeros_like(start)))[0].data
         return found
 
     def predictors(self, table: WordEmbedding, states: Tensor) -> tuple[Tensor, Tensor]:
-        """(N, K) features and (vocabulary, K) rows whose products, with `output_bias`, are the logits of ``states``.
+        """Make (N, K) features and (vocabulary, K) rows whose products and `output_bias` are the logits of ``states``.
 
         Raises:
             ConfigError: tied to a table that is updated by rows, which this gradient touches all of.
@@ -205,7 +205,7 @@ class LSTMDecoder(nn.Module):
     # -- word by word ------------------------------------------------------------------------------------------------
 
     def begin(self, table: WordEmbedding, codes: Tensor) -> tuple[Tensor, DecoderState]:
-        """(B, F) vectors to the (B, vocabulary) logits of each first word, and the state to go on from."""
+        """Begin with (B, F) vectors: the (B, vocabulary) logits of each first word, and the state to go on from."""
         hidden = self._initial(codes)
         state = DecoderState(hidden, torch.zeros_like(hidden), self._conditioned(codes))
         if self.opening is not None:
@@ -213,7 +213,7 @@ class LSTMDecoder(nn.Module):
         return self._logits(table, hidden), state
 
     def advance(self, table: WordEmbedding, words: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """The logits of the next word after (B,) ``words``."""
+        """Compute the logits of the next word after (B,) ``words``."""
         return self._step(table, functional.embedding(words, table.weight), state)
 
     def _step(self, table: WordEmbedding, inputs: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
@@ -231,14 +231,14 @@ class LSTMDecoder(nn.Module):
     def greedy(
         self, table: WordEmbedding, codes: Tensor, limit: int = 40, forbidden: Sequence[int] = ()
     ) -> list[Generated]:
-        """The likeliest word at each step: `beam` of one."""
+        """Write the likeliest word at each step: `beam` of one."""
         return self.beam(table, codes, beam=1, limit=limit, forbidden=forbidden)
 
     @torch.inference_mode()
     def beam(
         self, table: WordEmbedding, codes: Tensor, beam: int = 5, limit: int = 40, forbidden: Sequence[int] = ()
     ) -> list[Generated]:
-        """The likeliest sentence that a beam search finds for each of (B, F) vectors.
+        """Search with a beam for the likeliest sentence of each of (B, F) vectors.
 
         A finished sentence keeps its place in the beam. Scores are log-probabilities, not divided by length. The search
         ends where no unfinished sentence can overtake the best finished one any more.

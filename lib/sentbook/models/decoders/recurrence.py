@@ -27,7 +27,7 @@ class Packing:
 
     @classmethod
     def of(cls, lengths: Tensor, device: torch.device) -> Packing:
-        """From (B,) lengths of at least 1; on the CPU they cost a CUDA device no wait."""
+        """Pack (B,) lengths of at least 1; on the CPU they cost a CUDA device no wait."""
         lengths = lengths.cpu()
         ordered, order = torch.sort(lengths, descending=True, stable=True)
         clock = torch.arange(int(ordered[0]))
@@ -90,7 +90,7 @@ class _Recurrence(torch.autograd.Function):
 
 
 def recurrence(gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: Tensor) -> Tensor:
-    r"""States of an LSTM whose inputs' share of the gates is known.
+    r"""Compute states of an LSTM whose inputs' share of the gates is known.
 
     $i, f, o = \sigma(a_t + U_{\cdot} h_{t-1})$, $g = \tanh(a_t + U_g h_{t-1})$,
     $c_t = f \odot c_{t-1} + i \odot g$, $h_t = o \odot \tanh(c_t)$, $c_0 = 0$.
@@ -118,7 +118,7 @@ def recurrence(gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: Tensor)
 
 @torch.no_grad()
 def initialise(lstm: nn.LSTM, bound: float = 0.01, forget: float = 3.0) -> None:
-    """Uniform input weights, an orthogonal recurrent matrix for each gate, biases of 0 and ``forget``.
+    """Draw uniform input weights, an orthogonal recurrent matrix for each gate, biases of 0 and ``forget``.
 
     torch keeps two biases a gate, whose sum alone counts: the second stays at 0 and is not trained.
 

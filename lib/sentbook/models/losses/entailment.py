@@ -32,11 +32,11 @@ class EntailmentHead(nn.Module):
         )
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
-        """(B, F) and (B, F) to (B, K) logits."""
+        """Classify (B, F) and (B, F): (B, K) logits."""
         features: Tensor = self.layers(torch.cat([first, second, (first - second).abs(), first * second], dim=1))
         return features
 
 
 def entailment_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    r"""$-\frac{1}{B} \sum_b \log \mathrm{softmax}(z^{(b)})_{y_b}$ of (B, K) logits and (B,) classes."""
+    r"""Compute $-\frac{1}{B} \sum_b \log \mathrm{softmax}(z^{(b)})_{y_b}$ of (B, K) logits and (B,) classes."""
     return functional.cross_entropy(logits, labels)

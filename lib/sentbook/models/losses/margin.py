@@ -13,7 +13,7 @@ Candidates = Literal["one side", "both sides"]
 
 
 def choose_negatives(similarities: Tensor, selection: Selection = "max", candidates: Candidates = "one side") -> Tensor:
-    """The row of each sentence's negative among the 2B sentences of the batch, first members before second ones.
+    """Choose the row of each sentence's negative among the 2B sentences of the batch, first members before second ones.
 
     Args:
         similarities: (2B, 2B) cosines; their gradient is not used.
@@ -52,7 +52,7 @@ def margin_loss(
     selection: Selection = "max",
     candidates: Candidates = "one side",
 ) -> Tensor:
-    r"""Hinge of each pair against its two negatives, averaged over the batch.
+    r"""Compute the hinge of each pair against its two negatives, averaged over the batch.
 
     $$\frac{1}{B} \sum_{\langle s_1, s_2 \rangle} \max(0, \delta - \cos(s_1, s_2) + \cos(s_1, t_1))
       + \max(0, \delta - \cos(s_1, s_2) + \cos(s_2, t_2))$$

@@ -35,23 +35,23 @@ class RankingMaps(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def images(self, features: Tensor) -> Tensor:
-        """(B, F) to (B, d) of length one; of their own length where ``faithful`` and in training."""
+        """Map (B, F) to (B, d) of length one; of their own length where ``faithful`` and in training."""
         found: Tensor = self.image(features)
         return found if self.faithful and self.training else functional.normalize(found, dim=1)
 
     def sentences(self, vectors: Tensor) -> Tensor:
-        """(B, D) to (B, d) of length one."""
+        """Map (B, D) to (B, d) of length one."""
         return functional.normalize(self.sentence(vectors), dim=1)
 
     def forward(self, features: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, F) and (B, D) to two (B, d)."""
+        """Map (B, F) and (B, D) to two (B, d)."""
         return self.images(features), self.sentences(vectors)
 
 
 def ranking_loss(
     images: Tensor, sentences: Tensor, margin: float = 0.1, *, groups: Tensor | None = None, contrasts: int | None = 50
 ) -> Tensor:
-    r"""The hinge of each related pair against unrelated ones, both ways.
+    r"""Sum the hinge of each related pair against unrelated ones, both ways.
 
     $$\frac{1}{B} \sum_n \sum_m \max(0, \alpha - f(x_n, y_n) + f(x_n, y_m))
       + \max(0, \alpha - f(x_n, y_n) + f(x_m, y_n))$$
@@ -97,7 +97,7 @@ def ranking_loss(
 
 
 def _drawn(unrelated: Tensor, contrasts: int | None) -> Tensor:
-    """(B, B) booleans: of each row's unrelated ones as many as ``contrasts``, with equal chances."""
+    """Draw (B, B) booleans: of each row's unrelated ones as many as ``contrasts``, with equal chances."""
     if contrasts is None or contrasts >= len(unrelated) - 1:
         return unrelated
     keys = torch.rand(unrelated.shape, device=unrelated.device).masked_fill(~unrelated, -1.0)

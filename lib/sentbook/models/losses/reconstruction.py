@@ -84,7 +84,7 @@ def _wide(states: Tensor) -> torch.dtype:
 
 
 def _autocast(states: Tensor) -> torch.dtype | None:
-    """The narrow type of products where a step asks for one."""
+    """Find the narrow type of products where a step asks for one."""
     kind = states.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
 
@@ -92,7 +92,7 @@ def _autocast(states: Tensor) -> torch.dtype | None:
 def reconstruction_loss(
     states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int = CELLS
 ) -> Tensor:
-    r"""$-\sum_t \log \mathrm{softmax}(V h_t + b)_{w_t}$ over N tokens, at most ``cells`` logits at a time.
+    r"""Sum $-\sum_t \log \mathrm{softmax}(V h_t + b)_{w_t}$ over N tokens, at most ``cells`` logits at a time.
 
     The logits of a chunk are computed once, and its gradients, $(\mathrm{softmax}(V h_t + b) - e_{w_t})$ times $V$ and
     $h_t$, straight from them: three matrix products, as many as with all logits, and no chunk is computed twice. What
@@ -130,7 +130,7 @@ def reconstruction_loss(
 def token_losses(
     states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int = CELLS
 ) -> Tensor:
-    """(N,) losses of single tokens, 0 for ignored ones; without a gradient."""
+    """Compute (N,) losses of single tokens, 0 for ignored ones; without a gradient."""
     single: Tensor = _TokenLosses.apply(
         states.detach(), weight.detach(), None if bias is None else bias.detach(), target, floor, cells
     )[1]

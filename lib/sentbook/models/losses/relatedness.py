@@ -8,7 +8,7 @@ from torch.nn import functional
 
 
 def sparse_target(scores: Tensor, classes: int) -> Tensor:
-    r"""The sparsest distribution p over 1..K with expectation y.
+    r"""Find the sparsest distribution p over 1..K with expectation y.
 
     $p_i = y - \lfloor y \rfloor$ for $i = \lfloor y \rfloor + 1$, $\lfloor y \rfloor - y + 1$ for
     $i = \lfloor y \rfloor$, else 0.
@@ -61,7 +61,7 @@ class RelatednessHead(nn.Module):
             self.layers = nn.Sequential(nn.Linear(2 * dimension, hidden), nn.Sigmoid(), nn.Linear(hidden, classes))
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
-        """(B, F) and (B, F) to (B, K) log-probabilities."""
+        """Classify (B, F) and (B, F): (B, K) log-probabilities."""
         if self.normalise:
             first = functional.normalize(first, dim=1, eps=1e-5)
             second = functional.normalize(second, dim=1, eps=1e-5)
@@ -69,13 +69,13 @@ class RelatednessHead(nn.Module):
         return torch.log_softmax(self.layers(features), dim=1)
 
     def expectation(self, log_probabilities: Tensor) -> Tensor:
-        """(B,) expected scores, in [1, K]."""
+        """Compute (B,) expected scores, in [1, K]."""
         levels = torch.arange(1, self.classes + 1, dtype=log_probabilities.dtype, device=log_probabilities.device)
         return log_probabilities.exp() @ levels
 
 
 def relatedness_loss(log_probabilities: Tensor, target: Tensor, smoothing: float = 0.0) -> Tensor:
-    r"""$\frac{1}{BK} \sum_b \mathrm{KL}(p^{(b)} \| \hat p^{(b)})$, with $0 \log 0 = 0$.
+    r"""Compute $\frac{1}{BK} \sum_b \mathrm{KL}(p^{(b)} \| \hat p^{(b)})$, with $0 \log 0 = 0$.
 
     Source: Jiao et al. 2018, equation 6; its $\frac{\lambda}{2}\|\theta\|^2$ is added by the trainer. The released code
     divides by K as well and adds 1e-6 to the targets (``smoothing``) without renormalising.
@@ -90,7 +90,7 @@ def relatedness_loss(log_probabilities: Tensor, target: Tensor, smoothing: float
 
 
 def squared_error_loss(log_probabilities: Tensor, target: Tensor) -> Tensor:
-    r"""$\frac{1}{BK} \sum_b \lVert p^{(b)} - \hat p^{(b)} \rVert^2$, the mean over batch and classes.
+    r"""Compute $\frac{1}{BK} \sum_b \lVert p^{(b)} - \hat p^{(b)} \rVert^2$, the mean over batch and classes.
 
     Source: Zhang et al. 2018, equation 2 with the loss of SentEval, which hands both vectors to torch's `MSELoss`.
 

@@ -25,7 +25,7 @@ FALLING: dict[Falling, Callable[[Tensor], Tensor]] = {
 
 
 def pair_score(first: Tensor, second: Tensor, score: PairScore = "cosine", falling: Falling = "f1") -> Tensor:
-    r"""The similarity of two sentence vectors.
+    r"""Score the similarity of two sentence vectors.
 
     $\cos(u, v)$, or $f(\lVert u - v \rVert_p)$ with p = 2 (euclidean) or 1 (manhattan) and $f_1(x) = e^{-x}$,
     $f_2(x) = 2 / (1 + e^{x})$ or $f_3(x) = 1 / (1 + x)$.
@@ -55,12 +55,12 @@ def pair_score(first: Tensor, second: Tensor, score: PairScore = "cosine", falli
 
 
 def mse_loss(score: Tensor, gold: Tensor) -> Tensor:
-    r"""$\frac{1}{m} \sum_i (s_i - q_i)^2$ of (B,) scores and gold. Source: Yao et al. 2018, equation 12."""
+    r"""Compute $\frac{1}{m} \sum_i (s_i - q_i)^2$ of (B,) scores and gold. Source: Yao et al. 2018, equation 12."""
     return functional.mse_loss(score, gold)
 
 
 def kl_loss(score: Tensor, gold: Tensor, smoothing: float = 0.01) -> Tensor:
-    r"""The KL divergence of two Bernoulli distributions, with $0 \log 0 = 0$.
+    r"""Compute the KL divergence of two Bernoulli distributions, with $0 \log 0 = 0$.
 
     $\frac{1}{m} \sum_i q \log \frac{q}{p} + (1 - q) \log \frac{1 - q}{1 - p}$, $p = (s + \epsilon) / (1 + 2 \epsilon)$.
 
@@ -86,7 +86,7 @@ def _entropy(q: Tensor) -> Tensor:
 
 
 def score_loss(name: ScoreLoss, score: Tensor, gold: Tensor, smoothing: float) -> Tensor:
-    """The loss ``name``; ``smoothing`` is not used by the squared error."""
+    """Compute the loss ``name``; ``smoothing`` is not used by the squared error."""
     if name == "mse":
         return mse_loss(score, gold)
     return (kl_loss if name == "kl" else cross_entropy_loss)(score, gold, smoothing)
