@@ -203,7 +203,7 @@ def test_sentences_of_the_same_words_are_one() -> None:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def test_intervals_and_kinds() -> None:
+def test_intervals_and_rows() -> None:
     right = Outcome("A", "exact match", "p", np.array([1.0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), ["a"] * 4 + ["b"] * 6)
     found = right.estimate()
     assert (found.estimate, round(found.low, 4), round(found.high, 4)) == (0.1, 0.0179, 0.4042)  # Wilson's
@@ -212,8 +212,6 @@ def test_intervals_and_kinds() -> None:
     shares = Outcome("A", "changed words present", "p", np.tile([0.0, 0.5, 0.5, 1.0], 50), ["a"] * 200).estimate()
     half = 1.96 * np.sqrt(0.125 / 200)
     assert shares.low == pytest.approx(0.5 - half, abs=0.01) and shares.high == pytest.approx(0.5 + half, abs=0.01)
-    by_kind = right.by_kind()
-    assert {kind: (each.mean, len(each.values)) for kind, each in by_kind.items()} == {"a": (0.25, 4), "b": (0.0, 6)}
     (row,) = metric_rows([right], "autoencoder", "frames", 3)
     assert (row.method, row.metric, row.protocol, row.value, row.n, row.seed) == (
         "autoencoder", "exact match", "z = A, p", 0.1, 10, 3,

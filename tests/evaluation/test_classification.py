@@ -159,18 +159,6 @@ def test_the_mean_of_folds_is_not_the_pooled_value() -> None:
     gold, predicted = np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0])
     found = classification.Classified(NESTED, gold, predicted, np.array([0, 0, 0, 1]), np.zeros((2, 3)), np.ones(2))
     assert found.value() == 0.5 and found.right.mean() == 0.75
-    row = found.metric("CNN-LSTM", "MR", 7)
-    assert (row.method, row.dataset, row.metric, row.seed, row.value, row.n) == (
-        "CNN-LSTM",
-        "MR",
-        "accuracy",
-        7,
-        0.5,
-        4,
-    )
-    assert row.protocol == str(NESTED)
-    with pytest.raises(ValueError, match="accuracy and F1, not pearson"):
-        found.value(Measure.PEARSON)
 
 
 def test_features_of_pairs() -> None:

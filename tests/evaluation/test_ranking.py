@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from sentbook.evaluation.ranking import (
     COCO_1K,
+    Ranked,
     RankingProtocol,
     annotation_ranks,
     measures,
     median_rank,
-    metric_rows,
+    part_ranks,
     parts,
-    rank,
     recall,
     search_ranks,
 )
@@ -35,7 +35,7 @@ def test_ranks_by_hand() -> None:
     assert annotation_ranks(SCORES, OWNER).tolist() == [1, 3, 5]
     # By column: the first caption's own image scores .9, the best; the second's .1, the worst; and so on.
     assert search_ranks(SCORES, OWNER).tolist() == [1, 3, 3, 2, 2, 2]
-    found = measures(SCORES, OWNER)
+    found = measures(annotation_ranks(SCORES, OWNER)[None], search_ranks(SCORES, OWNER)[None])
     assert found["annotation_R@1"] == pytest.approx(1 / 3) and found["annotation_R@5"] == 1
     assert found["search_R@1"] == pytest.approx(1 / 6) and found["search_R@10"] == 1
     assert (found["annotation_MedR"], found["search_MedR"]) == (3, 2)
@@ -46,7 +46,6 @@ def test_ties_find_nothing() -> None:
     owner = np.repeat(np.arange(4), 5)
     assert annotation_ranks(same, owner).tolist() == [16] * 4  # after every wrong caption
     assert search_ranks(same, owner).tolist() == [4] * 20
-    assert measures(same, owner)["annotation_R@10"] == measures(same, owner)["search_R@1"] == 0
     own = same + (owner == np.arange(4)[:, None])  # captions of one image may tie with each other
     assert annotation_ranks(own, owner).tolist() == [1] * 4 and search_ranks(own, owner).tolist() == [1] * 20
 
@@ -87,28 +86,29 @@ def test_parts_are_random_disjoint_and_of_the_stated_size() -> None:
 def test_values_are_means_over_the_parts() -> None:
     rng = np.random.default_rng(0)
     images = rng.normal(size=(20, 6)).astype(np.float32)
-    owner = rng.permutation(np.repeat(np.arange(20), 5))
+    owner = np.repeat(np.arange(20), 5)
     sentences = images[owner] + rng.normal(size=(100, 6)).astype(np.float32)
-    protocol = RankingProtocol(splits=4, images=None, seed=3)
-    found = rank(images, 5 * sentences, owner, protocol)  # lengths do not matter
     unit = [table / np.linalg.norm(table, axis=1, keepdims=True) for table in (images, sentences)]
-    wanted = []
-    for part in parts(20, protocol):
+    protocol = RankingProtocol(splits=4, images=None, seed=3)
+    annotation, search = part_ranks(*unit, owner, protocol)
+    assert annotation.shape == (4, 5) and search.shape == (4, 5, 5)
+    for number, part in enumerate(parts(20, protocol)):
         mine = [at for at in range(100) if owner[at] in part]
-        scores = unit[0][part] @ unit[1][mine].T
-        wanted.append(measures(scores, [part.tolist().index(owner[at]) for at in mine]))
-    for name in wanted[0]:
-        assert found[name] == pytest.approx(np.mean([values[name] for values in wanted]))
-    everything = rank(images, sentences, owner, RankingProtocol(splits=1, images=None))
-    assert everything["search_MedR"] >= found["search_MedR"] and everything["annotation_R@10"] < 1
+        scores, own = unit[0][part] @ unit[1][mine].T, [part.tolist().index(owner[at]) for at in mine]
+        assert annotation[number].tolist() == annotation_ranks(scores, own).tolist()
+        assert search[number].ravel().tolist() == search_ranks(scores, own).tolist()
+    found = measures(annotation, search)
+    each = [measures(annotation[[number]], search[[number]]) for number in range(4)]
+    assert found == pytest.approx({name: np.mean([values[name] for values in each]) for name in found})
+    with pytest.raises(DataError, match="as many captions"):
+        part_ranks(*unit, owner[::-1], protocol)
 
 
-def test_rows_of_the_ledger_are_named_as_the_paper_s() -> None:
-    values = measures(np.eye(3), np.arange(3))
-    rows = metric_rows(values, "combine+emb.", "COCO-1k", 1, COCO_1K, 5000)
+def test_rows_of_the_ledger_are_named_as_the_papers() -> None:
+    ranks = np.ones((1, 5000), dtype=np.int64)
+    rows = Ranked("COCO-1k", COCO_1K, ranks, ranks[:, :, None], 7).metric_rows("combine+emb.", 1)
     assert {row.protocol for row in rows} == {str(COCO_1K)} and {row.n for row in rows} == {5000}
-    named = {row.metric for row in rows}
-    assert set(reported.table("cnn_lstm", "table4")["metric"]) <= named
+    assert set(reported.table("cnn_lstm", "table4")["metric"]) <= {row.metric for row in rows}
     headers = {str(RankingProtocol(splits=s, images=i, seed=d)) for s in (1, 5) for i in (None, 9) for d in (0, 1)}
     assert len(headers) == 7  # all images at once have no seed
 

@@ -15,12 +15,11 @@ from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.relatedness_head import (
     SKIP_THOUGHTS_RELATEDNESS,
     PairVectors,
-    Predicted,
     RelatednessProtocol,
     relatedness,
 )
 from sentbook.system.errors import NumericalError
-from sentbook.training.correlation import mse, pearson, spearman
+from sentbook.training.correlation import mse, pearson
 
 SHORT = RelatednessProtocol(epochs=3, batch_size=32, learning_rate=0.01)
 ONE_BATCH = RelatednessProtocol(epochs=800, batch_size=1000, learning_rate=0.03, blocks=1)
@@ -102,23 +101,6 @@ def test_test_scores_change_no_prediction() -> None:
     other = relatedness(train, trial, test._replace(gold=np.asarray(test.gold)[::-1]), SHORT, seed=0)
     np.testing.assert_array_equal(one.test, other.test)
     assert one.value() != other.value()
-
-
-def test_rows_of_the_ledger() -> None:
-    found = Predicted(SHORT, np.array([1.0, 2, 4]), np.array([1.0, 3, 3.5]), np.zeros(0), 3, (0.5,))
-    rows = {
-        measure: found.metric("m", "SICK2014-test", 7, measure)
-        for measure in (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
-    }
-    assert {row.metric: row.value for row in rows.values()} == {
-        "pearson": pearson(found.test, found.gold),
-        "spearman": spearman(found.test, found.gold),
-        "mse": 1.25 / 3,
-    }
-    row = rows[Measure.MSE]
-    assert (row.method, row.dataset, row.seed, row.n, row.protocol) == ("m", "SICK2014-test", 7, 3, str(SHORT))
-    with pytest.raises(ValueError, match="not accuracy"):
-        found.value(Measure.ACCURACY)
 
 
 def test_the_published_protocol() -> None:

@@ -15,7 +15,6 @@ from sentbook.evaluation.columns import Column
 from sentbook.evaluation.features import Features
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.winners import encoder_of, setting_of
 from sentbook.papers.cnn_lstm import experiments as cnn_lstm
 from sentbook.papers.cross import cost as cross_cost
 from sentbook.papers.cross import experiments as cross
@@ -24,6 +23,7 @@ from sentbook.papers.cross.experiments import Encoder
 from sentbook.papers.cross.scores import Labels
 from sentbook.papers.cross.settings import Settings
 from sentbook.papers.dnt import experiments as dnt
+from sentbook.papers.dnt.winners import encoder_of, setting_of
 from sentbook.runs import ledger
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError, NumericalError

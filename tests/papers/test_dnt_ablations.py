@@ -7,9 +7,9 @@ import pytest
 
 from sentbook import config
 from sentbook.data import suites
-from sentbook.evaluation import winners
 from sentbook.evaluation.predictions import sts_predictions
 from sentbook.papers.dnt import experiments as dnt
+from sentbook.papers.dnt import winners
 from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
 from sentbook.training.recipes import Trained

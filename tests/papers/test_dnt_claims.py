@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation import winners
 from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.evaluation.protocols import measure_on
 from sentbook.evaluation.statistics import Estimate
 from sentbook.evaluation.sts import MEASURES
-from sentbook.papers.dnt import claims
+from sentbook.papers.dnt import claims, winners
 from sentbook.records import Claim, Cost
 from sentbook.runs import printed as reported
 from sentbook.runs import verdicts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy import stats
 from sentbook import records as results
 from sentbook.data.analogies import Analogies
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
-from sentbook.evaluation.statistics import Estimate, resample_counts
+from sentbook.evaluation.statistics import Estimate, mean_bootstrap
 from sentbook.models.decoders import LSTMDecoder
 from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import EncoderDecoder
@@ -63,18 +63,7 @@ class Outcome:
         """The mean with its 95 % interval: Wilson's for right and wrong, else of the bootstrap over analogies."""
         if np.isin(self.values, (0.0, 1.0)).all():
             return share(int(self.values.sum()), len(self.values))
-        counts = resample_counts(len(self.values), resamples, [seed])
-        low, high = np.percentile(counts @ self.values / len(self.values), [2.5, 97.5])
-        return Estimate(self.mean, float(low), float(high))
-
-    def by_kind(self) -> dict[str, Outcome]:
-        """The same for each kind of analogies alone, in the order in which they come."""
-        kinds = np.array(self.kinds)
-        return {
-            kind: Outcome(self.of, self.measure, self.protocol, self.values[kinds == kind], [kind] * count)
-            for kind in dict.fromkeys(self.kinds)
-            if (count := int((kinds == kind).sum()))
-        }
+        return replace(mean_bootstrap(self.values, resamples, [seed]), p=None)
 
 
 def share(right: int, count: int) -> Estimate:

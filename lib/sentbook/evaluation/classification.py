@@ -12,7 +12,6 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from sentbook import records as results
 from sentbook.evaluation import folds, logistic
 from sentbook.evaluation.folds import Order
 from sentbook.evaluation.protocols import Measure
@@ -121,27 +120,13 @@ class Classified:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """(N,) whether each label is right, for paired tests."""
+        """(N,) whether each label is right."""
         return self.predicted == self.gold
 
     def value(self, measure: Measure = Measure.ACCURACY) -> float:
         """The mean over outer folds of the accuracy, or of the F1 of class 1."""
         parts = [self.fold == number for number in range(len(self.chosen))]
         return float(np.mean([MEASURES[measure](self.predicted[part], self.gold[part]) for part in parts]))
-
-    def metric(
-        self, method: str, dataset: str, seed: int | None, measure: Measure = Measure.ACCURACY
-    ) -> results.Metric:
-        """The ledger's row."""
-        return results.Metric(
-            method=method,
-            dataset=dataset,
-            metric=str(measure),
-            protocol=str(self.protocol),
-            seed=seed,
-            value=self.value(measure),
-            n=len(self.gold),
-        )
 
 
 def pair_features(first: ArrayLike, second: ArrayLike) -> NDArray[np.float32]:

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sentbook import records as results
 from sentbook.data.images import Split, divided
 from sentbook.data.types import CaptionedScenes
-from sentbook.evaluation.statistics import Array, Estimate, from_bootstrap, resample_counts
+from sentbook.evaluation.predictions import KIND
+from sentbook.evaluation.statistics import Array, Estimate, from_bootstrap, percentiles, resample_counts
 from sentbook.system.errors import DataError, NumericalError
 from sentbook.training.loop import fit
 from sentbook.training.problems.ranking import Captions, RankingProblem
@@ -297,8 +298,7 @@ def interval(runs: Sequence[Ranked], metric: str = "annotation_R@1", resamples: 
 
     Assumptions: images are independent draws. The other images of a part stay those that an image is ranked among.
     """
-    low, high = np.percentile(_resampled(runs, metric, resamples), [2.5, 97.5])
-    return Estimate(_point(runs, metric), float(low), float(high))
+    return percentiles(_point(runs, metric), _resampled(runs, metric, resamples))
 
 
 def compare(
@@ -320,17 +320,7 @@ def compare(
     _check_alike([*a, *b])
     sampled = _resampled(a, metric, resamples) - _resampled(b, metric, resamples)
     found = from_bootstrap(_point(a, metric) - _point(b, metric), sampled)
-    return results.Test(
-        kind="paired bootstrap",
-        a=names[0],
-        b=names[1],
-        dataset=a[0].dataset,
-        metric=metric,
-        estimate=found.estimate,
-        low=found.low,
-        high=found.high,
-        p=found.p,
-    )
+    return results.Test.of(found, kind=KIND, a=names[0], b=names[1], dataset=a[0].dataset, metric=metric)
 
 
 def _check_alike(runs: Sequence[Ranked]) -> None:

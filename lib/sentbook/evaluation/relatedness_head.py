@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from sentbook import records as results
 from sentbook.evaluation.classification import pair_features
 from sentbook.evaluation.protocols import Measure
+from sentbook.evaluation.sts import MEASURES
 from sentbook.models.losses.relatedness import sparse_target
 from sentbook.system.errors import NumericalError
-from sentbook.training.correlation import mse, pearson, spearman
+from sentbook.training.correlation import pearson
 
 Array = NDArray[np.float64]
 
@@ -93,24 +93,7 @@ class Predicted:
 
     def value(self, measure: Measure = Measure.PEARSON) -> float:
         """Pearson's r, Spearman's rho or the mean squared error on the test pairs."""
-        if measure not in _MEASURES:
-            raise ValueError(f"Scores have {', '.join(_MEASURES)}, not {measure}.")
-        return _MEASURES[measure](self.test, self.gold)
-
-    def metric(self, method: str, dataset: str, seed: int | None, measure: Measure = Measure.PEARSON) -> results.Metric:
-        """The ledger's row."""
-        return results.Metric(
-            method=method,
-            dataset=dataset,
-            metric=str(measure),
-            protocol=str(self.protocol),
-            seed=seed,
-            value=self.value(measure),
-            n=len(self.gold),
-        )
-
-
-_MEASURES = {Measure.PEARSON: pearson, Measure.SPEARMAN: spearman, Measure.MSE: mse}
+        return MEASURES[measure](self.test, self.gold)
 
 
 def relatedness(

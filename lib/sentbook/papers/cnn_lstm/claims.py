@@ -484,8 +484,8 @@ def figure3(tests: Sequence[Test], metrics: Sequence[Metric]) -> list[Claim]:
     """Fine-tuning from pre-trained parameters and from a random start.
 
     Args:
-        tests: pre-trained minus random, as of `sentbook.evaluation.fine_tuning.gains`; A and B name the two methods.
-        metrics: accuracies of both, a seed a run, as of `sentbook.evaluation.fine_tuning.metrics`; a share of the labels stands
+        tests: pre-trained minus random, as of `sentbook.papers.cnn_lstm.fine_tuning.gains`; A and B name the two methods.
+        metrics: accuracies of both, a seed a run, as of `sentbook.papers.cnn_lstm.fine_tuning.metrics`; a share of the labels stands
             in the data set's name: ``TREC-10%-labels``. Runs of the same seed are compared.
     """
     names = [f"cnnlstm-{number}" for number in range(33, 37)]

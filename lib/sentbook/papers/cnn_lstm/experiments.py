@@ -18,7 +18,6 @@ from sentbook.data.images import divided
 from sentbook.data.tasks import task
 from sentbook.evaluation import classification
 from sentbook.evaluation.features import OUTCOME_VERSION, Family, Features, classify, combined
-from sentbook.evaluation.fine_tuning import Cell, cells
 from sentbook.evaluation.predictions import INTERVALS, Predictions, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.ranking import DATASETS, Ranked, captioned, compare, interval, protocol_of, rank_images
@@ -28,6 +27,7 @@ from sentbook.models import build
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.encoder_decoder import Kind
+from sentbook.papers.cnn_lstm.fine_tuning import Cell, cells
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
 from sentbook.training.recipes import Recipe

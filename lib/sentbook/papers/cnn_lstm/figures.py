@@ -1,6 +1,6 @@
 """What pre-training gains when a classifier is fine-tuned: by task, and by the share of labels. Figure 3 of Gan et al.
 
-All functions read the rows and tests of `sentbook.evaluation.fine_tuning`.
+All functions read the rows and tests of `sentbook.papers.cnn_lstm.fine_tuning`.
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ from sentbook import config
 from sentbook.data import label_pairs
 from sentbook.data.suites import Dataset
 from sentbook.evaluation.features import Features
-from sentbook.evaluation.winners import named
 from sentbook.papers.cnn_lstm import experiments as cnn_lstm
 from sentbook.papers.cnn_lstm.settings import Settings as CNNLSTMSettings
 from sentbook.papers.cross.settings import Settings as CrossSettings
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.settings import Settings as DNTSettings
+from sentbook.papers.dnt.winners import named
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Recipe

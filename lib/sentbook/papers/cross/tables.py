@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from sentbook.evaluation.columns import COLUMNS, LETTERS
 from sentbook.evaluation.predictions import INTERVALS
-from sentbook.evaluation.winners import SETTINGS, encoder_of, named, setting_of
+from sentbook.papers.dnt.winners import SETTINGS, encoder_of, named, setting_of
 from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH, _of_a_run, _sentence, _thousands

@@ -17,7 +17,7 @@ from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import measure_on
 from sentbook.evaluation.statistics import Estimate, seed_interval
-from sentbook.evaluation.winners import (
+from sentbook.papers.dnt.winners import (
     SETTINGS,
     TIE,
     Cell,
@@ -163,7 +163,7 @@ def table4(
     Args:
         book: test scores of every row.
         dev: (row, test set) -> value on the development pairs, which choose a setting's row.
-        best: the book of `sentbook.evaluation.winners.best_rows` where it was made already, with its resamples.
+        best: the book of `sentbook.papers.dnt.winners.best_rows` where it was made already, with its resamples.
         cost: of the trainings, methods spelt as in the book.
     """
     best = best_rows(dev, book) if best is None else best

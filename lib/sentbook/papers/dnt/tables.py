@@ -12,7 +12,7 @@ import pandas as pd
 from sentbook.data import suites
 from sentbook.evaluation.predictions import KIND
 from sentbook.evaluation.protocols import TEST_MEASURES as MEASURES
-from sentbook.evaluation.winners import (
+from sentbook.papers.dnt.winners import (
     CHOSEN,
     LEVEL,
     SETTINGS,
@@ -200,7 +200,7 @@ def cells_table(
 
     Args:
         run: its metrics name rows as table 4 does; ``tests`` and ``extra`` are those of
-            `sentbook.evaluation.winners.compare`, without which no tie is marked. None: the paper's numbers alone.
+            `sentbook.papers.dnt.winners.compare`, without which no tie is marked. None: the paper's numbers alone.
         reported: the paper's table 4; left out where the run shares no data set with it.
         protocol: one or a sequence, where the run holds several for a cell.
         beside: a run of the reader's, small below ours; ``changes``: what it changed, in words.
@@ -299,7 +299,7 @@ def wins_table(
     Beside them DNT minus each other setting with its interval and Holm's p.
 
     Args:
-        run: with ``tests`` and ``extra`` of `sentbook.evaluation.winners.compare`; else as of `cells_table`.
+        run: with ``tests`` and ``extra`` of `sentbook.papers.dnt.winners.compare`; else as of `cells_table`.
 
     Raises:
         ConfigError: as `cells_table`.

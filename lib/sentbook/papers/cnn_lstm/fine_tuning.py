@@ -407,18 +407,10 @@ def gains(outcomes: Sequence[Outcome], *, resamples: int = 2000, seed: int = 0) 
             known = {(kind, name): estimates[kind, name].p for name in family}
             tried = {place: p for place, p in known.items() if p is not None}
             adjusted |= dict(zip(tried, holm(list(tried.values())), strict=True))
+    names = {"a": METHODS["pre-trained"], "b": METHODS["random"]}
     return [
-        results.Test(
-            kind=kind,
-            a=METHODS["pre-trained"],
-            b=METHODS["random"],
-            dataset=name,
-            metric="accuracy",
-            estimate=one.estimate,
-            low=one.low,
-            high=one.high,
-            p=one.p,
-            p_holm=adjusted.get((kind, name)),
+        results.Test.of(one, **names, kind=kind, dataset=name, metric="accuracy").model_copy(
+            update={"p_holm": adjusted.get((kind, name))}
         )
         for (kind, name), one in estimates.items()
         if kind != "t over runs" or one.p is not None

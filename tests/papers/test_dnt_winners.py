@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation import winners
 from sentbook.evaluation.predictions import KIND, Predictions, sts_predictions
 from sentbook.evaluation.statistics import holm
+from sentbook.papers.dnt import winners
 from sentbook.records import Test
 from sentbook.runs import printed as reported
 
