@@ -27,5 +27,5 @@ def diagram(*names: str, caption: str = "") -> Fragment:
     below = f"<figcaption>{esc(caption)}</figcaption>" if caption else ""
     return Fragment(
         body=f'<figure><div class="sb-diagrams">{drawings}</div>{below}</figure>',
-        kind="sentbook-figure".strip(),
+        kind="sentbook-figure",
     )

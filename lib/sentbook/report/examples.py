@@ -79,7 +79,8 @@ def marked(sentence: str, other: str = "") -> Html:
     """
     common = words(sentence) & words(other)
     text = sentence if len(sentence) <= _LONGEST else sentence[:_LONGEST].rstrip() + " \u2026"
-    pieces, at = [], 0
+    pieces: list[str] = []
+    at = 0
     for match in WORD.finditer(text):
         word = match.group()
         pieces.append(esc(text[at : match.start()]))

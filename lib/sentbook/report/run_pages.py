@@ -13,7 +13,7 @@ import yaml
 from sentbook import config
 from sentbook.records import Run
 from sentbook.report import figures, ledger, numbers, pedigree, tables, templates
-from sentbook.report.markup import Fragment, Html, badge, esc, run_name, scrolling, simple, verdict, why
+from sentbook.report.markup import Fragment, Html, Piece, badge, esc, run_name, scrolling, simple, verdict, why
 from sentbook.report.pages import PROFILES, title
 from sentbook.report.style import without_sheet
 from sentbook.report.summary import ordered
@@ -230,7 +230,7 @@ def _curves(run: Run, *, drawn: bool) -> tuple[str, str]:
     return f"Curves of {len({point.method for point in run.curves})} trainings", _html(ledger.curve_rows(run.curves))
 
 
-def _of(fragment: Fragment, run: Run) -> str:
+def _of(fragment: Piece, run: Run) -> str:
     return ledger.anchored(fragment.body, run.profile)
 
 

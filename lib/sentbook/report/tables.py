@@ -34,6 +34,7 @@ from sentbook.report.view import of_view
 from sentbook.system.errors import ConfigError
 
 Key = TypeVar("Key", bound=Hashable)
+_Contrast = Mapping[str, tuple[Test, float, float, float]]  # a row's test with estimate and interval of A - B
 _FOLDERS = {"CSE": "cse", "CNN-LSTM": "cnn_lstm", "WSV": "wsv", "DNT": "dnt"}
 
 
@@ -167,17 +168,22 @@ def comparison(
             method,
             metric,
             places,
-            *({row: cells[method, row] for row in rows if (method, row) in cells} for cells in (paper, ours, yours)),
+            {row: paper[method, row] for row in rows if (method, row) in paper},
+            {row: ours[method, row] for row in rows if (method, row) in ours},
+            {row: yours[method, row] for row in rows if (method, row) in yours},
             where=where_printed(reported),
         )
         for method in methods
     ]
     found = list(run.tests if tests is None and run is not None else tests or [])
-    contrast = {row: test_of(found, *pair, row, metric) for row in rows} if pair else {}
+    contrast, of_yours = (
+        {row: test for row in rows if pair and (test := test_of(given, *pair, row, metric))}
+        for given in (found, beside.tests if beside is not None else [])
+    )
     how = [numbers.name(metric), *(["; ".join(protocols)] if protocols else [])]
     seeds = [summary.seeds for block in blocks if block.columns for summary in block.ours.values()]
     how += [interval_words(centre, seeds)] if seeds else []
-    table = _Grid(blocks, rows, group_and_label, pair, {row: test for row, test in contrast.items() if test}, interval)
+    table = _Grid(blocks, rows, group_and_label, pair, contrast, interval, of_yours)
     return Table(
         "Data set",
         table.columns,
@@ -225,9 +231,9 @@ def by_metric(
         blocks.append(block)
     rows = list(methods) if methods is not None else ordered(n for b in blocks for n in [*b.paper, *b.ours])
     for block in blocks:
-        for held in (block.paper, block.ours, block.yours):
-            for name in set(held) - set(rows):
-                del held[name]  # type: ignore[attr-defined]
+        block.paper = {row: block.paper[row] for row in rows if row in block.paper}
+        block.ours = {row: block.ours[row] for row in rows if row in block.ours}
+        block.yours = {row: block.yours[row] for row in rows if row in block.yours}
     how = [full_name(*group_and_label(dataset)), *(["; ".join(ordered(protocols))] if protocols else [])]
     seeds = [summary.seeds for block in blocks for summary in block.ours.values()]
     how += [interval_words(centre, seeds)] if seeds else []
@@ -255,19 +261,22 @@ class _Grid:
         rows: Sequence[str],
         naming: Callable[[str], tuple[str, str]],
         pair: tuple[str, str] | None,
-        contrast: Mapping[str, tuple[Test, float, float, float]],
+        contrast: _Contrast,
         interval: str,
+        yours: _Contrast | None = None,
     ) -> None:
         if interval not in ("brackets", "half"):
             raise ConfigError(f"interval is {interval!r}; choose brackets or half.")
         self.blocks, self.naming, self.contrast = [b for b in blocks if b.columns], naming, contrast
-        self.pair, self._half = pair, interval == "half"
+        self.yours, self.pair, self._half = yours, pair, interval == "half"
         self.places = [
             r for r in rows if r in contrast or any(r in b.values(c) for b in self.blocks for c in b.columns)
         ]
         self.columns = [(block.title, column) for block in self.blocks for column in block.columns]
         if contrast and pair:
-            self.columns.append((f"{pair[0]} {numbers.MINUS} {pair[1]}", "ours, 95 %"))
+            title = f"{pair[0]} {numbers.MINUS} {pair[1]}"
+            self.columns.append((title, f"{'recorded' if yours else 'ours'}, 95 %"))
+            self.columns += [(title, "your run, 95 %")] if yours else []
 
     def spread(self, low: float | None, high: float | None, block: _Block, *, signed: bool = False) -> str:
         if self._half:
@@ -302,17 +311,20 @@ class _Grid:
                 for at, block in enumerate(self.blocks)
                 for column in block.columns
             ]
-            cells += [self._contrast(row)] if self.contrast else []
+            cells += [self._contrast(self.contrast, row)] if self.contrast else []
+            cells += (
+                [self._contrast(self.yours, row)._replace(row=(), data=True)] if self.contrast and self.yours else []
+            )
             starts = self.naming(row)[0] != group
             group = self.naming(row)[0]
             lines.append(Row(label, cells, start=starts, own=is_average(row), note=notes.get(row, "")))
         return lines
 
-    def _contrast(self, row: str) -> Cell:
+    def _contrast(self, contrast: _Contrast, row: str) -> Cell:
         """A - B with its star; its p is the tooltip."""
-        if row not in self.contrast:
+        if row not in contrast:
             return Cell()
-        test, estimate, low, high = self.contrast[row]
+        test, estimate, low, high = contrast[row]
         block = self.blocks[0]
         p = test.p_holm if test.p_holm is not None else test.p
         return Cell(
@@ -488,12 +500,13 @@ def cost(run: Run | None, *, caption: str = "Cost of one training", command: str
     if not run.cost:
         return Fragment("<p>Nothing was trained in this experiment.</p>")
     by_method = pd.DataFrame([row.model_dump() for row in run.cost]).groupby("method", sort=False)
+    seeds = by_method["seed"].nunique().to_dict()
     mean = by_method[["seconds", "peak_memory_bytes", "parameters", "examples_per_second"]].mean()
     rows = [
         Row(
             str(method),
             [
-                str(by_method["seed"].nunique()[method]),
+                str(seeds[str(method)]),
                 numbers.minutes(row["seconds"]),
                 numbers.memory(row["peak_memory_bytes"]),
                 numbers.count(row["parameters"]),

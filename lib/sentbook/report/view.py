@@ -115,7 +115,7 @@ class View:
         """The parameters of the run just made that differ from the recorded run's, in words."""
         return changes(self.made, "" if is_toy(self.made) or self.recorded is None else self.recorded.profile)
 
-    def show(self, adapter: Callable[..., Piece], *args: Any, **options: Any) -> Piece:
+    def show(self, adapter: Callable[..., Piece], *args: Any, **options: Any) -> Piece | Stack:
         """Draw ``adapter``'s table of what is recorded with the run just made beside it, or in one of its own.
 
         On the same data sets both stand in one table, where the adapter can (it takes ``beside`` and ``changes``). A
