@@ -100,7 +100,10 @@ ADAPTERS: dict[str, Callable[[Run], Any]] = {
     ),
     "groups": lambda run: examples.groups_table(GROUPS, a=HOSTILE, b=HOSTILE, caption=HOSTILE, run=run),
     "analogies": lambda run: text_tables.analogies(
-        Analogies(HOSTILE, *([f"{text} {at}" for text in SAID] for at in "abcd"), [HOSTILE, "a", "b"]), {HOSTILE: SAID}, target=HOSTILE, run=run
+        Analogies(HOSTILE, *([f"{text} {at}" for text in SAID] for at in "abcd"), [HOSTILE, "a", "b"]),
+        {HOSTILE: SAID},
+        target=HOSTILE,
+        run=run,
     ),
     "samples": lambda run: text_tables.samples(SAID, {HOSTILE: SAID[::-1]}, head=HOSTILE, run=run),
     "paragraphs": lambda run: text_tables.paragraphs([SAID], [[]], [SAID * 5], caption=HOSTILE, run=run),
