@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -289,8 +290,9 @@ def _with(scene: Scene, factor: str, value: str) -> Scene:
     """The scene with another value of one factor, which it has, and all else as it is."""
     role, _, attribute = factor.partition(" ")
     filler: Entity | str = getattr(scene, role)
-    changed = filler._replace(**{attribute or "noun": value}) if isinstance(filler, Entity) else value
-    return scene._replace(**{role: changed})
+    inner: dict[str, Any] = {attribute or "noun": value}
+    changed: dict[str, Any] = {role: filler._replace(**inner) if isinstance(filler, Entity) else value}
+    return scene._replace(**changed)
 
 
 def _allowed(domain: Domain, scene: Scene) -> bool:

@@ -79,7 +79,8 @@ def _concepts(kind: str, lines: Lines, surfaces: Callable[[str], tuple] = texts)
     found = []
     for rank, line in enumerate(lines):
         name, path, *takes, cell = (part.strip() for part in line.split("|"))
-        found.append(Concept(f"{kind}:{name}", (kind, *path.split("/")), surfaces(cell), *takes or ["-"], rank=rank))
+        place = (kind, *path.split("/"))
+        found.append(Concept(f"{kind}:{name}", place, surfaces(cell), takes[0] if takes else "-", rank))
     return found
 
 
