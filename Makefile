@@ -6,47 +6,54 @@ JOBS     ?= 2
 PIP_ARGS ?=
 BIN      := .venv/bin
 STAMP    := .venv/.installed
+PIP      := $(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off -c requirements.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book batch test test-long lint format bench run lab clean
+.PHONY: help setup book cluster batch test test-long lint format bench run lab clean
 .DELETE_ON_ERROR:
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## create .venv and install requirements.lock
+setup: $(STAMP) ## create .venv with what the book needs
 
 # torch first, by its exact version: it is the largest, and some indexes name the CPU build of it apart.
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "sentbook needs Python 3.11 or later and '$(PYTHON)' is missing or older; install one and run: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off "$$(grep '^torch==' requirements.lock)"
-	$(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off -r requirements.lock
-	$(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --no-deps -e .
+	$(PIP) "$$(grep '^torch==' requirements.lock)"
+	$(PIP) -e .
+	@touch $@
+
+# What only tests, linters, JupyterLab or a cluster need: extras of pyproject.toml, at the versions of the same lock.
+.venv/.installed-%: $(STAMP)
+	$(PIP) -e ".[$*]"
 	@touch $@
 
 book: $(STAMP) ## run what changed, build the book: _build/html/index.html
 	$(BIN)/sentbook book --profile $(PROFILE) --jobs $(JOBS)
 
+cluster: .venv/.installed-cluster ## what SLURM and Kubernetes need, for sentbook batch --executor
+
 batch: $(STAMP) ## the whole grid, where something changed: make batch PROFILE=small JOBS=2 BATCH_ARGS="--resources gpu=1"
 	$(BIN)/sentbook batch --profile $(PROFILE) --jobs $(JOBS) $(BATCH_ARGS)
 
-test: book ## all tests but the long ones; builds the book first where something changed
-	# Every cell of every notebook, as a person runs it from the notebook's own folder.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --nbval-lax --nbval-current-env -n $(JOBS) --dist loadfile -o addopts= notebooks
+test: .venv/.installed-test book ## all tests but the long ones; builds the book first where something changed
+	# Every cell of two notebooks as a person runs it from the notebook's own folder; the book has run them all.
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --nbval-lax --nbval-current-env -n $(JOBS) --dist loadfile -o addopts= notebooks/cse/table2.ipynb notebooks/wsv/figure6.ipynb
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not long" $(PYTEST_ARGS)
 	@echo "Tests that take more than a minute were left out; run them with: make test-long"
 
-test-long: book ## the tests that take more than a minute
+test-long: .venv/.installed-test book ## the tests that take more than a minute
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long $(PYTEST_ARGS)
 
-lint: $(STAMP) ## ruff and mypy
+lint: .venv/.installed-lint ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(STAMP) ## let ruff mend what it can
+format: .venv/.installed-lint ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -55,9 +62,9 @@ bench: $(STAMP) ## speed against the reference implementations
 
 run: $(STAMP) ## one notebook: make run NOTEBOOK=cse/table1 PROFILE=small
 	@test -n "$(NOTEBOOK)" || { echo "Name a notebook: make run NOTEBOOK=cse/table1 PROFILE=small" >&2; exit 2; }
-	$(BIN)/sentbook run $(NOTEBOOK) --profile $(PROFILE)
+	$(BIN)/sentbook run "$(NOTEBOOK)" --profile $(PROFILE)
 
-lab: $(STAMP) ## JupyterLab on the notebooks
+lab: .venv/.installed-lab ## JupyterLab on the notebooks
 	$(BIN)/jupyter lab notebooks
 
 clean: ## remove what book and test make; keeps .venv, results and trained encoders
