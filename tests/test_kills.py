@@ -155,9 +155,9 @@ STAGE = MarginTraining(
 SECOND = STAGE.model_copy(update={"corpora": ("miniworld-sentences",), "epochs": 4})
 TRAIN = """
 import sys
-from sentbook import recipes, training
-from sentbook.recipes import Recipe
-training.CHECKPOINT_SECONDS = float(sys.argv[1])
+from sentbook.training import loop, recipes
+from sentbook.training.recipes import Recipe
+loop.CHECKPOINT_SECONDS = float(sys.argv[1])
 recipes.obtain([Recipe.model_validate_json(one) for one in sys.argv[3:]], device="cpu", jobs=int(sys.argv[2]))
 """
 
@@ -385,24 +385,6 @@ def test_three_kills_of_trainings_side_by_side(tmp_path: Path, commands: list[Co
 @pytest.mark.long
 def test_three_kills_while_a_checkpoint_is_written(tmp_path: Path, commands: list[Command]) -> None:
     kill_while_saving(tmp_path, commands, kills=3, seed=6)
-
-
-@pytest.mark.long
-def test_three_kills_of_a_download(tmp_path: Path, commands: list[Command]) -> None:
-    kill_downloads(tmp_path, commands, kills=3, seed=7)
-
-
-@pytest.mark.long
-def test_three_kills_of_a_notebook(tmp_path: Path, commands: list[Command]) -> None:
-    name = "wsv/figure6"
-    whole, broken = (sentbook(checkout(tmp_path / folder), "run", name) for folder in ("whole", "broken"))
-    commands += [whole, broken]
-    whole.finish()
-    broken.seconds = whole.seconds
-    killed(broken, draw(random.Random(8), 3), anew=lambda: forget(broken.folder))
-    assert_same_runs(broken.folder, whole.folder, [name])
-    assert_nothing_runs(broken)
-    assert_tidy(broken.folder)
 
 
 @pytest.mark.long
