@@ -17,7 +17,6 @@ import pytest
 EXCEPTIONS = {
     "sentbook.cli names a paper",
     "sentbook.data.suites names a paper",  # the suite of test sets "dnt" is recorded configuration
-    "sentbook.data.vectors names a paper",
     "sentbook.report.fragments names a paper",
     "sentbook.report.tables names a paper",
 }

@@ -85,10 +85,6 @@ def substitute(name: str, paper: str) -> str:
     return f"{words} for {theirs}{size}"
 
 
-# Of the CSE paper.
-SUBSTITUTES: dict[str, str] = {name: substitute(name, "cse") for name in (*_WORDS_OF, "miniworld")}
-
-
 def available(name: VectorName) -> bool:
     """Whether `load` needs no download and no package that nobody asked for."""
     if name in modern.MODERN:
