@@ -18,7 +18,9 @@ from sentbook.evaluation import decisions
 from sentbook.evaluation.predictions import Predictions, decision_predictions, sts_predictions
 from sentbook.models import Encoder, SentenceEncoder
 from sentbook.models.average import AverageEncoder
+from sentbook.runs import claims as judged
 from sentbook.runs import ledger, lineage
+from sentbook.runs.evidence import Evidence
 from sentbook.system import versions
 from sentbook.system.loaded import loaded_sources
 from sentbook.training.cosine import cosine_scores, tokenise_sets
@@ -276,19 +278,27 @@ class Study:
         *,
         metrics: Sequence[results.Metric],
         tests: Sequence[results.Test] = (),
-        claims: Sequence[results.Claim] = (),
+        book: Any = None,
+        findings: Mapping[str, Any] | None = None,
         curves: Sequence[results.CurvePoint] | None = None,
         cost: Sequence[results.Cost] | None = None,
         extra: dict[str, Any] | None = None,
     ) -> results.Run:
-        """Write the run to the ledger and return it. A run with changed parameters never replaces a recorded one.
+        """Judge the experiment's claims, write the run to the ledger and return it.
+
+        A run with changed parameters never replaces a recorded one.
+
+        Args:
+            book: the predictions that claims are judged on; None: the rows alone.
+            findings: numbers for claims that no row and no book holds, by the names that ``claims.yaml`` gives them.
 
         Raises:
             StorageError: the ledger cannot be written.
         """
         settings = self.settings
         trained = [item for item in self._trained.values() if item.metadata]
-        self._tell(f"{len(metrics)} numbers, {len(tests)} tests and {len(claims)} verdicts recorded")
+        verdicts = len(judged.claims(self.paper, self.experiment))
+        self._tell(f"{len(metrics)} numbers, {len(tests)} tests and {verdicts} verdicts recorded")
         run = results.Run(
             paper=self.paper,
             experiment=self.experiment,
@@ -311,11 +321,11 @@ class Study:
             ),
             metrics=list(metrics),
             tests=list(tests),
-            claims=list(claims),
             curves=self.curves if curves is None else list(curves),
             cost=[item.cost() for item in trained] if cost is None else list(cost),
             extra={"artifacts": [_pedigree(item) for item in trained], "log": self._log, **(extra or {})},
         )
+        run.claims = judged.judge(Evidence.of(run, book, settings.resamples, findings))
         ledger.write(run)
         return run
 

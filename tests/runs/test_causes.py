@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from sentbook.runs import causes, ledger, verdicts
+from sentbook.runs import causes, claims, ledger
 from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
 
 
 def _recorded() -> dict[str, str]:
     """Claim -> verdict of the recorded small runs."""
-    places = {(spec.paper, spec.experiment) for spec in verdicts.specifications().values()}
+    places = {(spec.paper, spec.experiment) for spec in claims.specifications().values()}
     runs = [ledger.read(paper, experiment, causes.PROFILE) for paper, experiment in places]
     return {claim.id: claim.verdict for run in runs if run is not None for claim in run.claims}
 
@@ -40,7 +40,7 @@ def test_causes_are_short_and_refer_to_claims_that_exist() -> None:
     for cause in causes.causes().values():
         assert len(cause.cause.split()) <= 60, cause.id
         for named in re.findall(r"\b(?:cse|wsv|dnt|cnnlstm)-\d\d\b", cause.cause):
-            assert named in verdicts.specifications(), cause.id
+            assert named in claims.specifications(), cause.id
             assert named != cause.id
 
 

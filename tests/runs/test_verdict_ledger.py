@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from sentbook import cli
 from sentbook.runs import ledger as store
-from sentbook.runs import verdict_ledger, verdicts
+from sentbook.runs import claims, verdict_ledger
 from sentbook.runs.verdict_ledger import Ledger
 
 
@@ -23,10 +23,10 @@ def test_the_committed_file_is_what_the_recorded_runs_say() -> None:
 def test_every_claim_is_there_once_in_the_order_of_the_papers() -> None:
     ledger = verdict_ledger.gather("small")
     assert [entry.id for entry in ledger.claims] == [
-        spec.id for paper in verdict_ledger.PAPERS for spec in verdicts.claims(paper)
+        spec.id for paper in verdict_ledger.PAPERS for spec in claims.claims(paper)
     ]
     assert {paper: counts["all"] for paper, counts in ledger.counts.items()} == {
-        paper: len(verdicts.claims(paper)) for paper in verdict_ledger.PAPERS
+        paper: len(claims.claims(paper)) for paper in verdict_ledger.PAPERS
     }
     for counts in ledger.counts.values():
         assert sum(counts[verdict] for verdict in verdict_ledger.VERDICTS) == counts["all"]

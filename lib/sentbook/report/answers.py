@@ -13,7 +13,7 @@ from sentbook.report.verdict_page import Box, cause_words, number_boxes, our_box
 from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of
 from sentbook.runs.verdict_ledger import entries
-from sentbook.runs.verdicts import specifications
+from sentbook.runs.claims import specifications
 
 # The most faithful first. A demo on generated data answers nothing about a paper.
 PROFILES = ("paper", "small")

@@ -15,9 +15,9 @@ from pydantic import Field
 
 from sentbook.records import Claim, Record, Run, Verdict
 from sentbook.runs.causes import Cause, cause_of
+from sentbook.runs.claims import specifications
 from sentbook.runs.ledger import dumped, read
 from sentbook.runs.papers import papers
-from sentbook.runs.verdicts import specifications
 from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 

@@ -1,0 +1,219 @@
+"""What a claim is judged on: values, intervals and differences of a book of predictions, rows of a run, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sentbook.evaluation.predictions import INTERVALS
+from sentbook.evaluation.protocols import Measure, measure_on
+from sentbook.evaluation.statistics import Estimate
+from sentbook.records import Cost, CurvePoint, Metric, Run, Test
+from sentbook.runs import printed as tables
+from sentbook.system.errors import ConfigError
+
+MEAN = "mean of single sentences"
+
+
+class Rows:
+    """A book of the rows that a run records, in place of predictions.
+
+    Args:
+        intervals: measure -> data set -> method -> the ends of its interval.
+    """
+
+    averages: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        tests: Sequence[Test],
+        intervals: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]],
+    ) -> None:
+        self.metrics, self.tests, self.intervals = metrics, tests, intervals
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods of the rows."""
+        return list(dict.fromkeys(row.method for row in self.metrics))
+
+    @property
+    def names(self) -> list[str]:
+        """The data sets of the rows."""
+        return list(dict.fromkeys(row.dataset for row in self.metrics))
+
+    @property
+    def cells(self) -> list[tuple[str, str]]:
+        """Every data set in every measure of it."""
+        return [(name, measure) for name in self.names for measure in self.measures(name)]
+
+    def measures(self, row: str) -> list[str]:
+        """What is computed of a data set."""
+        return [str(measure_on(row))]
+
+    def has(self, method: str, row: str) -> bool:
+        """Whether the method has a number on a data set."""
+        return any((one.method, one.dataset) == (method, row) for one in self.metrics)
+
+    def values(self, method: str, row: str, measure: str) -> list[float]:
+        """A value for every seed."""
+        return [
+            one.value for one in self.metrics if (one.method, one.dataset, one.metric) == (method, row, str(measure))
+        ]
+
+    def interval(self, method: str, row: str, measure: str, _resamples: int = 0) -> Estimate:
+        """One value with its recorded interval."""
+        low, high = self.intervals.get(str(measure), {}).get(row, {}).get(method, (None, None))
+        if low is None or high is None:
+            raise Missing(f"needs the interval of {method} on {row}")
+        return Estimate(float(np.mean(self.values(method, row, measure))), low, high)
+
+    def difference(self, a: str, b: str, row: str, measure: str, _resamples: int = 0) -> Test:
+        """A - B as it was tested, or B - A turned about."""
+        for test in self.tests:
+            if (test.dataset, test.metric) == (row, str(measure)) and test.kind != "williams":
+                if (test.a, test.b) == (a, b):
+                    return test
+                if (test.a, test.b) == (b, a):
+                    return turned(test)
+        raise Missing(f"needs {a} against {b} on {row}")
+
+
+class Missing(Exception):
+    """A claim needs a number that this run does not have; the message says which."""
+
+
+@dataclass
+class Evidence:
+    """What rules may ask of one experiment.
+
+    Attributes:
+        book: predictions, see `numbers`; None: the rows alone.
+        findings: what neither book nor rows hold, by name: a number, `Estimate`, `Test`, a list of `Test`, or a mapping.
+    """
+
+    paper: str
+    experiment: str
+    book: Any
+    resamples: int = 2000
+    metrics: Sequence[Metric] = ()
+    tests: Sequence[Test] = ()
+    curves: Sequence[CurvePoint] = ()
+    cost: Sequence[Cost] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    findings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, run: Run, book: Any = None, resamples: int = 2000, findings: Mapping[str, Any] | None = None) -> Any:
+        """Gather what a run holds, beside its book."""
+        rows = {name: getattr(run, name) for name in ("metrics", "tests", "curves", "cost", "extra")}
+        held = Rows(run.metrics, run.tests, run.extra.get(INTERVALS, {})) if book is None else book
+        return cls(run.paper, run.experiment, held, resamples, findings=findings or {}, **rows)
+
+    # -- contents ------------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> list[str]:
+        """The data sets, and ``MSRP (F1)`` where F1 stands beside accuracy."""
+        cells = [(name, str(measure)) for name, measure in self.book.cells]
+        return list(dict.fromkeys(f"{name} (F1)" if measure == Measure.F1 else name for name, measure in cells))
+
+    @property
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """Rows by the name of a group: ``all``, ``data sets``, ``total`` (of the total average), or the book's own."""
+        found = {"all": self.names, "data sets": list(self.book.names), "total": getattr(self.book, "total", [])}
+        return {**found, **getattr(self.book, "groups", {})}
+
+    def rows(self, where: str | Sequence[str] | None) -> list[str]:
+        """Name the rows that a claim is about: one, a list, or a group; None: the book's first."""
+        if where is None:
+            return self.names[:1]
+        return list(self.groups.get(where, [where]) if isinstance(where, str) else where)
+
+    def metric(self, row: str) -> str:
+        """Name the measure of a row where the claim names none."""
+        return "f1" if row.endswith(" (F1)") else str(self.book.measures(self._sets(row)[0])[0])
+
+    def _sets(self, row: str) -> list[str]:
+        """The data sets whose numbers are needed: of a mean over single sentences those without F1."""
+        if row != MEAN:
+            return [dataset_of(row)]
+        found = [name for name in self.book.names if len(self.book.measures(name)) == 1]
+        if not found:
+            raise Missing("needs a task of single sentences")
+        return found
+
+    def need(self, methods: Iterable[str], row: str) -> None:
+        """Make sure that the methods were judged on a row.
+
+        Raises:
+            Missing: one was not.
+        """
+        for method in methods:
+            for name in self._sets(row):
+                if not self.book.has(method, name):
+                    raise Missing(f"needs {method} on {name}")
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def mean(self, method: str, row: str, metric: str) -> float:
+        """The mean over seeds."""
+        self.need([method], row)
+        return float(np.mean(self.book.values(method, dataset_of(row), metric)))
+
+    def interval(self, method: str, row: str, metric: str) -> Estimate:
+        """One value with its interval."""
+        self.need([method], row)
+        found: Estimate = self.book.interval(method, dataset_of(row), metric, self.resamples)
+        return found
+
+    def difference(self, a: str, b: str, row: str, metric: str) -> Test:
+        """A - B on a row, with its interval."""
+        self.need([a, b], row)
+        if row == MEAN:
+            found: Test = self.book.mean_difference(a, b, self._sets(row), metric, self.resamples)
+            return found
+        found = self.book.difference(a, b, dataset_of(row), metric, self.resamples)
+        return found.model_copy(update={"dataset": row})
+
+    def printed(self, method: str, row: str, metric: str, table: str = "") -> float:
+        """A value of the paper's table, the experiment's own where none is named.
+
+        Raises:
+            Missing: it is not printed.
+        """
+        if hasattr(self.book, "printed"):
+            return float(self.book.printed(method, row))
+        try:
+            found = [
+                tables.value(self.paper, table or self.experiment, method, name, metric) for name in self._sets(row)
+            ]
+        except ConfigError as error:
+            raise Missing(f"needs a row that the paper prints; it prints no {metric} of {method} on {row}") from error
+        return float(np.mean(found))
+
+    def finding(self, name: str) -> Any:
+        """What the notebook found and handed over, or recorded beside its rows.
+
+        Raises:
+            Missing: nothing of that name.
+        """
+        for held in (self.findings, self.extra):
+            if name in held:
+                return held[name]
+        raise Missing(f"needs {name}, which this run did not measure")
+
+
+def turned(test: Test) -> Test:
+    """B - A."""
+    return test.model_copy(
+        update={"a": test.b, "b": test.a, "estimate": -test.estimate, "low": -test.high, "high": -test.low}
+    )
+
+
+def dataset_of(row: str) -> str:
+    """Name the data set of a column: ``MSRP`` of ``MSRP (F1)``."""
+    return row.removesuffix(" (F1)")
