@@ -11,7 +11,8 @@ from sentbook.records import Claim, Finding, Part, Run
 from sentbook.report import verdict_page
 from sentbook.report.style import style_sheet
 from sentbook.runs.causes import causes
-from sentbook.runs.verdicts import BOUND, PRINTED, claims
+from sentbook.runs.claims import claims
+from sentbook.runs.verdicts import BOUND, PRINTED
 
 HOSTILE = "<script>alert(1)</script> & <img src=x onerror=alert(1)>"
 

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sentbook import cli
-from sentbook.runs import ledger as store
 from sentbook.runs import claims, verdict_ledger
+from sentbook.runs import ledger as store
 from sentbook.runs.verdict_ledger import Ledger
 
 

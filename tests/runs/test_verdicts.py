@@ -117,7 +117,9 @@ def test_all_of_is_its_worst_part_and_counts_show_the_weakest() -> None:
     yes, no, maybe = (verdicts.beats(made(*ends)) for ends in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.2)))
     absent = verdicts.not_run("d")
     assert verdicts.all_of([yes]) is yes
-    assert [verdicts.all_of(parts).verdict for parts in ([yes, yes], [yes, maybe], [yes, absent, maybe], [absent, no])] == [
+    assert [
+        verdicts.all_of(parts).verdict for parts in ([yes, yes], [yes, maybe], [yes, absent, maybe], [absent, no])
+    ] == [
         "reproduced",
         "inconclusive",
         "not run",

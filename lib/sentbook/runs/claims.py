@@ -416,7 +416,7 @@ def _scores(
     how: str = verdicts.OVER_ITEMS,
     count: str = "",
 ) -> Judgement:
-    """``printed``: None is the method's own printed value; ``minus``: a method whose printed value is taken off ours."""
+    """``printed``: None is the method's own; ``minus``: a method whose printed value is taken off ours."""
     parts = []
     for method, cell, value in _measured(
         evidence, scores, () if isinstance(scores, dict) else _cells(evidence, where, metric)

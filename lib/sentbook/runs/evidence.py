@@ -91,8 +91,8 @@ class Evidence:
     """What rules may ask of one experiment.
 
     Attributes:
-        book: predictions, see `numbers`; None: the rows alone.
-        findings: what neither book nor rows hold, by name: a number, `Estimate`, `Test`, a list of `Test`, or a mapping.
+        book: predictions, or `Rows`.
+        findings: what neither holds, by name: a number, an `Estimate`, a `Test`, a list of these, or a mapping.
     """
 
     paper: str

@@ -1,8 +1,8 @@
 """From numbers to a verdict, by rules stated in advance.
 
 A rule takes numbers and returns a `Judgement`. `sentbook.runs.claims` reads from a paper's ``claims.yaml`` which rule
-judges a claim and on which numbers. Correlations are stored in [-1, 1]; the sentences show them x 100. An interval of no
-width is none (one seed, one pair, a p-value alone), and decides nothing.
+judges a claim and on which numbers. Correlations are stored in [-1, 1]; the sentences show them x 100. An interval of
+no width is none (one seed, one pair, a p-value alone), and decides nothing.
 
 Where a rule takes ``stated``, it says whether the bound is a number of the paper or the reading of its words that the
 rule needs ("most" is more than half).

@@ -243,7 +243,7 @@ def _reached(summary: Summary, theirs: float, metric: str) -> Verdict:
     """By the rule ``scores``: the interval holds the printed value, or ours is better."""
     low, high = (summary.value if end is None else end for end in (summary.low, summary.high))
     value = Estimate(summary.value, low, high)
-    return scores(value, theirs, "", lower_is_better=numbers.lower_is_better(metric))[0]
+    return scores(value, theirs, "", lower_is_better=numbers.lower_is_better(metric)).verdict
 
 
 def _how(held: Sequence[_Held]) -> str:
