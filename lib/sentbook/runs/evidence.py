@@ -81,6 +81,10 @@ class Rows:
                     return turned(test)
         raise Missing(f"needs {a} against {b} on {row}")
 
+    def mean_difference(self, a: str, b: str, names: Sequence[str], measure: str, _resamples: int = 0) -> Test:
+        """A - B, the mean over several data sets, as it was tested."""
+        return self.difference(a, b, f"mean of {', '.join(names)}", measure)
+
 
 class Missing(Exception):
     """A claim needs a number that this run does not have; the message says which."""

@@ -63,6 +63,7 @@ class Settings:
         self.best, self.every, self.words = best, rows, words or {}
         self.methods, self.averages = list(SETTINGS), []
         self.names = [f"{dataset} with {encoder}" for encoder, dataset in judged_cells(best, ())]
+        self.cells = [(row, self.measures(row)[0]) for row in self.names]
         self.groups = {
             "every set": list(SETS),
             "every cell": _cells(),
@@ -78,8 +79,6 @@ class Settings:
     def _place(self, method: str, row: str) -> tuple[str, str]:
         dataset, _, encoder = row.partition(" with ")
         return (named(encoder, method) if encoder else method), dataset
-
-        self.cells = [(row, self.measures(row)[0]) for row in self.names]
 
     def measures(self, row: str) -> list[str]:
         """Name the measure of a cell's data set."""
