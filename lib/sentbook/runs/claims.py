@@ -66,7 +66,7 @@ class ClaimSpec(BaseModel):
 @cache
 def specifications() -> dict[str, ClaimSpec]:
     """Every claim by its id, in the order of the book."""
-    found = {}
+    found: dict[str, ClaimSpec] = {}
     for paper in papers():
         found |= parse_claims((files("sentbook") / "papers" / paper / "claims.yaml").read_text(encoding="utf-8"), paper)
     return found

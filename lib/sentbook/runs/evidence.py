@@ -25,8 +25,6 @@ class Rows:
         intervals: measure -> data set -> method -> the ends of its interval.
     """
 
-    averages: tuple[str, ...] = ()
-
     def __init__(
         self,
         metrics: Sequence[Metric],

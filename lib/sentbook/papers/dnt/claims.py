@@ -61,7 +61,7 @@ class Settings:
 
     def __init__(self, best: Any, rows: Predictions | None = None, words: Mapping[str, str] | None = None) -> None:
         self.best, self.every, self.words = best, rows, words or {}
-        self.methods, self.averages = list(SETTINGS), []
+        self.methods = list(SETTINGS)
         self.names = [f"{dataset} with {encoder}" for encoder, dataset in judged_cells(best, ())]
         self.cells = [(row, self.measures(row)[0]) for row in self.names]
         self.groups = {
