@@ -10,10 +10,10 @@ from sentbook.report.markup import Fragment, row_key, run_name, why
 from sentbook.report.summary import is_average
 from sentbook.report.table import not_run
 from sentbook.report.verdict_page import Box, cause_words, number_boxes, our_box
+from sentbook.runs.claims import specifications
 from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of
 from sentbook.runs.verdict_ledger import entries
-from sentbook.runs.claims import specifications
 
 # The most faithful first. A demo on generated data answers nothing about a paper.
 PROFILES = ("paper", "small")
