@@ -12,8 +12,8 @@ import pytest
 
 from sentbook.evaluation.predictions import PAIRS
 from sentbook.evaluation.statistics import Estimate
-from sentbook.papers.dnt.winners import CHOSEN
 from sentbook.papers.dnt.claims import Settings
+from sentbook.papers.dnt.winners import CHOSEN
 from sentbook.records import Claim, Finding, Run, Test
 from sentbook.runs import claims, ledger
 from sentbook.runs.evidence import Evidence, Missing, Rows, dataset_of
