@@ -30,7 +30,7 @@ from sentbook.report.summary import (
     where_printed,
 )
 from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, badges, not_run, time_of
-from sentbook.report.view import of_view
+from sentbook.report.view import of_recorded, of_view
 from sentbook.system.errors import ConfigError
 
 Key = TypeVar("Key", bound=Hashable)
@@ -440,6 +440,7 @@ def difference_cell(test: Test, estimate: float, low: float, high: float) -> Cel
 # -- claims, provenance, cost, substitutions -------------------------------------------------------------------------
 
 
+@of_recorded
 def claims(run: Run | None, *, caption: str = "Claims", command: str | None = None) -> Table | Fragment:
     """List each claim of the paper that this experiment tests, its verdict, and the numbers the rule looked at."""
     if run is None:
@@ -458,6 +459,7 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
     return Table("Claim", heads, rows, caption, run=run, kinds={0: TEXT, 1: LEFT, 2: TEXT}, wrap=True)
 
 
+@of_recorded
 def provenance(run: Run | None) -> Fragment:
     """List everything needed to make the numbers again, compactly; long lists fold."""
     if run is None:
@@ -493,6 +495,7 @@ def _folded(summary: str, items: Sequence[str]) -> Html:
     return Html(f"<details><summary>{esc(summary)}</summary><ul>{inner}</ul></details>")
 
 
+@of_recorded
 def cost(run: Run | None, *, caption: str = "Cost of one training", command: str | None = None) -> Table | Fragment:
     """Show seconds, peak memory, parameters without the word vectors, and examples a second; means over seeds."""
     if run is None:
@@ -520,6 +523,7 @@ def cost(run: Run | None, *, caption: str = "Cost of one training", command: str
     return Table("Method", ["Seeds", "Time", "Memory", "Parameters", "Examples/s"], rows, caption, how, run=run)
 
 
+@of_recorded
 def substitutions(run: Run | None) -> Fragment:
     """Name in a box what stands in for the paper's data, to be shown beside the numbers; empty if nothing does."""
     if run is None or not run.provenance.substitutions:

@@ -171,3 +171,15 @@ def of_view(draw: Callable[Concatenate[Run | None, P], Piece]) -> Callable[Conca
         return of.show(draw, *args, **options) if isinstance(of, View) else draw(of, *args, **options)
 
     return drawn
+
+
+def of_recorded(
+    draw: Callable[Concatenate[Run | None, P], Piece],
+) -> Callable[Concatenate[View | Run | None, P], Piece]:
+    """Let what is said of a recorded run alone take a `View`: verdicts, which no run on toy data has."""
+
+    @functools.wraps(draw)
+    def drawn(of: View | Run | None, *args: P.args, **options: P.kwargs) -> Piece:
+        return draw(of.recorded if isinstance(of, View) else of, *args, **options)
+
+    return drawn
