@@ -306,7 +306,7 @@ def _link(body: str, target: str | None) -> str:
 
 def _made(run: Run, name: str, page: str | None, of_run: tuple[str, str | None] | None = None) -> str:
     """The experiment and when its run was made."""
-    words = esc(f"profile {run.profile}, {len(run.provenance.seeds)} seeds, {run.provenance.started[:10]}")
+    words: str = esc(f"profile {run.profile}, {len(run.provenance.seeds)} seeds, {run.provenance.started[:10]}")
     if of_run is not None and of_run[1]:
         words += f", {_link(esc(of_run[0]), of_run[1])}"
     return f'<strong>{_link(esc(name), page)}</strong><span class="sb-how">{words}</span>'

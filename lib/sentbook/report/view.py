@@ -173,9 +173,7 @@ def of_view(draw: Callable[Concatenate[Run | None, P], Piece]) -> Callable[Conca
     return drawn
 
 
-def of_recorded(
-    draw: Callable[Concatenate[Run | None, P], Piece],
-) -> Callable[Concatenate[View | Run | None, P], Piece]:
+def of_recorded(draw: Callable[Concatenate[Run | None, P], Piece]) -> Callable[Concatenate[View | Run | None, P], Any]:
     """Let what is said of a recorded run alone take a `View`: verdicts, which no run on toy data has."""
 
     @functools.wraps(draw)

@@ -220,7 +220,12 @@ def _given(job: Job) -> list[str]:
     """Name the files that decide what a job leaves, whichever code it will load."""
     base = root()
     level, _, name = job.name.partition("/")
-    drawing = [file for file in (base / "lib" / "sentbook" / "report").rglob("*.*") if file.suffix != ".pyc"]
+    room = base / "lib" / "sentbook"
+    drawing = [file for file in (room / "report").rglob("*.*") if file.suffix != ".pyc"]
+    of_papers = [
+        *room.glob("papers/*/*tables.py"),
+        *room.glob("papers/*/*figures.py"),
+    ]  # draw too, see `loaded.DRAWING`
     stated = [file for ending in ("yaml", "csv") for file in base.glob(f"lib/sentbook/papers/**/*.{ending}")]
     lock = base / "requirements.lock"
     if level == "data":
@@ -230,13 +235,20 @@ def _given(job: Job) -> list[str]:
     if level == "notebooks":
         paper, _, experiment = name.partition("/")
         shown = [base.glob(f"results/{kind}/{paper}/*.json") for kind in ("small", "paper") if kind != job.profile]
+        drawing += [file for file in of_papers if file.parent.name == paper]
         files = [lock, *drawing, *(file for group in shown for file in group)]
         return [*lineage.given(paper, experiment, job.profile), *_names(files)]
     if level == "verdicts":
         return _names([*stated, *base.glob(f"results/{job.profile}/*/*.json")])
     text = [file for file in (base / "book").rglob("*") if not {"_executed", "_generated", "_runs"} & set(file.parts)]
     runs = [file for file in base.glob("results/*/*/*.json") if "custom" not in file.parts]
-    made = [lock, base / "_toc.yml", base / "_config.yml", base / "lib" / "sentbook" / "data" / "registry.json"]
+    made = [
+        *of_papers,
+        lock,
+        base / "_toc.yml",
+        base / "_config.yml",
+        base / "lib" / "sentbook" / "data" / "registry.json",
+    ]
     # Its pages say which recorded run is stale, of whichever profile.
     return _names([*text, *drawing, *stated, *runs, *made, *base.glob("params/*/*.yaml")]) if level == "book" else []
 

@@ -7,6 +7,7 @@ import hashlib
 import io
 import sys
 import tokenize
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
@@ -16,8 +17,8 @@ FLOW = (
     "system", "config", "records", "data", "models", "training", "evaluation", "runs", "report", "study", "exchange",
     "papers", "cli",
 )  # fmt: skip
-# Draws what is recorded, and changes none of it.
-DRAWING = "report"
+# Draw what is recorded, and change none of it: a room, and files of a paper's own.
+DRAWING = ("report/*", "papers/*/*tables.py", "papers/*/*figures.py")
 
 
 def loaded_sources(up_to: str | None = None) -> dict[str, str]:
@@ -34,7 +35,7 @@ def loaded_sources(up_to: str | None = None) -> dict[str, str]:
         >>> sorted(name.split("/")[2] for name in loaded_sources("system"))[:1]
         ['system']
     """
-    rooms = {*FLOW[: FLOW.index(up_to) + 1 if up_to else None]} - {DRAWING}
+    rooms = set(FLOW[: FLOW.index(up_to) + 1 if up_to else None])
     files = [getattr(module, "__file__", None) for name, module in sys.modules.items() if _is_own(name)]
     paths = sorted(Path(file).resolve() for file in files if file)
     return {f"lib/sentbook/{name}": file_digest(path) for path in paths if (name := _inside(path, rooms))}
@@ -45,11 +46,12 @@ def _is_own(module: str) -> bool:
 
 
 def _inside(path: Path, rooms: set[str]) -> str | None:
-    """The name of ``path`` in the package; None for a file elsewhere or of another room."""
+    """The name of ``path`` in the package; None for a file elsewhere, of another room, or that draws."""
     if not path.is_relative_to(PACKAGE):
         return None
     name = path.relative_to(PACKAGE)
-    return name.as_posix() if name.with_suffix("").parts[0] in rooms else None
+    drawn = any(fnmatch(name.as_posix(), pattern) for pattern in DRAWING)
+    return name.as_posix() if name.with_suffix("").parts[0] in rooms and not drawn else None
 
 
 @cache
