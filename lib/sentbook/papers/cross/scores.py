@@ -268,7 +268,7 @@ def rows_of(settings: Settings, book: Predictions) -> list[tuple[str, Measure]]:
     scored = [name for name in settings.datasets if name not in TASK_OF_PAIRS]
     years = {year_of(pairs.name) for name in scored for pairs in further(name)}
     means = [row for row in book.averages if year_of(row) in years]
-    own = [(suites.test_name(name), suites.measure_of(name)) for name in scored if name != "sts12"]
+    own = [(suites.test_name(name), Measure(suites.measure_of(name))) for name in scored if name != "sts12"]
     return [*((row, Measure.PEARSON) for row in means), *own]
 
 
