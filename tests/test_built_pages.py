@@ -1,168 +1,27 @@
-"""No number without a run: every results table of the built book, cell by cell."""
+"""The built book as files: every number has its run, every link its place, every figure its room, and no page asks
+another host."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from bs4 import BeautifulSoup, Tag
+
+from sentbook.report.pedigree import listed
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
 RUNS, ALL_RUNS = "book/_runs/", "book/runs.html"
-# What a paper printed, and what stands in a data set or was written by a decoder.
-NOT_OURS = {"sb-paper", "sb-data"}
-VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr", "path", "use", "rect", "source"}
-# A cell of a hand-written table that says more than this many words is a sentence, not a number.
-WORDS = 1
+MADE = {"genindex.html", "search.html", "index.html"}  # by Sphinx, not listed in the table of contents
 FORMULA = re.compile(r"\\\(.*?\\\)")
-
-
-@dataclass
-class Cell:
-    """A cell of a table: its text without what is not ours, and where it leads."""
-
-    table: str
-    ours: bool  # in a table that the package drew
-    first: bool
-    text: str = ""
-    links: list[str] = field(default_factory=list)
-
-    @property
-    def is_number(self) -> bool:
-        if self.ours:
-            return bool(re.search(r"\d", self.text))
-        text = FORMULA.sub("", self.text)
-        return not self.first and bool(re.search(r"\d", text)) and len(re.findall(r"[^\W\d_]{2,}", text)) <= WORDS
-
-
-@dataclass
-class Element:
-    tag: str
-    classes: frozenset[str]
-    facts: bool
-    not_ours: bool
-    ours: bool
-
-
-class Tables(HTMLParser):
-    """The cells of all tables of a page but those that are marked as facts, and the places one can link to."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.cells: list[Cell] = []
-        self.facts: list[str] = []
-        self.ids: set[str] = set()
-        self._stack = [Element("", frozenset(), False, False, False)]
-        self._table = ""
-        self._cell: Cell | None = None
-        self._position = 0
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        self.ids |= {values[name] for name in ("id", "name") if name in values}
-        if tag in VOID:
-            return
-        classes, above = frozenset(values.get("class", "").split()), self._stack[-1]
-        facts = above.facts or values.get("data-kind") == "facts" or "facts" in classes
-        ours = above.ours or "sentbook" in classes or "dataframe" in classes
-        self._stack.append(Element(tag, classes, facts, above.not_ours or bool(classes & NOT_OURS), ours))
-        if tag == "table":
-            self._table = values.get("aria-label", "a table")
-            if facts:
-                self.facts.append(self._table)
-        elif tag == "tr":
-            self._position = 0
-        elif tag in ("td", "th"):
-            self._position += 1
-            if tag == "td" and not facts:
-                self._cell = Cell(self._table, ours, self._position == 1)
-                self.cells.append(self._cell)
-        elif tag == "a" and self._cell is not None:
-            self._cell.links.append(values.get("href", ""))
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        pass
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in VOID:
-            return
-        while len(self._stack) > 1 and self._stack.pop().tag != tag:
-            pass
-        if tag == "td":
-            self._cell = None
-
-    def handle_data(self, data: str) -> None:
-        if self._cell is not None and not self._stack[-1].not_ours:
-            self._cell.text += data
-
-
-def without_a_run(pages: Mapping[str, Tables]) -> Iterator[str]:
-    """Numbers of results tables from which no link leads to a place on a run's page, as ``page, table: number``.
-
-    Args:
-        pages: address in the book to what stands on it.
-    """
-    for name, page in pages.items():
-        for cell in page.cells:
-            if not name.startswith(RUNS) and cell.is_number and not any(leads(name, to, pages) for to in cell.links):
-                yield f"{name}, {cell.table}: {cell.text.strip()[:60]}"
-
-
-def leads(page: str, link: str, pages: Mapping[str, Tables]) -> bool:
-    """Whether ``link`` of ``page`` is to a run's page, and to a place that there is."""
-    parts = urlsplit(link)
-    if parts.scheme or parts.netloc or not parts.path:
-        return False
-    target = (HTML / page).parent.joinpath(unquote(parts.path)).resolve()
-    name = target.relative_to(HTML.resolve()).as_posix() if target.is_relative_to(HTML.resolve()) else ""
-    if name == ALL_RUNS:
-        return name in pages
-    return (
-        name.startswith(RUNS) and name in pages and bool(parts.fragment) and unquote(parts.fragment) in pages[name].ids
-    )
-
-
-# -- the built book ----------------------------------------------------------------------------------------------------
-
-
-@cache
-def built() -> dict[str, Tables]:
-    return {
-        path.relative_to(HTML).as_posix(): Tables(path.read_text(encoding="utf-8"))
-        for path in sorted(HTML.rglob("*.html"))
-        if "_static" not in path.relative_to(HTML).parts
-    }
-
-
-@pytest.fixture(scope="module")
-def pages() -> dict[str, Tables]:
-    if not (HTML / "index.html").is_file():
-        pytest.skip("the book is not built; run `make book`")
-    return built()
-
-
-@pytest.mark.slow
-def test_every_number_of_a_results_table_leads_to_its_run(pages: dict[str, Tables]) -> None:
-    assert list(without_a_run(pages)) == []
-
-
-@pytest.mark.slow
-def test_the_walk_meets_the_tables(pages: dict[str, Tables]) -> None:
-    """Nothing is found because all is linked, not because nothing was looked at."""
-    numbers = {name: sum(cell.is_number for cell in page.cells) for name, page in pages.items()}
-    notebooks = {name: count for name, count in numbers.items() if name.startswith("book/_executed/")}
-    assert len(notebooks) > 25 and min(notebooks.values()) > 0
-    assert sum(notebooks.values()) > 4000
-    assert numbers["book/status.html"] > 50 and numbers["book/data.html"] > 10
-
-
+# What loads something as a page is read: an attribute of an element.
+LOADS = ", ".join(f"{tag}[src]" for tag in ("script", "img", "iframe", "source", "video", "audio", "embed", "track"))
+LOADED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "modulepreload", "manifest", "preconnect", "dns-prefetch"}
 # How many tables of a page hold no results.
 FACTS = {
     "book/_executed/cse/ambiguities.html": 1,  # what the variants are
@@ -177,77 +36,204 @@ FACTS = {
 }
 
 
-@pytest.mark.slow
-def test_few_tables_are_said_to_hold_no_results(pages: dict[str, Tables]) -> None:
-    assert {name: page.facts for name, page in pages.items() if len(page.facts) > FACTS.get(name, 0)} == {}
+def text_of(name: str) -> str:
+    return (HTML / name).read_text(encoding="utf-8")
+
+
+@cache
+def parsed(html: str) -> BeautifulSoup:
+    return BeautifulSoup(html, "html.parser")
+
+
+@cache
+def ids(html: str) -> frozenset[str]:
+    return frozenset(re.findall(r'\b(?:id|name)="([^"]+)"', html))
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    """Address in the book to the page's text."""
+    if not (HTML / "index.html").is_file():
+        pytest.skip("the book is not built; run `make book`")
+    found = (path.relative_to(HTML).as_posix() for path in sorted(HTML.rglob("*.html")))
+    return {name: text_of(name) for name in found if "_static" not in name}
+
+
+# -- no number without a run -------------------------------------------------------------------------------------------
+
+
+def number_cells(html: str) -> Iterator[Tag]:
+    """Cells that hold a number of ours: not in a table of facts, not printed by a paper, not text of a data set."""
+    soup = BeautifulSoup(html, "html.parser")
+    for other in soup.select('[data-kind="facts"] table, .facts table, .sb-paper, .sb-data'):
+        other.extract()
+    for cell in soup.select("td"):
+        drawn = cell.find_parent(class_=["sentbook", "dataframe"]) is not None
+        text = cell.get_text() if drawn else FORMULA.sub("", cell.get_text())
+        # A cell of a hand-written table that says more than a word is a sentence; its first one names the row.
+        sentence = not drawn and (cell.find_previous_sibling() is None or len(re.findall(r"[^\W\d_]{2,}", text)) > 1)
+        if re.search(r"\d", text) and not sentence:
+            yield cell
+
+
+def without_a_run(name: str, html: str, pages: Mapping[str, str]) -> list[str]:
+    """Numbers of a page from which no link leads to a place on a run's page."""
+    return [
+        f"{name}: {cell.get_text().strip()[:60]}"
+        for cell in number_cells(html)
+        if not any(leads(name, str(link.get("href", "")), pages) for link in cell.select("a"))
+    ]
+
+
+def leads(name: str, link: str, pages: Mapping[str, str]) -> bool:
+    """Whether ``link`` of the page ``name`` is to a run's page, and to a place that there is."""
+    parts = urlsplit(link)
+    target = (HTML / name).parent.joinpath(unquote(parts.path)).resolve()
+    if parts.scheme or parts.netloc or not parts.path or not target.is_relative_to(HTML.resolve()):
+        return False
+    to = target.relative_to(HTML.resolve()).as_posix()
+    return to in pages and (to == ALL_RUNS or (to.startswith(RUNS) and unquote(parts.fragment) in ids(pages[to])))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["book/_executed/cse/table1.html", "book/_executed/dnt/table4.html", "book/status.html"]
-)
-def test_one_broken_link_of_the_book_would_be_found(pages: dict[str, Tables], name: str) -> None:
-    text = (HTML / name).read_text(encoding="utf-8")
-    links = re.findall(r'<td[^>]*>(?:<[^>]+>)*<a href="[^"]*_runs/[^"#]*#[^"]+"', text)
-    assert len(links) > 20
-    for broken in (links[-1].replace("#", "#no-such-"), links[-1].replace("_runs", "_walks")):
-        changed = {page: cells for page, cells in pages.items() if page.startswith(RUNS) or page == ALL_RUNS}
-        assert len(list(without_a_run({**changed, name: Tables(text.replace(links[-1], broken, 1))}))) == 1
+def test_every_number_of_a_results_table_leads_to_its_run(pages: dict[str, str]) -> None:
+    shown = {name: html for name, html in pages.items() if not name.startswith(RUNS)}
+    assert [fault for name, html in shown.items() for fault in without_a_run(name, html, pages)] == []
+    # Nothing is found because all is linked, not because nothing was looked at.
+    counts = {name: sum(1 for _ in number_cells(html)) for name, html in shown.items() if "_executed" in name}
+    assert len(counts) > 25 and min(counts.values()) > 0 and sum(counts.values()) > 4000
+    facts = {name: len(parsed(html).select('[data-kind="facts"] table, .facts table')) for name, html in shown.items()}
+    assert {name: count for name, count in facts.items() if count > FACTS.get(name, 0)} == {}
 
 
-# -- the walk itself ---------------------------------------------------------------------------------------------------
-
-RUN = Tables('<article><h2 id="profile-small">x</h2><tr id="small-01"></tr></article>')
 TO = "../../_runs/cse/table1.html"
+TOY = {"book/_runs/cse/table1.html": '<h2 id="profile-small">x</h2><tr id="small-01"></tr>', ALL_RUNS: ""}
 
 
-def walk(html: str, name: str = "book/_executed/cse/table1.html") -> list[str]:
-    pages = {"book/_runs/cse/table1.html": RUN, "book/runs.html": Tables(""), name: Tables(html)}
-    return list(without_a_run(pages))
-
-
-def drawn(cell: str, more: str = "") -> str:
-    return f'<div class="sentbook"{more}><table aria-label="T"><tr><th>STS 2012</th>{cell}</tr></table></div>'
+def walk(cell: str, around: str = '<div class="sentbook">{}</div>') -> int:
+    row = f"<table><tr><th>STS 2012</th>{cell}</tr></table>"
+    return len(without_a_run("book/_executed/cse/table1.html", around.format(row), TOY))
 
 
 @pytest.mark.parametrize(
-    "cell",
+    ("cell", "faults"),
     [
-        "<td>71.2</td>", "<td><strong>71.2</strong><span>[70, 72]</span></td>", f'<td><a href="{TO}">71.2</a></td>',
-        f'<td><a href="{TO}#small-99">71.2</a></td>',
-        '<td><a href="../../_runs/cse/table9.html#small-01">71.2</a></td>',
-        '<td><a href="../../data.html#small-01">71.2</a></td>', '<td><a href="https://x.example/_runs/a">71.2</a></td>',
-        '<td><span class="sb-paper">70.0</span> 71.2</td>', '<td>PP is better on 12 of 20 sets</td>',
+        ("<td>71.2</td>", 1), ("<td><strong>71.2</strong></td>", 1), (f'<td><a href="{TO}">71.2</a></td>', 1),
+        (f'<td><a href="{TO}#small-99">71.2</a></td>', 1), ('<td><a href="https://x.example/_runs/a">71.2</a></td>', 1),
+        ('<td><a href="../../data.html#small-01">71.2</a></td>', 1), ("<td>PP is better on 12 of 20 sets</td>", 1),
+        ('<td><span class="sb-paper">70.0</span> 71.2</td>', 1), (f'<td><a href="{TO}#small-01">71.2</a></td>', 0),
+        (f'<td><a href="{TO}#profile-small">+1</a> [0, 2]</td>', 0), ('<td class="sb-paper">70.0</td>', 0),
+        ('<td class="sb-text sb-data">2 dogs</td>', 0), ("<td>none</td>", 0),
+        ('<td><a href="../../runs.html">61 min</a></td>', 0),
     ],
 )  # fmt: skip
-def test_a_number_without_a_run_is_found(cell: str) -> None:
-    (found,) = walk(drawn(cell))
-    assert found.startswith("book/_executed/cse/table1.html, T: ")
+def test_the_walk_finds_a_number_without_a_run(cell: str, faults: int) -> None:
+    assert walk(cell) == faults
+    assert walk(cell, '<div class="sentbook" data-kind="facts">{}</div>') == 0
+
+
+def test_the_walk_looks_at_hand_written_tables() -> None:
+    assert walk("<td><p>about 71.2</p></td>", "{}") == 1
+    assert walk("<td><p>3 encoders, 8 data sets, 9 rows each</p></td>", "{}") == 0
+
+
+# -- figures have room -------------------------------------------------------------------------------------------------
+
+
+def axes_shares(svg: Tag) -> list[tuple[float, float]]:
+    """Width and height of each axes of a drawing, as shares of the whole."""
+    _, _, wide, high = map(float, str(svg["viewbox"]).split())
+    shares = []
+    for axes in svg.find_all("g", id=re.compile(r"-axes_\d+$")):
+        patch = axes.select_one("g[id*='-patch_'] > path")
+        if patch is not None:
+            corners = [float(number) for number in re.findall(r"-?[\d.]+", str(patch["d"]))]
+            x, y = corners[0::2], corners[1::2]
+            shares.append(((max(x) - min(x)) / wide, (max(y) - min(y)) / high))
+    return shares
+
+
+@pytest.mark.slow
+def test_every_axes_covers_a_sensible_share_of_its_figure(pages: dict[str, str]) -> None:
+    """Long labels and legends have squeezed axes to nothing."""
+    narrow, figures = [], 0
+    for name, html in pages.items():
+        for svg in parsed(html).select(".sb-plot svg"):
+            shares = axes_shares(svg)
+            figures += 1
+            covered = sum(wide * high for wide, high in shares)
+            if shares and (covered < 0.3 or min(min(share) for share in shares) < 0.12):
+                narrow.append(f"{name}: {[(round(w, 2), round(h, 2)) for w, h in shares]}")
+    assert figures > 30 and narrow == []
+
+
+# -- the pages hold together, offline ----------------------------------------------------------------------------------
+
+
+def loads(html: str) -> list[str]:
+    """Every address that reading a page asks for."""
+    soup = parsed(html)
+    found = [str(element.get("src") or element.get("data")) for element in soup.select(f"{LOADS}, object[data]")]
+    found += [str(link.get("href")) for link in soup.select("link[rel]") if set(link["rel"]) & LOADED_LINKS]
+    for element in soup.select("[srcset]"):
+        found += [part.split()[0] for part in str(element["srcset"]).split(",") if part.split()]
+    styles = [sheet.get_text() for sheet in soup.select("style")]
+    return found + addresses(" ".join(styles + [str(one["style"]) for one in soup.select("[style]")]))
+
+
+def addresses(sheet: str) -> list[str]:
+    return re.findall(r"(?:@import|url\()\s*['\"]?([^'\")\s;]+)", sheet)
 
 
 @pytest.mark.parametrize(
-    "cell",
+    ("html", "outside"),
     [
-        f'<td><a href="{TO}#small-01">71.2</a><span>[70, 72]</span></td>',
-        f'<td><a href="{TO}#profile-small">+1</a></td>',
-        '<td class="sb-paper">70.0</td>', '<td class="sb-text sb-data">2 dogs</td>', "<td>none</td>", "<td></td>",
-        '<td><a href="../../runs.html">61 min</a></td>',
+        ('<script src="https://x.example/x.js"></script>', 1),
+        ('<img srcset="a.png 1x, https://x.example/c.png 2x">', 1),
+        ('<link rel="stylesheet" href="//fonts.example/f.css">', 1),
+        ("<style>@import 'https://x.example/a.css';</style>", 1),
+        ('<p style="background: url(https://x.example/b.png)">', 1),
+        ('<a href="https://x.example">a link</a>', 0),
+        ('<script src="_static/x.js"></script>', 0),
     ],
 )  # fmt: skip
-def test_a_number_with_a_run_or_of_a_paper_is_not(cell: str) -> None:
-    assert walk(drawn(cell)) == []
+def test_the_check_for_outside_hosts_finds_them(html: str, outside: int) -> None:
+    assert sum(bool(urlsplit(address).netloc) for address in loads(html)) == outside
 
 
-def test_facts_and_the_pages_of_runs_are_left_out() -> None:
-    assert walk(drawn("<td>9,927</td>", ' data-kind="facts"')) == []
-    assert walk(f'<div class="facts docutils">{drawn("<td>9,927</td>")}</div>') == []
-    assert walk(drawn("<td>71.2</td>"), "book/_runs/cse/table2.html") == []
+@pytest.mark.slow
+def test_reading_asks_no_other_host_and_all_links_lead_somewhere(pages: dict[str, str]) -> None:
+    asked = {name: [one for one in loads(html) if urlsplit(one).netloc] for name, html in pages.items()}
+    for sheet in HTML.rglob("*.css"):
+        asked[sheet.name] = [one for one in addresses(sheet.read_text(encoding="utf-8")) if urlsplit(one).netloc]
+    assert {name: hosts for name, hosts in asked.items() if hosts} == {}
+    missing = []
+    for name, html in pages.items():
+        for address in {*loads(html), *(str(link["href"]) for link in parsed(html).select("a[href]"))}:
+            parts = urlsplit(address)
+            if parts.scheme or parts.netloc:
+                continue
+            target = ((HTML / name).parent / unquote(parts.path) if parts.path else HTML / name).resolve()
+            other = pages.get(target.relative_to(HTML.resolve()).as_posix()) if target.is_file() else None
+            if not target.is_file() or (other and parts.fragment and unquote(parts.fragment) not in ids(other)):
+                missing.append(f"{name}: {address}")
+    assert missing == []
 
 
-def test_tables_of_hand_written_pages_are_looked_at() -> None:
-    row = '<table class="table"><tr><td><p>table 1</p></td><td><p>{}</p></td></tr></table>'
-    for number in ("71.2", "about 71.2", ".716", "+1.2 [0.3, 2.1]"):
-        assert len(walk(row.format(number), "book/cse.html")) == 1
-    assert walk(row.format("3 encoders, 8 data sets, 9 rows each"), "book/cse.html") == []
-    frame = '<table class="dataframe"><tr><td>the mean over seeds is 71.2</td></tr></table>'
-    assert len(walk(frame)) == 1
+def test_pages_are_those_of_the_table_of_contents(pages: dict[str, str]) -> None:
+    files = {*listed("book"), "book/index"}
+    assert set(pages) - MADE == {f"{file}.html" for file in files}
+    index = (HTML / "searchindex.js").read_text(encoding="utf-8")
+    assert all(f'"{file}"' in index for file in files)
+
+
+def test_no_page_shows_this_machine_or_a_traceback(pages: dict[str, str]) -> None:
+    forbidden = (f"{ROOT}/", f"{Path.home()}/", "Traceback (most recent call last)")
+    sources = {path.name: path.read_text(encoding="utf-8") for path in (HTML / "_sources").rglob("*.*")}
+    assert {name for name, text in {**pages, **sources}.items() if any(word in text for word in forbidden)} == set()
+
+
+def test_mathematics_and_the_style_of_outputs_are_served_from_here(pages: dict[str, str]) -> None:
+    text = pages["book/cse.html"]
+    assert "_static/mathjax/tex-svg.js" in text and "_static/outputs.css" in text and "thebe-button" not in text
+    assert not any("<style>.sentbook{" in html for html in pages.values())

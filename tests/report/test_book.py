@@ -1,13 +1,11 @@
-"""The book's build: which notebooks run, how they are laid out, and that the built pages hold together offline."""
+"""The book's build: which notebooks run and how they are laid out. Built pages are in ``tests/test_built_pages``."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
@@ -15,15 +13,10 @@ import yaml
 from nbformat import v4
 
 from sentbook.report import book
+from sentbook.report.markup import Fragment
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import NotebookError, executed_path
 from sentbook.system.paths import root
-
-ROOT = Path(__file__).resolve().parents[2]
-HTML = ROOT / "_build" / "html"
-# Made by Sphinx, not listed in the table of contents.
-MADE = {"genindex.html", "search.html", "index.html"}
-
 
 # -- a toy checkout ----------------------------------------------------------------------------------------------------
 
@@ -112,7 +105,7 @@ def test_one_notebook_has_a_page_that_needs_no_network(checkout: Path, executed:
     page = book.write_page(checkout / "notebooks" / "toy" / "one.ipynb", "demo")
     text = page.read_text(encoding="utf-8")
     assert text.index("inlineMath: [['$', '$']]") < text.index("tex-svg.js")
-    assert list(outside(text)) == [] and str(checkout) not in text
+    assert not re.search(r'<(?:script|img|link)[^>]*(?:src|href)="(?:https?:)?//', text) and str(checkout) not in text
 
 
 # -- laying out --------------------------------------------------------------------------------------------------------
@@ -175,139 +168,11 @@ def test_a_notebook_that_failed_is_refused(how: str) -> None:
         book.lay_out(failed)
 
 
-# -- the built book ----------------------------------------------------------------------------------------------------
-
-
-# What a page loads, by element and attribute; and which relations of a <link> load something.
-LOADS = {
-    "script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "embed": "src",
-    "object": "data", "track": "src",
-}  # fmt: skip
-LOADED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "modulepreload", "manifest", "preconnect", "dns-prefetch"}
-
-
-class Page(HTMLParser):
-    """What a page loads, links to, and can be linked at."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-        self.links: list[str] = []
-        self.ids: set[str] = set()
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        self.ids |= {values[name] for name in ("id", "name") if name in values}
-        if tag == "a" and "href" in values:
-            self.links.append(values["href"])
-        if tag == "link" and set(values.get("rel", "").split()) & LOADED_LINKS:
-            self.loads.append(values.get("href", ""))
-        if tag in LOADS and values.get(LOADS[tag]):
-            self.loads.append(values[LOADS[tag]])
-        if "srcset" in values:
-            self.loads += [part.split()[0] for part in values["srcset"].split(",") if part.split()]
-        self.loads += re.findall(r"url\(\s*['\"]?([^'\")]+)", values.get("style", ""))
-
-
-def outside(html: str) -> Iterator[str]:
-    """Addresses on other hosts that reading the page would ask for."""
-    page = Page(html)
-    sheets = re.findall(r"<style[^>]*>(.*?)</style>", html, flags=re.DOTALL)
-    found = [*page.loads, *(address for sheet in sheets for address in addresses(sheet))]
-    yield from (address for address in found if urlsplit(address).netloc)
-
-
-def addresses(sheet: str) -> list[str]:
-    return re.findall(r"(?:@import|url\()\s*['\"]?([^'\")\s;]+)", sheet)
-
-
-def test_the_check_for_outside_hosts_finds_them() -> None:
-    bad = (
-        '<script src="https://cdn.example/x.js"></script>', '<link rel="stylesheet" href="//fonts.example/f.css">',
-        '<img src="http://example.org/a.png">', "<style>@import 'https://example.org/a.css';</style>",
-        '<p style="background: url(https://example.org/b.png)">',
-        '<img srcset="a.png 1x, https://example.org/c.png 2x">',
-    )  # fmt: skip
-    assert all(list(outside(html)) for html in bad)
-    assert list(outside('<a href="https://example.org">a link</a><script src="_static/x.js"></script>')) == []
-
-
-@pytest.fixture(scope="module")
-def pages() -> dict[str, Page]:
-    """Address in the book to page."""
-    if not (HTML / "index.html").is_file():
-        pytest.skip("the book is not built; run `make book`")
-    return {
-        path.relative_to(HTML).as_posix(): Page(path.read_text(encoding="utf-8"))
-        for path in sorted(HTML.rglob("*.html"))
-        if "_static" not in path.relative_to(HTML).parts
-    }
-
-
-def listed() -> list[str]:
-    """Every file of the table of contents."""
-
-    def walk(node: object) -> Iterator[str]:
-        if isinstance(node, dict):
-            yield from (node[name] for name in ("root", "file") if name in node)
-            for value in node.values():
-                yield from walk(value)
-        elif isinstance(node, list):
-            for value in node:
-                yield from walk(value)
-
-    return list(walk(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
-
-
-def test_every_page_of_the_table_of_contents_is_there_and_no_other(pages: dict[str, Page]) -> None:
-    assert set(pages) - MADE == {f"{file}.html" for file in listed()}
-
-
-def test_reading_asks_no_other_host(pages: dict[str, Page]) -> None:
-    found = {name: list(outside((HTML / name).read_text(encoding="utf-8"))) for name in pages}
-    for sheet in HTML.rglob("*.css"):
-        text = sheet.read_text(encoding="utf-8")
-        found[sheet.name] = [address for address in addresses(text) if urlsplit(address).netloc]
-    assert {name: hosts for name, hosts in found.items() if hosts} == {}
-
-
-def test_all_that_a_page_loads_and_links_to_is_there(pages: dict[str, Page]) -> None:
-    missing = []
-    for name, page in pages.items():
-        for address in page.loads + page.links:
-            parts = urlsplit(address)
-            if parts.scheme or parts.netloc:
-                continue
-            target = (HTML / name).parent / unquote(parts.path) if parts.path else HTML / name
-            if not target.resolve().is_file():
-                missing.append(f"{name}: {address}")
-                continue
-            other = pages.get(target.resolve().relative_to(HTML.resolve()).as_posix())
-            if other is not None and parts.fragment and unquote(parts.fragment) not in other.ids:
-                missing.append(f"{name}: {address} (no such place)")
-    assert missing == []
-
-
-def test_no_folder_of_this_machine_is_in_the_pages(pages: dict[str, Page]) -> None:
-    files = [
-        path for path in HTML.rglob("*") if path.suffix in {".html", ".ipynb", ".md"} and "_static" not in path.parts
-    ]
-    texts = {path.name: path.read_text(encoding="utf-8") for path in files}
-    assert {name for name, text in texts.items() if f"{ROOT}/" in text or f"{Path.home()}/" in text} == set()
-
-
-def test_no_page_shows_a_traceback(pages: dict[str, Page]) -> None:
-    texts = {name: (HTML / name).read_text(encoding="utf-8") for name in pages}
-    assert {name for name, text in texts.items() if "Traceback (most recent call last)" in text} == set()
-
-
-def test_mathematics_is_served_from_here(pages: dict[str, Page]) -> None:
-    text = (HTML / "book" / "cse.html").read_text(encoding="utf-8")
-    assert "_static/mathjax/tex-svg.js" in text
-    assert "thebe-button" not in text
-
-
-def test_search_knows_the_pages(pages: dict[str, Page]) -> None:
-    index = (HTML / "searchindex.js").read_text(encoding="utf-8")
-    assert all(f'"{file}"' in index for file in listed())
+def test_the_style_sheet_is_left_out_of_a_page_that_loads_it(checkout: Path, executed: Path) -> None:
+    content = nbformat.read(executed / "one.ipynb", as_version=4)
+    shown = Fragment("<p>1</p>").html()
+    content.cells[-1].outputs = [v4.new_output("display_data", data={"text/html": shown})]
+    nbformat.write(content, executed / "one.ipynb")
+    book.build("demo")
+    page = (checkout / "book" / "_executed" / "toy" / "one.ipynb").read_text(encoding="utf-8")
+    assert "<style>" in shown and "<style>" not in page and "<p>1</p>" in page

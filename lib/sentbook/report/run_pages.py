@@ -253,7 +253,7 @@ def overview() -> str:
             counts = Counter() if is_toy(run) else Counter(verdict(claim.verdict) for claim in run.claims)
             cells = [
                 esc(run.profile),
-                why(state.removesuffix(" changed since") or "fresh", name),
+                why(state.removesuffix(" changed since").removeprefix("recorded by ") or "fresh", name),
                 why(made.started[:10], name),
                 f"<code>{why(made.git_commit[:7], name)}</code>",
                 why(tables.time_of(run), name),
