@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,20 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.skip(f"no mirror of real data at {folder}; set SENTBOOK_DATA")
     monkeypatch.setenv("SENTBOOK_DATA", str(folder))
     return folder
+
+
+@pytest.fixture(scope="session")
+def axes_shares() -> Callable[[str], list[tuple[float, float]]]:
+    """Give width and height of each axes of a drawing by matplotlib, as shares of the whole."""
+
+    def shares(svg: str) -> list[tuple[float, float]]:
+        box = re.search(r'viewbox="0 0 ([\d.]+) ([\d.]+)"', svg, re.IGNORECASE)
+        assert box is not None
+        found = []
+        for path in re.findall(r'id="[^"]*axes_\d+">\s*<g id="[^"]*patch_\d+">\s*<path d="([^"]+)"', svg):
+            corners = [float(number) for number in re.findall(r"-?[\d.]+", path)]
+            x, y = corners[0::2], corners[1::2]
+            found.append(((max(x) - min(x)) / float(box[1]), (max(y) - min(y)) / float(box[2])))
+        return found
+
+    return shares

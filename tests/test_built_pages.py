@@ -4,7 +4,7 @@ another host."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -140,26 +140,15 @@ def test_the_walk_looks_at_hand_written_tables() -> None:
 # -- figures have room -------------------------------------------------------------------------------------------------
 
 
-def axes_shares(svg: Tag) -> list[tuple[float, float]]:
-    """Width and height of each axes of a drawing, as shares of the whole."""
-    _, _, wide, high = map(float, str(svg["viewbox"]).split())
-    shares = []
-    for axes in svg.find_all("g", id=re.compile(r"-axes_\d+$")):
-        patch = axes.select_one("g[id*='-patch_'] > path")
-        if patch is not None:
-            corners = [float(number) for number in re.findall(r"-?[\d.]+", str(patch["d"]))]
-            x, y = corners[0::2], corners[1::2]
-            shares.append(((max(x) - min(x)) / wide, (max(y) - min(y)) / high))
-    return shares
-
-
 @pytest.mark.slow
-def test_every_axes_covers_a_sensible_share_of_its_figure(pages: dict[str, str]) -> None:
+def test_every_axes_covers_a_sensible_share_of_its_figure(
+    pages: dict[str, str], axes_shares: Callable[[str], list[tuple[float, float]]]
+) -> None:
     """Long labels and legends have squeezed axes to nothing."""
     narrow, figures = [], 0
     for name, html in pages.items():
         for svg in parsed(html).select(".sb-plot svg"):
-            shares = axes_shares(svg)
+            shares = axes_shares(str(svg))
             figures += 1
             covered = sum(wide * high for wide, high in shares)
             if shares and (covered < 0.3 or min(min(share) for share in shares) < 0.12):

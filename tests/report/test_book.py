@@ -62,7 +62,7 @@ def executed(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         target = executed_path(source, "demo")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
-    monkeypatch.setattr(book, "_fragments", lambda: {"status.md": "All is well.\n"})
+    monkeypatch.setattr(book, "_fragments", lambda of_papers: {"status.md": "All is well.\n"})
     monkeypatch.setattr(book, "_build_html", lambda: checkout / "_build" / "html" / "index.html")
     return checkout / "build" / "executed" / "demo" / "toy"
 

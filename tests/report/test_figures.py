@@ -52,6 +52,25 @@ def test_two_calls_draw_the_same(name: str, run: Run) -> None:
     assert DRAW[name](run) == DRAW[name](run)
 
 
+def test_long_names_leave_the_axes_their_room(
+    run: Run, axes_shares: Callable[[str], list[tuple[float, float]]]
+) -> None:
+    names = [f"CSE_universal, vectors as they are, variant {number} of many" for number in range(9)]
+    metrics = [row.model_copy(update={"method": name}) for name in names for row in run.metrics if row.method == "PP"]
+    curves = [p.model_copy(update={"method": name}) for name in names for p in run.curves if p.method == "PP"]
+    long = run.model_copy(update={"metrics": metrics, "curves": curves})
+    for plot in (
+        figures.training_curves(long),
+        figures.ablation_bars(long, datasets=["STS2012/avg"]),
+        figures.ablation_bars(long, datasets=["STS2012/avg", "SICK2014"]),
+        figures.scatter(GOLD, dict.fromkeys(names[:6], SCORES["CSE"])),
+        *(DRAW[name](run) for name in DRAW),
+    ):
+        shares = axes_shares(plot.drawing)
+        assert shares and sum(wide * high for wide, high in shares) > 0.3, plot.alt
+        assert min(min(share) for share in shares) > 0.12, plot.alt
+
+
 def test_figures_of_one_page_share_no_identifier(run: Run, well_formed: Check) -> None:
     well_formed(DRAW["forest"](run).html() + DRAW["training_curves"](run).html() + DRAW["bars"](run).html())
 

@@ -85,7 +85,7 @@ def verdicts_page(
             [
                 templates.html("said", claim=claim),
                 _link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None),
-                why(claim.evidence, run_name(run), row_key(claim.id))
+                why(claim.evidence, run_name(run), row_key(claim.id) if re.search(r"\d", claim.evidence) else "")
                 + f'<span class="sb-ci">Rule: {esc(claim.rule)}</span>',
             ]
             for claim in run.claims
