@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from sentbook.report.markup import Fragment
 
 
-def answer(paper: str, experiment: str) -> Fragment:
-    """Show the answer of a page, see `sentbook.report.answers.answer`."""
+def answer(name: str) -> Fragment:
+    """Show the answer of the page ``<paper>/<experiment>``, see `sentbook.report.answers.answer`."""
     from sentbook.report import answers  # what a table needs is less
 
-    return answers.answer(paper, experiment)
+    return answers.answer(*name.split("/"))
 
 
 __all__ = ["View", "answer", "diagram", "source"]
