@@ -34,6 +34,7 @@ from sentbook.report.summary import (
     test_of,
 )
 from sentbook.report.svg import Plot, render
+from sentbook.report.view import View, of_view
 from sentbook.system.errors import ConfigError
 
 WIDTH = 6.8
@@ -41,14 +42,17 @@ _ROW = 0.235
 P = ParamSpec("P")
 
 
-def _of_a_run(draw: Callable[Concatenate[Run, P], Plot]) -> Callable[Concatenate[Run | None, P], Plot | Fragment]:
-    """A run that is not there has no figure: nothing is shown, since the table above it says how to make the run."""
+def _of_a_run(draw: Callable[Concatenate[Run, P], Plot]) -> Callable[Concatenate[View | Run | None, P], Any]:
+    """Let a figure take a `View`, which has one figure a run, and leave out the figure of a run that is not there.
+
+    The table above the figure says how to make that run.
+    """
 
     @wraps(draw)
     def drawn(run: Run | None, *args: P.args, **options: P.kwargs) -> Plot | Fragment:
         return Fragment("") if run is None else replace(draw(run, *args, **options), run=run_name(run))
 
-    return drawn
+    return of_view(drawn)
 
 
 # -- training curves -------------------------------------------------------------------------------------------------
