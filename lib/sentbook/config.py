@@ -36,6 +36,16 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show in a notebook what was set, and beside it what the paper has, which is the default."""
+        lines = []
+        for name, field in type(self).model_fields.items():
+            value, default = getattr(self, name), field.get_default(call_default_factory=True)
+            if value != default:
+                lines.append(f"  {name} = {value!r}  (default: {default!r})")
+        lines.insert(0, f"{type(self).__name__}: {'set here' if lines else 'as the paper has it'}")
+        printer.text("\n".join(lines))
+
 
 AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
 
