@@ -1,4 +1,4 @@
-"""Each notebook as a reader of JupyterLab uses it: run again in the same kernel, changed, with variables of one's own."""
+"""Each notebook as a reader of JupyterLab uses it: run again in the same kernel, changed."""
 
 from __future__ import annotations
 
