@@ -286,7 +286,7 @@ class Study:
     ) -> results.Run:
         """Judge the experiment's claims, write the run to the ledger and return it.
 
-        A run with changed parameters never replaces a recorded one.
+        A run with changed parameters never replaces a recorded one. A run on toy data carries no verdict.
 
         Args:
             book: the predictions that claims are judged on; None: the rows alone.
@@ -297,7 +297,8 @@ class Study:
         """
         settings = self.settings
         trained = [item for item in self._trained.values() if item.metadata]
-        verdicts = len(judged.claims(self.paper, self.experiment))
+        toy = settings.profile == "demo"  # the mini-world says nothing of a paper
+        verdicts = 0 if toy else len(judged.claims(self.paper, self.experiment))
         self._tell(f"{len(metrics)} numbers, {len(tests)} tests and {verdicts} verdicts recorded")
         run = results.Run(
             paper=self.paper,
@@ -325,7 +326,8 @@ class Study:
             cost=[item.cost() for item in trained] if cost is None else list(cost),
             extra={"artifacts": [_pedigree(item) for item in trained], "log": self._log, **(extra or {})},
         )
-        run.claims = judged.judge(Evidence.of(run, book, settings.resamples, findings))
+        if not toy:
+            run.claims = judged.judge(Evidence.of(run, book, settings.resamples, findings))
         ledger.write(run)
         return run
 

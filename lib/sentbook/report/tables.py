@@ -446,7 +446,7 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
     if run is None:
         return not_run(make_command(None, command))
     if not run.claims:
-        return Fragment("<p>This experiment tests no claim of the paper's text.</p>")
+        return Fragment("<p>This run carries no verdict: it is on toy data, or tests no claim of a paper's text.</p>")
     rows = []
     for claim in run.claims:
         said = Html(

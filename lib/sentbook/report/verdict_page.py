@@ -173,7 +173,7 @@ def card(entry: Entry, pages: Mapping[str, str]) -> str:
     return templates.html(
         "card",
         entry=entry,
-        rule=RULES.get(entry.rule, entry.rule),
+        rule=RULES.get(entry.rule, entry.rule.replace("_", " ")),
         shown=number_boxes(entry),
         parts=_parts(entry.parts, entry.run),
         cause=cause_words(entry.cause) if entry.cause else None,

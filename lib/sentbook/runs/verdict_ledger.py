@@ -24,6 +24,7 @@ from sentbook.system.paths import root
 PAPERS = papers()
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 NO_RUN = "no run of this profile is recorded"
+TOY = "a run on toy data carries no verdict"
 
 
 class Entry(Claim):
@@ -63,11 +64,18 @@ def entries(runs: Mapping[tuple[str, str], Run], papers: Iterable[str] = PAPERS)
         claim = next((one for one in run.claims if one.id == spec.id), None) if run else None
         if run is None or claim is None:
             words = spec.model_dump(include={"id", "text", "source", "rule"})
-            found.append(Entry(**words, **place, verdict="not run", evidence=NO_RUN))
+            found.append(
+                Entry(
+                    **words,
+                    **place,
+                    verdict="not run",
+                    evidence=TOY if run is not None and run.profile == "demo" else NO_RUN,
+                )
+            )
             continue
         found.append(
             Entry(
-                **claim.model_dump(),
+                **{**claim.model_dump(), "rule": spec.rule},
                 **place,
                 run=f"{run.profile}/{run.paper}/{run.experiment}",
                 commit=run.provenance.git_commit,
