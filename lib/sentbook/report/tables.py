@@ -29,7 +29,7 @@ from sentbook.report.summary import (
     test_of,
     where_printed,
 )
-from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, badges, not_run, time_of
+from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, badges, is_toy, not_run, time_of
 from sentbook.report.view import of_recorded, of_view
 from sentbook.system.errors import ConfigError
 
@@ -446,7 +446,9 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
     if run is None:
         return not_run(make_command(None, command))
     if not run.claims:
-        return Fragment("<p>This run carries no verdict: it is on toy data, or tests no claim of a paper's text.</p>")
+        if is_toy(run):
+            return Fragment("<p>A run on toy data carries no verdict.</p>")
+        return Fragment("<p>This experiment tests no claim of the paper's text.</p>")
     rows = []
     for claim in run.claims:
         said = Html(
