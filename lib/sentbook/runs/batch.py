@@ -303,7 +303,8 @@ def recorded(profile: str, name: str) -> Iterator[None]:
     level, _, rest = name.partition("/")
     names = set(_given(job))
     if level == "notebooks":
-        run = ledger.read(*rest.split("/"), profile)
+        paper, _, experiment = rest.partition("/")
+        run = ledger.read(paper, experiment, profile)
         # A notebook that records nothing can be of any file of the package.
         used = run.provenance.sources if run is not None else _names((root() / "lib" / "sentbook").rglob("*.py"))
         names |= {*used, *(f"data:{file}" for file in (run.provenance.data if run is not None else ()))}

@@ -232,10 +232,10 @@ def _compared(metric: str, rows: pd.DataFrame) -> tuple[Compared, list[str]]:
     cells = rows.groupby(_CELL, as_index=False, sort=False).agg(
         value=("value", "mean"), value_own=("value_own", "mean"), seeds=("value", "size")
     )
-    cells = cells.assign(off=off(cells), seed=pd.NA)
-    worst = rows.loc[rows.off.idxmax()]
+    cells = cells.assign(off=off(cells), seed=None)
+    worst = rows.iloc[int(rows.off.argmax())]
     # The cell that comes closest to its tolerance, or passes it most: cells may have other numbers of seeds.
-    mean = cells.loc[(cells.off * np.sqrt(cells.seeds)).idxmax()]
+    mean = cells.iloc[int((cells.off * np.sqrt(cells.seeds)).argmax())]
     kind, bound = "relative " if _is_relative(metric) else "", allowed / float(np.sqrt(mean.seeds))
     reasons = []
     if worst.off > allowed:

@@ -48,7 +48,7 @@ class PrivateKernelManager(AsyncKernelManager):
         file = str(self._runtime / "kernel.json")
         super().__init__(transport="ipc" if fits else "tcp", connection_file=file, **options)
 
-    async def start_kernel(self, **options: Any) -> None:
+    async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]
         folder = str(self._runtime)
         options["env"] = {**os.environ, "JUPYTER_RUNTIME_DIR": folder, "IPYTHONDIR": f"{folder}/ipython"}
         if held := os.environ.get(HELD):
@@ -56,7 +56,7 @@ class PrivateKernelManager(AsyncKernelManager):
         # ipykernel repeats on its own standard output what it sends to the notebook, which is shown once already.
         await super().start_kernel(stdout=subprocess.DEVNULL, **options)
 
-    async def cleanup_resources(self, restart: bool = False) -> None:
+    async def cleanup_resources(self, restart: bool = False) -> None:  # type: ignore[override]
         await super().cleanup_resources(restart)
         if not restart:
             shutil.rmtree(self._runtime, ignore_errors=True)
