@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,11 @@ class _LossOfPart(nn.Module):
     def forward(self, rows: Rows, rng: np.random.Generator, whole: Rows) -> Tensor:
         """Return the share that ``rows`` have of the mean loss over ``whole``."""
         return self.problem.loss(rows, rng, whole)
+
+
+def _without_averaging(module: nn.Module) -> AbstractContextManager[None]:
+    """Keep gradients to this process, until a later part of the batch brings them to all."""
+    return module.no_sync() if isinstance(module, DistributedDataParallel) else nullcontext()
 
 
 class Trainer:
@@ -147,12 +152,11 @@ class Trainer:
         total = torch.zeros((), dtype=words.dtype, device=words.device)
         with distributed.told():
             for piece in pieces:
-                waits = isinstance(divided, DistributedDataParallel) and piece is not pieces[-1]
-                with divided.no_sync() if waits else nullcontext():
+                with nullcontext() if piece is pieces[-1] else _without_averaging(divided):
                     with self._autocast():
-                        loss: Tensor = divided(piece, rng, rows)
-                    (loss * weight).backward()
-                total += loss.detach() * weight / size
+                        share = divided(piece, rng, rows)
+                    (share * weight).backward()
+                total += share.detach() * weight / size
         return distributed.add_up(total)
 
     def _autocast(self) -> torch.autocast:
