@@ -25,7 +25,7 @@ from sentbook.evaluation.features import Features, classify
 from sentbook.evaluation.nearest import Nearest
 from sentbook.evaluation.predictions import INTERVALS, Predictions, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.ranking import RankingProtocol
+from sentbook.evaluation.ranking import Ranked, RankingProtocol, rank_images
 from sentbook.evaluation.relatedness_head import PairVectors, relatedness
 from sentbook.evaluation.statistics import Estimate
 from sentbook.models.average import AverageEncoder
@@ -37,9 +37,7 @@ from sentbook.runs.printed import table as reported
 from sentbook.study import Study
 from sentbook.training import pretraining, recipes
 from sentbook.training.correlation import mse, pearson, spearman
-from sentbook.training.loop import History
 from sentbook.training.problems import ranking
-from sentbook.training.problems.ranking import Ranked, rank_images
 from sentbook.training.recipes import Trained, over_books, untrained
 from sentbook.training.settings import RankingTraining
 
@@ -439,9 +437,7 @@ def with_ranking(settings: Settings, **changes: Any) -> Settings:
 def ranks(seed: int, share: float) -> Ranked:
     right = np.random.default_rng(seed).random((1, 60)) < share
     annotation, search = np.where(right, 1, 9), np.where(right, 1, 9)[:, :, None].repeat(2, axis=2)
-    values = {f"{way}_R@1": float(right.mean()) for way in ("annotation", "search")}
-    values |= {f"{way}_MedR": float(np.floor(np.median(annotation))) for way in ("annotation", "search")}
-    return Ranked("miniworld/scenes", RankingProtocol(splits=1, images=None), values, annotation, search, History(), 3)
+    return Ranked("miniworld/scenes", RankingProtocol(splits=1, images=None), annotation, search, 3)
 
 
 def test_ranks_are_compared_by_the_first_place_in_both_ways(settings: Settings) -> None:

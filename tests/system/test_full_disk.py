@@ -27,7 +27,6 @@ from sentbook import records as results
 from sentbook.data import novels, sources
 from sentbook.data.text import Vocabulary
 from sentbook.data.vectors import Vectors
-from sentbook.evaluation import features
 from sentbook.models.cse import CSEEncoder
 from sentbook.runs import execute
 from sentbook.runs import ledger as store
@@ -36,6 +35,7 @@ from sentbook.training import checkpoint, recipes
 from sentbook.training import loop as training
 from sentbook.training.recipes import Recipe
 from sentbook.training.settings import MarginTraining
+from sentbook.training.store import outcomes
 
 ROOT = os.name == "posix" and os.geteuid() == 0
 LIMIT = 64  # bytes a file
@@ -220,7 +220,7 @@ def test_kept_outcomes(place: Place, said: str, monkeypatch: pytest.MonkeyPatch)
         return {"values": np.full(20_000, number)}
 
     def both(*numbers: int) -> list[dict[str, Any]]:
-        return features.side_by_side(make, [(one,) for one in numbers], [f"key{one}" for one in numbers], jobs=1)
+        return outcomes(make, [(one,) for one in numbers], [f"key{one}" for one in numbers])
 
     both(1)
     assert_refused(place, said, lambda: both(1, 2))

@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
-from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 from torch import nn
 
-from sentbook.data.tasks import ClassificationTask, Examples
 from sentbook.data.text import Vocabulary
-from sentbook.data.vectors import Vectors
-from sentbook.models.average import AverageEncoder
-from sentbook.models.build import Encoder
-from sentbook.models.cnn import CNN, CNNEncoder
-from sentbook.system.errors import CheckpointError, ConfigError
+from sentbook.evaluation.fine_tuning import divide
+from sentbook.models.cnn import CNN
 from sentbook.training.loop import fit
-from sentbook.training.problems import classifier
-from sentbook.training.problems.classifier import (
-    AVERAGE,
-    Cell,
-    ClassifierProblem,
-    Outcome,
-    Start,
-    cells,
-    divide,
-    fine_tune_grid,
-    gains,
-    metrics,
-    of_share,
-    redraw,
-    shrinking,
-)
-from sentbook.training.recipes import Recipe, Trained, load
+from sentbook.training.problems.classifier import ClassifierProblem, of_share, redraw
 from sentbook.training.settings import ClassifierTraining
 
 SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
 WORDS = [f"w{chr(97 + number)}" for number in range(10)]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
-    return tmp_path / "artifacts"
 
 
 def sentences(count: int, seed: int) -> tuple[list[str], np.ndarray]:
@@ -84,50 +53,6 @@ def softmax(made: ClassifierProblem) -> nn.Linear:
     linear = made.head[1]
     assert isinstance(linear, nn.Linear)
     return linear
-
-
-# -- divisions -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("run", [1, 4, 10, 13])
-def test_a_division_parts_all_rows(run: int) -> None:
-    labels = np.zeros(203, dtype=np.int64)
-    division = divide(labels, run)
-    assert sorted(np.concatenate(division)) == list(range(203))
-    assert len(division.trial) == (203 - len(division.test)) // 10
-
-
-def test_ten_runs_judge_every_row_once_and_ten_more_otherwise() -> None:
-    labels = np.zeros(95, dtype=np.int64)
-    tests = [divide(labels, run).test for run in range(1, 12)]
-    assert sorted(np.concatenate(tests[:10])) == list(range(95))
-    assert not np.array_equal(tests[10], tests[0])  # fold 1 of another division
-
-
-def test_an_official_test_set_is_judged_in_every_run() -> None:
-    labels = np.zeros(150, dtype=np.int64)
-    one, other = (divide(labels, run, tested=50) for run in (1, 2))
-    assert one.test.tolist() == other.test.tolist() == list(range(100, 150))
-    assert sorted([*one.train, *one.trial]) == list(range(100))
-    assert set(one.trial) != set(other.trial)
-
-
-def test_smaller_shares_are_within_larger_ones() -> None:
-    labels = np.zeros(500, dtype=np.int64)
-    found = [divide(labels, 3, share, tested=100) for share in (0.1, 0.25, 0.5, 1.0)]
-    for small, large in itertools.pairwise(found):
-        assert set(small.train) < set(large.train)
-        assert set(small.trial) < set(large.trial)
-    assert [len(part.train) + len(part.trial) for part in found] == [40, 100, 200, 400]
-    assert set(found[0].train) != set(divide(labels, 4, 0.1, tested=100).train)
-
-
-def test_too_few_labels_are_refused() -> None:
-    labels = np.zeros(100, dtype=np.int64)
-    with pytest.raises(ConfigError, match="larger share"):
-        divide(labels, 1, 0.05)
-    with pytest.raises(ConfigError, match="from 1"):
-        divide(labels, 0)
 
 
 # -- the problem -----------------------------------------------------------------------------------------------------
@@ -220,229 +145,3 @@ def test_filters_are_drawn_anew_and_words_stay() -> None:
     assert all(torch.equal(old, new) for old, new in zip(first, made.weights, strict=True))
     redraw(made, 1, bound=0.01)
     assert max(float(weight.detach().abs().max()) for weight in made.weights) <= 0.01
-
-
-# -- the grid --------------------------------------------------------------------------------------------------------
-
-
-ENGLISH = dict(zip(WORDS, ["the", "a", "man", "woman", "dog", "runs", "walks", "in", "street", "small"], strict=True))
-
-
-def made_task(name: str) -> ClassificationTask:
-    """``folds`` and ``pairs`` have no official test set, ``official`` has 40 sentences."""
-
-    def part(count: int, seed: int) -> Examples:
-        said, labels = sentences(count, seed)
-        english = [" ".join(ENGLISH[word] for word in sentence.split()) for sentence in said]
-        return Examples(english, english if name == "pairs" else None, labels)
-
-    return ClassificationTask(name, ("without", "with"), part(120, 3), part(40, 4) if name == "official" else None)
-
-
-@pytest.fixture(autouse=True)
-def made_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classifier, "task_of", made_task)
-
-
-def start(seed: int, kind: Encoder | None = None) -> Trained:
-    kind = kind or CNNEncoder(widths=(1, 2), filters=5, bound=0.1)
-    return load(Recipe(method="CNN", seed=seed, vectors=Vectors(name="miniworld"), encoder=kind))
-
-
-@pytest.fixture
-def starts() -> dict[Start, Trained]:
-    return {"pre-trained": start(1), "random": start(1)}
-
-
-def test_cells_are_found_again_and_damage_is_named(
-    starts: dict[Start, Trained], monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
-    keys: list[str] = []
-
-    def counted(*given: Any, **named: Any) -> Any:
-        keys.append(named["key"])
-        return fit(*given, **named)
-
-    monkeypatch.setattr(classifier, "fit", counted)
-    wanted = [*cells(["folds", "official"], 2), *cells(["official"], 1, (0.5, 1.0))]
-    first = fine_tune_grid(starts, wanted, SETTINGS, device="cpu")
-    assert len(keys) == len(set(keys)) == len(set(wanted)) == 10
-    again = fine_tune_grid(starts, wanted, SETTINGS, device="cpu")
-    assert len(keys) == 10
-    for cell, one, other in zip(wanted, first, again, strict=True):
-        assert Cell(one.task, one.share, one.start, one.run) == cell
-        assert np.array_equal(one.right, other.right)
-        assert one.accuracy == one.right.mean()
-    assert np.array_equal(first[0].rows, divide(made_task("folds").train.labels, 1).test)
-    # A run that was killed: one cell is not there, and comes out as it was.
-    lost = folder / keys[3] / "outcome.json"
-    before = json.loads(lost.read_text())
-    lost.unlink()
-    fine_tune_grid(starts, wanted, SETTINGS, device="cpu")
-    after = json.loads(lost.read_text())
-    assert keys[10:] == [keys[3]]
-    assert after["right"] == before["right"]
-    assert after["history"]["curve"] == before["history"]["curve"]
-    lost.write_text(lost.read_text()[:100])
-    with pytest.raises(CheckpointError, match="truncated"):
-        fine_tune_grid(starts, wanted, SETTINGS, device="cpu")
-
-
-def test_side_by_side_gives_what_one_after_another_gives(
-    starts: dict[Start, Trained], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted = cells(["folds"], 1)
-    apart = fine_tune_grid(starts, wanted, SETTINGS, device="cpu")
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "side by side"))
-    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)  # earlier workers have another environment
-    try:
-        side = fine_tune_grid(starts, wanted, SETTINGS, device="cpu", jobs=2)
-    finally:
-        joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
-    for one, other in zip(apart, side, strict=True):
-        assert np.array_equal(one.right, other.right)
-        assert one.metadata["history"]["curve"] == other.metadata["history"]["curve"]
-
-
-def test_a_cell_writes_into_no_array_that_workers_share(starts: dict[Start, Trained]) -> None:
-    wanted = Cell("folds", 1.0, "pre-trained", 1)
-    [expected] = fine_tune_grid(starts, [wanted], SETTINGS, device="cpu")
-    material = classifier._materials(starts["pre-trained"], ["folds"])["folds"]
-    tokens = material.tokens
-    shared: list[Any] = [material.words, material.labels, tokens.flat, tokens.offsets, *material.state.values()]
-    for array in shared:
-        array.setflags(write=False)
-    classifier._fine_tune(wanted, "read-only", material, SETTINGS, None, "cpu", None)
-    assert np.array_equal(classifier._read(wanted, "read-only").right, expected.right)
-
-
-def test_the_key_holds_what_decides_a_cell(starts: dict[Start, Trained]) -> None:
-    cell, random = Cell("folds", 1.0, "pre-trained", 1), Cell("folds", 1.0, "random", 1)
-    key = starts["random"].recipe.key()
-    keys = [
-        classifier._key(cell, key, SETTINGS, None),
-        classifier._key(random, key, SETTINGS, None),
-        classifier._key(random, key, SETTINGS, 0.01),
-        classifier._key(Cell("folds", 1.0, "random", 2), key, SETTINGS, None),
-        classifier._key(Cell("folds", 0.5, "random", 1), key, SETTINGS, None),
-        classifier._key(random, start(2).recipe.key(), SETTINGS, None),
-        classifier._key(random, key, SETTINGS.model_copy(update={"epochs": 3}), None),
-    ]
-    assert len(set(keys)) == len(keys)
-    assert classifier._key(cell, key, SETTINGS, 0.01) == keys[0]  # no filters are drawn
-
-
-def test_a_cell_begins_with_its_starts_parameters(starts: dict[Start, Trained]) -> None:
-    material = classifier._materials(starts["pre-trained"], ["official"])["official"]
-    whole = starts["pre-trained"].encoder()
-    made = material.encoder(Cell("official", 1.0, "pre-trained", 7), None)
-    found = made_task("official")
-    assert found.test is not None
-    said = [*found.train.first, *found.test.first]
-    rows = np.arange(len(said))
-    ids, lengths = material.tokens.padded(rows, made.minimum_length)
-    full, _ = starts["pre-trained"].vocabulary.encode(said).padded(rows, made.minimum_length)
-    with torch.no_grad():
-        expected = whole(torch.from_numpy(full), torch.from_numpy(lengths))
-        torch.testing.assert_close(made(torch.from_numpy(ids), torch.from_numpy(lengths)), expected)
-        random = [material.encoder(Cell("official", 1.0, "random", run), None) for run in (7, 8)]
-    assert torch.equal(random[0].embedding.weight, made.embedding.weight)  # the same words in both starts
-    assert not torch.equal(random[0].weights[0], random[1].weights[0])
-    assert made.embedding.weight.shape[0] < 15 < whole.embedding.weight.shape[0]
-
-
-def test_other_encoders_pairs_and_missing_starts_are_refused(starts: dict[Start, Trained]) -> None:
-    with pytest.raises(ConfigError, match="not an encoder of kind 'average'"):
-        fine_tune_grid({"random": start(1, AverageEncoder())}, [Cell("folds", 1.0, "random", 1)], SETTINGS)
-    with pytest.raises(ConfigError, match="pairs"):
-        fine_tune_grid(starts, [Cell("pairs", 1.0, "random", 1)], SETTINGS)
-    with pytest.raises(ConfigError, match="'pre-trained'"):
-        fine_tune_grid({"random": start(1)}, cells(["folds"], 1), SETTINGS)
-
-
-# -- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def outcome(task: str, start: Start, run: int, right: list[int], share: float = 1.0) -> Outcome:
-    """A test row a sentence; without an official test set those of a run are its own."""
-    official = task == "TREC"
-    rows = np.arange(len(right)) + (0 if official else 100 * run)
-    history = {"curve": [], "seconds": 2.0, "examples": 100, "peak_memory_bytes": 1}
-    metadata = {"official": official, "history": history, "parameters": 9}
-    return Outcome(task, share, start, run, rows, np.array(right, dtype=bool), metadata)
-
-
-@pytest.fixture
-def outcomes() -> list[Outcome]:
-    """Gains by run: MR .5, .25, .0; TREC .25, .25, .5, and .5, .75, 1 with a tenth of the labels."""
-    signs = {
-        ("MR", 1.0): ([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]], [[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]]),
-        ("TREC", 1.0): ([[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]),
-        ("TREC", 0.1): ([[1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]], [[0, 0, 0, 0]] * 3),
-    }
-    sides: tuple[Start, Start] = ("pre-trained", "random")
-    return [
-        outcome(task, start, run, right, share)
-        for (task, share), both in signs.items()
-        for start, side in zip(sides, both, strict=True)
-        for run, right in enumerate(side, start=1)
-    ]
-
-
-def test_gains_over_runs_by_hand(outcomes: list[Outcome]) -> None:
-    found = {(test.kind, test.dataset): test for test in gains(outcomes, resamples=500)}
-    assert len(found) == 8
-    for dataset, differences in {
-        "MR": [0.5, 0.25, 0.0],
-        "TREC": [0.25, 0.25, 0.5],
-        "TREC-10%-labels": [0.5, 0.75, 1.0],
-        AVERAGE: [0.375, 0.25, 0.25],
-    }.items():
-        test = found["t over runs", dataset]
-        half = 4.302653 * np.std(differences, ddof=1) / math.sqrt(3)
-        assert test.estimate == pytest.approx(np.mean(differences))
-        assert [test.low, test.high] == pytest.approx([np.mean(differences) - half, np.mean(differences) + half])
-        assert test.p == pytest.approx(stats.ttest_rel(differences, [0, 0, 0]).pvalue)
-        assert found["paired bootstrap", dataset].estimate == pytest.approx(np.mean(differences))
-        assert (test.a, test.b) == ("pretrained-composite", "random-init")
-    p = [found["t over runs", name].p for name in ("MR", "TREC")]
-    assert p[0] is not None
-    assert found["t over runs", "MR"].p_holm == pytest.approx(max(p[0], 2 * min(p)))  # type: ignore[type-var, operator]
-    assert found["t over runs", "TREC-10%-labels"].p_holm == found["t over runs", "TREC-10%-labels"].p
-    assert found["t over runs", AVERAGE].p_holm is None
-
-
-def test_the_bootstrap_draws_sentences_with_their_mean_over_runs(outcomes: list[Outcome]) -> None:
-    trec = [one for one in outcomes if one.dataset == "TREC"]
-    by_item = classifier._by_item(classifier._by_cell(trec), "TREC")
-    assert by_item.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1 / 3])
-    test = next(test for test in gains(trec) if test.kind == "paired bootstrap")
-    assert (test.low, test.high) == pytest.approx((1 / 3, 1 / 3))
-    mr = [one for one in outcomes if one.dataset == "MR"]
-    assert len(classifier._by_item(classifier._by_cell(mr), "MR")) == 12
-
-
-def test_one_run_has_no_interval_over_runs(outcomes: list[Outcome]) -> None:
-    tests = gains([one for one in outcomes if one.run == 1])
-    assert {test.kind for test in tests} == {"paired bootstrap"}
-    with pytest.raises(ConfigError, match="both starts"):
-        gains([one for one in outcomes if one.start == "random"])
-
-
-def test_the_gain_shrinks_with_labels(outcomes: list[Outcome]) -> None:
-    test = shrinking(outcomes, "TREC")
-    assert test.estimate == pytest.approx(np.mean([0.25, 0.5, 0.5]))
-    assert (test.a, test.b) == ("gain with 10 % of the labels", "gain with 100 % of the labels")
-    with pytest.raises(ConfigError, match="two shares"):
-        shrinking(outcomes, "MR")
-
-
-def test_rows_of_the_ledger(outcomes: list[Outcome]) -> None:
-    rows = metrics(outcomes)
-    assert len(rows) == len(outcomes) + 6
-    found = {(row.method, row.dataset, row.seed): row for row in rows}
-    assert found["pretrained-composite", "TREC-10%-labels", 2].value == 0.75
-    assert found["random-init", AVERAGE, 1].value == pytest.approx((0.25 + 0.75) / 2)
-    assert "official test set" in found["random-init", "TREC", 1].protocol
-    assert "fold r of 10" in found["random-init", "MR", 1].protocol
-    assert outcomes[0].cost().examples_per_second == 50

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import joblib.externals.loky
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 
 from sentbook.data.tasks import ClassificationTask, Examples, task
@@ -17,12 +15,12 @@ from sentbook.data.text import TOKENISERS
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation import classification, features
 from sentbook.evaluation.classification import Classified, pair_features
-from sentbook.evaluation.features import Family, Features, classify, combined, protocol_of, side_by_side
+from sentbook.evaluation.features import Family, Features, classify, combined, protocol_of
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
-from sentbook.system.errors import CheckpointError, DataError, NumericalError, StorageError
+from sentbook.system.errors import CheckpointError, DataError, NumericalError
 from sentbook.training.recipes import Recipe, load
 from sentbook.training.settings import GenerationTraining
 
@@ -77,7 +75,7 @@ def assert_same(one: Classified, other: Classified) -> None:
 
 
 def outcomes(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("outcome.npz"))
+    return sorted(folder.rglob("outcome.safetensors"))
 
 
 def fail(*given: Any) -> dict[str, NDArray[Any]]:
@@ -245,79 +243,6 @@ def test_one_outcome_serves_two_names(few: Callable[[str], ClassificationTask], 
     assert_same(found[0][2], found[1][2])
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [lambda data: b"", lambda data: data[:3], lambda data: data[:100], lambda data: data[:-1], lambda data: b"no zip"],
-    ids=["empty", "three bytes", "a hundred bytes", "a byte short", "no archive"],
-)
-def test_a_damaged_outcome_is_made_again(damage: Callable[[bytes], bytes], folder: Path) -> None:
-    calls: list[int] = []
-
-    def make(number: int) -> dict[str, NDArray[Any]]:
-        calls.append(number)
-        return {"values": np.arange(50) + number, "names": np.array(["a", "bc"])}
-
-    before = side_by_side(make, [(1,), (2,)], ["one", "two"], 1)
-    path = folder / "two" / "outcome.npz"
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
-    after = side_by_side(make, [(1,), (2,)], ["one", "two"], 1)
-    assert calls == [1, 2, 2]
-    for one, other in zip(before, after, strict=True):
-        assert one.keys() == other.keys()
-        for name in one:
-            np.testing.assert_array_equal(one[name], other[name])
-    side_by_side(fail, [(1,), (2,)], ["one", "two"], 1)
-
-
-def test_a_changed_byte_is_noticed(folder: Path) -> None:
-    def make() -> dict[str, NDArray[Any]]:
-        return {"values": np.arange(500)}
-
-    [before] = side_by_side(make, [()], ["one"], 1)
-    path = folder / "one" / "outcome.npz"
-    whole = bytearray(path.read_bytes())
-    whole[len(whole) // 2] ^= 255
-    path.write_bytes(bytes(whole))
-    [after] = side_by_side(make, [()], ["one"], 1)
-    np.testing.assert_array_equal(after["values"], before["values"])
-    np.testing.assert_array_equal(side_by_side(fail, [()], ["one"], 1)[0]["values"], np.arange(500))
-
-
-def test_outcomes_come_in_the_order_asked_with_their_types() -> None:
-    def make(number: int) -> dict[str, NDArray[Any]]:
-        return {"name": np.array(f"n{number}"), "right": np.array([True, False]), "value": np.array(number / 3)}
-
-    side_by_side(make, [(2,)], ["2"], 1)
-    found = side_by_side(make, [(3,), (2,), (1,)], ["3", "2", "1"], 1)
-    assert [str(arrays["name"]) for arrays in found] == ["n3", "n2", "n1"]
-    assert [float(arrays["value"]) for arrays in found] == [1.0, 2 / 3, 1 / 3]
-    assert found[0]["right"].dtype == np.bool_
-
-
-def test_what_was_made_before_a_fault_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(number: int) -> dict[str, NDArray[Any]]:
-        if number == 2:
-            raise NumericalError("A sentence vector is NaN.")
-        return {"value": np.array(number)}
-
-    with pytest.raises(NumericalError, match="is NaN"):
-        side_by_side(make, [(1,), (2,), (3,)], ["one", "two", "three"], 1)
-    assert [path.parent.name for path in outcomes(folder)] == ["one"]
-
-    def full(stream: Any, **arrays: Any) -> None:
-        stream.write(b"half a file")
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(np, "savez", full)
-        with pytest.raises(StorageError, match="No space left on device"):
-            side_by_side(make, [(1,), (3,)], ["one", "three"], 1)
-    assert [path.parent.name for path in outcomes(folder)] == ["one"]
-    assert not list(folder.rglob("*.tmp"))
-    assert side_by_side(make, [(1,), (3,)], ["one", "three"], 1)[1]["value"] == 3
-
-
 def test_where_rounding_stops_a_descent_double_precision_goes_on(
     few: Callable[[str], ClassificationTask], monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
@@ -342,44 +267,3 @@ def test_where_rounding_stops_a_descent_double_precision_goes_on(
     with pytest.raises(NumericalError, match="NaN"):
         classify([of()], WAYS[1:2], device="cpu")
     assert len(outcomes(folder)) == 1
-
-
-def test_side_by_side_gives_what_one_after_another_gives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
-    names = WAYS[:1] + WAYS[2:]
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        apart = classify([of()], names, device="cpu")
-    finally:
-        torch.set_num_threads(threads)
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "side by side"))
-    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)  # earlier workers have another environment
-    # What is made here and not in another process is a mistake.
-    monkeypatch.setattr(features, "_make", _elsewhere(features._make))
-    try:
-        side = classify([of()], names, device="cpu", jobs=2)
-    finally:
-        joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
-    for (_, _, one), (_, _, other) in zip(apart, side, strict=True):
-        assert_same(one, other)
-    assert len(outcomes(tmp_path / "side by side")) == 2
-
-
-def _elsewhere(make: Callable[..., None]) -> Callable[..., None]:
-    """``make``, in other processes of one thread alone."""
-    import os
-
-    here = os.getpid()
-
-    def checked(*given: Any) -> None:
-        import os
-
-        import torch
-
-        make(*given)
-        if os.getpid() == here or torch.get_num_threads() != 1:
-            raise RuntimeError("not in a process of its own, with one thread")
-
-    return checked

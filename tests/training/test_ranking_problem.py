@@ -11,20 +11,22 @@ from numpy.typing import NDArray
 
 from sentbook.data import images as corpora
 from sentbook.data.types import CaptionedScenes
-from sentbook.evaluation.ranking import COCO_1K, RankingProtocol, measures, median_rank, rank
-from sentbook.system.errors import DataError, NumericalError
-from sentbook.training.loop import History, fit
-from sentbook.training.problems import ranking
-from sentbook.training.problems.ranking import (
-    Captions,
+from sentbook.evaluation import ranking
+from sentbook.evaluation.ranking import (
+    COCO_1K,
     Ranked,
-    RankingProblem,
+    RankingProtocol,
     captioned,
     compare,
     interval,
+    measures,
+    median_rank,
     part_ranks,
     rank_images,
 )
+from sentbook.system.errors import DataError, NumericalError
+from sentbook.training.loop import History, fit
+from sentbook.training.problems.ranking import Captions, RankingProblem
 from sentbook.training.settings import RankingTraining
 
 SIZES: dict[corpora.Split, int] = {"train": 300, "dev": 60, "test": 60}
@@ -47,7 +49,12 @@ def settings_of(**changes: object) -> RankingTraining:
 
 
 def problem(seed: int = 1, train: Captions | None = None, **changes: object) -> RankingProblem:
-    return RankingProblem(settings_of(**changes), train or linear(40, 0), linear(60, 1), TWENTIES, seed=seed)
+    return RankingProblem(settings_of(**changes), train or linear(40, 0), linear(60, 1), mean_recall, seed=seed)
+
+
+def mean_recall(images: NDArray[np.float32], sentences: NDArray[np.float32], image_of: NDArray[np.int64]) -> float:
+    values = measures(*part_ranks(images, sentences, image_of, TWENTIES))
+    return sum(value for name, value in values.items() if "_R@" in name) / 6
 
 
 def trained(found: RankingProblem, **options: object) -> History:
@@ -64,7 +71,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, NDArray[np.float32]]:
         names = [[f"{split} {image} {number}" for number in range(5)] for image in range(size)]
         table |= dict(zip([name for group in names for name in group], captions.vectors, strict=True))
         found[split] = CaptionedScenes(split, captions.images, names)
-    monkeypatch.setattr(corpora, "divided", lambda corpus, path: found)
+    monkeypatch.setattr(ranking, "divided", lambda corpus, path: found)
     monkeypatch.setattr(ranking, "SCENES_100", TWENTIES)
     return table
 
@@ -115,16 +122,14 @@ def test_lengths_of_features_and_vectors_do_not_matter() -> None:
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
-def test_validation_is_the_mean_of_six_recalls_of_cosines() -> None:
+def test_validation_is_of_vectors_of_length_one() -> None:
     found = problem(faithful=True)
     found.maps.train()  # in which images would keep their length
     images, sentences = found.common(found.dev)
     assert images.shape == (60, 16) and sentences.shape == (300, 16) and found.maps.training
     for table in (images, sentences):
         np.testing.assert_allclose(np.linalg.norm(table, axis=1), 1, rtol=1e-5)
-    values = rank(images, sentences, found.dev.image_of, TWENTIES)
-    recalls = [f"{way}_R@{first}" for way in ("annotation", "search") for first in (1, 5, 10)]
-    assert found.validate() == pytest.approx(sum(values[name] for name in recalls) / 6)
+    assert found.validate() == pytest.approx(mean_recall(images, sentences, found.dev.image_of))
 
 
 def test_the_seed_decides_the_maps_and_the_global_state_is_left_alone() -> None:
@@ -144,28 +149,6 @@ def test_only_the_maps_move_and_checkpoints_hold_no_vectors(tmp_path: Path, monk
     numbers = sum(value.numel() for value in found.maps.parameters())
     # The maps, their best state and two moments of Adam, and at most 20 kB about them.
     assert (tmp_path / "checkpoint.safetensors").stat().st_size < 4 * 4 * numbers + 20_000
-
-
-def test_a_training_that_goes_on_ends_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sentbook.training.loop.CHECKPOINT_SECONDS", -1.0)
-    whole = problem(epochs=4)
-    trained(whole)
-    first = problem(epochs=4)
-    validate, calls = first.validate, []
-
-    def interrupted() -> float:
-        calls.append(1)
-        if len(calls) == 3:
-            raise RuntimeError
-        return validate()
-
-    monkeypatch.setattr(first, "validate", interrupted)
-    with pytest.raises(RuntimeError):
-        trained(first, folder=tmp_path)
-    second = problem(epochs=4)
-    trained(second, folder=tmp_path)
-    assert torch.equal(second.maps.image.weight, whole.maps.image.weight)
-    assert torch.equal(second.maps.sentence.bias, whole.maps.sentence.bias)
 
 
 def test_patience_stops(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +190,6 @@ def test_vectors_that_are_linear_in_the_features_find_their_images(world: dict[s
     assert found.values["search_MedR"] == 1
     assert found.annotation.shape == (3, 20) and found.search.shape == (3, 20, 5) and found.images == 60
     assert found.protocol == TWENTIES and found.parameters == 16 * (8 + 1) + 16 * (12 + 1)
-    assert found.history.curve[-1]["metric"] == "mean recall"
     rows = found.metric_rows("average of words", 1)
     assert {(row.dataset, row.n, row.protocol) for row in rows} == {("miniworld/scenes", 60, str(TWENTIES))}
     assert {row.metric: row.value for row in rows} == found.values
@@ -222,12 +204,10 @@ def test_vectors_of_other_images_find_what_chance_finds(world: dict[str, NDArray
         seed=1,
         report=lambda line: None,
     )
-    chance = ranking.floor(images=20)
-    # Four standard errors of a share of 60 images, and of 300 captions.
-    for name, count in (("annotation_R@1", 60), ("annotation_R@5", 60), ("search_R@1", 300), ("search_R@10", 300)):
-        share = chance[name]
-        assert abs(found.values[name] - share) < 4 * (share * (1 - share) / count) ** 0.5 + 0.01
-    assert abs(found.values["search_MedR"] - chance["search_MedR"]) <= 2
+    # Of 20 images a random rank is among the first K for K / 20: four standard errors of a share of 300 captions.
+    for name, share in (("search_R@1", 1 / 20), ("search_R@10", 10 / 20)):
+        assert abs(found.values[name] - share) < 4 * (share * (1 - share) / 300) ** 0.5 + 0.01
+    assert abs(found.values["search_MedR"] - 10) <= 2
 
 
 def test_the_same_seed_gives_the_same_ranks(world: dict[str, NDArray[np.float32]]) -> None:
@@ -263,7 +243,7 @@ def test_ranks_are_those_behind_the_values() -> None:
     sentences = images[image_of] + 2 * rng.normal(size=(300, 5)).astype(np.float32)
     images, sentences = (table / np.linalg.norm(table, axis=1, keepdims=True) for table in (images, sentences))
     annotation, search = part_ranks(images, sentences, image_of, TWENTIES)
-    values = rank(images, sentences, image_of, TWENTIES)
+    values = measures(annotation, search)
     assert (annotation <= 5).mean() == pytest.approx(values["annotation_R@5"])
     assert (search == 1).mean() == pytest.approx(values["search_R@1"])
     assert np.mean([median_rank(part) for part in search]) == values["search_MedR"]
@@ -273,26 +253,11 @@ def test_ranks_are_those_behind_the_values() -> None:
         part_ranks(images, sentences[:-1], image_of[:-1], TWENTIES)
 
 
-def test_the_floor_is_what_random_scores_find() -> None:
-    rng = np.random.default_rng(0)
-    owner = np.repeat(np.arange(30), 5)
-    tables = [measures(rng.random((30, 150)), owner) for _ in range(300)]
-    for name, expected in ranking.floor(images=30).items():
-        measured = np.mean([values[name] for values in tables])
-        assert measured == pytest.approx(expected, abs=1.0 if name.endswith("MedR") else 0.01)
-    # With no more sentences than are looked at, everything is found.
-    assert ranking.floor(images=2, captions=1)["search_R@5"] == 1
-
-
 # -- intervals ---------------------------------------------------------------------------------------------------------
 
 
 def ranked(annotation: NDArray[np.int64], search: NDArray[np.int64], dataset: str = "COCO-1k") -> Ranked:
-    values: dict[str, float] = {}
-    for name, table in (("annotation", annotation), ("search", search)):
-        values |= {f"{name}_R@{first}": float((table <= first).mean()) for first in (1, 5, 10)}
-        values[f"{name}_MedR"] = float(np.mean([median_rank(part) for part in table]))
-    return Ranked(dataset, RankingProtocol(), values, annotation, search, History(), 0)
+    return Ranked(dataset, RankingProtocol(), annotation, search, 0)
 
 
 def drawn(seed: int, share: float, parts: int = 2, images: int = 150) -> Ranked:
@@ -360,10 +325,3 @@ def test_what_cannot_be_compared() -> None:
     other = ranked(drawn(0, 0.4).annotation, drawn(0, 0.4).search, "miniworld/scenes")
     with pytest.raises(ValueError, match="same images"):
         compare([drawn(0, 0.4)], [other], ("a", "b"))
-
-
-def test_with_one_caption_an_image_both_ways_have_one_floor() -> None:
-    found = ranking.floor(images=50, captions=1)
-    for first in (1, 5, 10):
-        assert found[f"annotation_R@{first}"] == pytest.approx(found[f"search_R@{first}"]) == first / 50
-    assert found["annotation_MedR"] == found["search_MedR"] == 25

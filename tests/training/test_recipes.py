@@ -1,13 +1,9 @@
 """Artifacts by key: shared beginnings, nothing trained twice, and nothing lost to a fault, a full disk or a kill."""
 
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import joblib.externals.loky
 import pytest
 import torch
 
@@ -15,9 +11,9 @@ from sentbook.data.vectors import Vectors
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.system.errors import CheckpointError, ConfigError, NumericalError, StorageError
+from sentbook.system.errors import CheckpointError
 from sentbook.training import checkpoint, recipes
-from sentbook.training.recipes import Recipe, from_file, load, obtain
+from sentbook.training.recipes import Recipe, from_file, obtain
 from sentbook.training.settings import MarginTraining
 
 PHRASE = MarginTraining(
@@ -138,20 +134,6 @@ def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeyp
 # -- training once -----------------------------------------------------------------------------------------------------
 
 
-def test_a_shared_beginning_is_trained_once_and_nothing_twice(trainings: list[str], folder: Path) -> None:
-    phrase, cumulative, twin = recipe(PHRASE), recipe(PHRASE, SENTENCE), recipe(PHRASE, method="another name")
-    first = obtain([cumulative, phrase, twin], device="cpu")
-    assert trainings == [phrase.key(), cumulative.key()]
-    assert [item.recipe for item in first] == [cumulative, phrase, twin]
-    assert [item.method for item in first] == ["CSE", "CSE", "another name"]
-    before = recipes.load(cumulative).encoder().state_dict()
-    again = obtain([phrase, cumulative], device="cpu")
-    assert len(trainings) == 2
-    assert_same(again[1].encoder().state_dict(), before)
-    assert sorted(path.name for path in folder.iterdir()) == sorted([phrase.key(), cumulative.key()])
-    assert not list(folder.rglob("checkpoint.safetensors"))
-
-
 def test_the_second_stage_starts_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     obtain([recipe(PHRASE)], device="cpu")
     began: list[dict[str, torch.Tensor]] = []
@@ -192,48 +174,7 @@ def test_no_stage_is_the_untrained_encoder(trainings: list[str], folder: Path) -
     assert plain.cost().seconds == 0
 
 
-def test_side_by_side_equals_one_after_another_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = [recipe(PHRASE, seed=seed) for seed in (1, 2)]
-    obtain(wanted, device="cpu", jobs=1)
-    alone = [tensors(item) for item in wanted]
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "side by side"))
-    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)  # earlier workers have another environment
-    try:
-        obtain(wanted, device="cpu", jobs=2)
-    finally:
-        joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
-    for item, expected in zip(wanted, alone, strict=True):
-        assert_same(tensors(item), expected)
-
-
 # -- artifacts that cannot be used -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("keep", [0, 4, 100, -1])
-def test_a_truncated_artifact_is_one_sentence(keep: int, trainings: list[str]) -> None:
-    obtain([recipe(PHRASE)], device="cpu")
-    file = artifact(recipe(PHRASE))
-    file.write_bytes(file.read_bytes()[:keep])
-    for use in (lambda: obtain([recipe(PHRASE)]), lambda: obtain([recipe(PHRASE, SENTENCE)]), lambda: from_file(file)):
-        with pytest.raises(CheckpointError, match=r"is truncated or not a checkpoint; delete it and run again\.$"):
-            use()
-    assert len(trainings) == 1
-
-
-def test_an_artifact_of_another_key_is_refused(trainings: list[str]) -> None:
-    obtain([recipe(PHRASE)], device="cpu")
-    other = recipe(PHRASE, seed=2)
-    artifact(other).parent.mkdir()
-    artifact(other).write_bytes(artifact(recipe(PHRASE)).read_bytes())
-    keys = rf"\({recipe(PHRASE).key()}, not {other.key()}\)"
-    with pytest.raises(CheckpointError, match=f"belongs to another configuration {keys}"):
-        obtain([other], device="cpu")
-    assert len(trainings) == 1
-
-
-def test_a_recipe_without_artifact_is_one_sentence() -> None:
-    with pytest.raises(CheckpointError):
-        load(recipe(PHRASE))
 
 
 def test_from_file_takes_the_folder_or_the_file(tmp_path: Path) -> None:
@@ -257,51 +198,6 @@ def test_from_file_without_an_artifact_is_one_sentence(tmp_path: Path) -> None:
 # -- faults while training ---------------------------------------------------------------------------------------------
 
 
-def test_a_recipe_that_fails_leaves_the_others_artifacts(trainings: list[str]) -> None:
-    good, bad = recipe(PHRASE), recipe(PHRASE.model_copy(update={"corpora": ("nowhere",)}))
-    with pytest.raises(ConfigError, match="Unknown corpus 'nowhere'; choose among"):
-        obtain([good, bad], device="cpu")
-    assert trainings == [good.key()]
-    assert not artifact(bad).exists()
-    obtain([good], device="cpu")
-    assert trainings == [good.key()]
-
-
-def test_a_loss_that_is_not_finite_is_one_sentence(trainings: list[str]) -> None:
-    wild = PHRASE.model_copy(
-        update={"optimiser": "sgd", "embedding_update": "dense", "pull_back_words": 1e30, "learning_rate": 10.0}
-    )
-    with pytest.raises(NumericalError, match=r"^The loss became nan in epoch 1; lower the learning rate \(now 10\)"):
-        obtain([recipe(PHRASE), recipe(wild)], device="cpu")
-    assert artifact(recipe(PHRASE)).exists()
-    assert not artifact(recipe(wild)).exists()
-
-
-def test_a_full_disk_leaves_earlier_artifacts(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    obtain([recipe(PHRASE)], device="cpu")
-    before = tensors(recipe(PHRASE))
-
-    def full(contents: object, path: Path, **named: object) -> None:
-        path.write_bytes(b"half a file")
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "save_file", full)
-        with pytest.raises(StorageError, match=r"No space left on device.*free some space.*saved before is intact"):
-            obtain([recipe(PHRASE, SENTENCE)], device="cpu")
-    assert_same(tensors(recipe(PHRASE)), before)
-    assert not list(folder.rglob("*.tmp"))
-    assert not artifact(recipe(PHRASE, SENTENCE)).exists()
-    obtain([recipe(PHRASE, SENTENCE)], device="cpu")  # with space again, it is trained
-
-
-def test_artifacts_that_cannot_be_made_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "file" / "artifacts"))
-    with pytest.raises(StorageError):
-        obtain([recipe(PHRASE)], device="cpu")
-
-
 def test_the_key_changes_with_the_contents_of_a_vectors_file(tmp_path: Path) -> None:
     file = tmp_path / "v.txt"
     file.write_text("cat 1 2\ndog 3 4\n")
@@ -309,73 +205,3 @@ def test_the_key_changes_with_the_contents_of_a_vectors_file(tmp_path: Path) -> 
     before = wanted.key()
     file.write_text("cat 1 2\ndog 3 5\n")
     assert wanted.key() != before
-
-
-KILLED = """
-import itertools, os, random, signal, sys
-from pathlib import Path
-
-import torch
-
-from sentbook import checkpoint, recipes, training
-from sentbook.recipes import Recipe
-
-torch.set_num_threads(1)
-training.CHECKPOINT_SECONDS = 0.0
-recipe = Recipe.model_validate_json(sys.argv[1])
-chance = random.Random(2)
-
-
-def run(folder, kill=None):
-    child = os.fork()
-    if child == 0:  # a process of its own, without importing torch again
-        os.environ["SENTBOOK_ARTIFACTS"] = folder
-        if kill == "in a step":  # 4 steps an epoch, checkpoints after steps 2, 4, 6, 8
-            calls, last, step = itertools.count(1), chance.randint(3, 8), training.Trainer._step
-            def counted(*given):
-                if next(calls) == last:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return step(*given)
-            training.Trainer._step = counted
-        if kill == "while saving":
-            calls, last, save_file = itertools.count(1), chance.randint(2, 4), checkpoint.save_file
-            def half(contents, path, **named):
-                save_file(contents, path, **named)
-                if next(calls) == last:
-                    os.truncate(path, os.path.getsize(path) // 2)
-                    os.kill(os.getpid(), signal.SIGKILL)
-            checkpoint.save_file = half
-        recipes.obtain([recipe], device="cpu")
-        sys.stdout.flush()
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-
-
-recipes._words(recipe.vectors)
-run("whole")
-for moment in ("in a step", "while saving"):
-    run(moment, moment)
-    print(Path(moment, recipe.key(), "checkpoint.safetensors").is_file(), flush=True)
-    run(moment)
-"""
-
-
-def test_after_a_kill_the_same_command_gives_the_same_encoder(tmp_path: Path) -> None:
-    """Killed at a random step after the first checkpoint, and with a checkpoint half written."""
-    wanted = recipe(PHRASE)
-    (tmp_path / "driver.py").write_text(KILLED)
-    done = subprocess.run(
-        [sys.executable, "driver.py", wanted.model_dump_json()],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if not line.startswith("[")]
-    killed = str(-signal.SIGKILL)
-    assert lines == ["0", killed, "True", "0", killed, "True", "0"]
-    assert done.stdout.count("resumed after") == 2
-    found = [checkpoint.load(tmp_path / name / wanted.key() / "encoder.safetensors", wanted.key())
-             for name in ("whole", "in a step", "while saving")]  # fmt: skip
-    for other, metadata in found[1:]:
-        assert_same(other, found[0][0])
-        assert metadata["history"]["curve"] == found[0][1]["history"]["curve"]
-        assert metadata["history"]["examples"] == found[0][1]["history"]["examples"]

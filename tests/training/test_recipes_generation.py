@@ -20,7 +20,6 @@ from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import Kind
 from sentbook.system.errors import CheckpointError, ConfigError, DataError
 from sentbook.training import checkpoint, pretraining, recipes
-from sentbook.training import loop as training
 from sentbook.training.problems.generation import GenerationProblem
 from sentbook.training.recipes import Recipe, Trained, from_file, load, obtain, over_books, prepare_stage
 from sentbook.training.settings import GenerationTraining, MarginTraining, SimilarityTraining, Stage
@@ -182,9 +181,9 @@ def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
     generator, vocabulary = found.generator()
     assert generator.kind == kind and not generator.training
     assert_same(dict(generator.decoders.state_dict()), tensors(wanted, "decoders"))
-    problem, examples = prepare_stage(wanted)
+    problem = prepare_stage(wanted)
     assert isinstance(problem, GenerationProblem)
-    assert found.metadata["pairs"] == examples == len(problem.lengths)
+    assert found.metadata["pairs"] == len(problem.lengths)
     assert found.metadata["parameters"] == found.encoder().parameter_count()
     # Book words alone are stored: all of them were moved by the softmax.
     rows = tensors(wanted)["embedding.rows"]
@@ -220,39 +219,6 @@ def test_training_begins_with_the_untrained_encoder_over_its_books(monkeypatch: 
     trained(recipe())
     assert_same(began[0], dict(over_books(recipe()).state_dict()))
     assert len(began[0]["embedding.weight"]) == 202
-
-
-def test_a_training_that_goes_on_ends_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trainings: list[str], own: Path
-) -> None:
-    wanted = recipe(model="composite", epochs=2, dropout=0.2)
-    trained(wanted)
-    whole = tensors(wanted), tensors(wanted, "decoders")
-    curve = load(wanted).curve()
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "interrupted"))
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
-    validate, calls = GenerationProblem.validate, list[int]()
-
-    def interrupted(problem: GenerationProblem) -> float:
-        calls.append(1)
-        if len(calls) == 3:
-            raise RuntimeError("stopped")
-        return validate(problem)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(GenerationProblem, "validate", interrupted)
-        with pytest.raises(RuntimeError, match="stopped"):
-            trained(wanted)
-    folder = artifact(wanted).parent
-    assert (folder / "checkpoint.safetensors").exists() and not artifact(wanted).exists()
-    with pytest.raises(CheckpointError):
-        load(wanted)
-    trained(wanted)
-    assert len(trainings) == 3
-    assert_same(tensors(wanted), whole[0])
-    assert_same(tensors(wanted, "decoders"), whole[1])
-    assert load(wanted).curve() == curve
-    assert not (folder / "checkpoint.safetensors").exists()
 
 
 def test_a_folder_of_books_is_trained_on(tmp_path: Path, trainings: list[str], own: Path) -> None:

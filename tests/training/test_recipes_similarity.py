@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +18,6 @@ from sentbook.models.average import AverageEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.system.errors import CheckpointError
 from sentbook.training import checkpoint, recipes
-from sentbook.training import loop as training
 from sentbook.training.problems.similarity import SimilarityProblem
 from sentbook.training.recipes import Recipe, Trained, from_file, load, obtain, untrained
 from sentbook.training.settings import MarginTraining, SimilarityTraining, Stage
@@ -271,15 +270,6 @@ def test_margins_leave_no_scores() -> None:
         trained.scores("test")
 
 
-@pytest.mark.parametrize("keep", [0, 4, -1])
-def test_truncated_scores_are_one_sentence(keep: int) -> None:
-    [trained] = obtain([recipe(changed(SIMILARITY, epochs=1))], device="cpu")
-    file = recipes._artifact(trained.recipe).with_name("scores.safetensors")
-    file.write_bytes(file.read_bytes()[:keep])
-    with pytest.raises(CheckpointError, match=r"is truncated or not a checkpoint"):
-        trained.scores("test")
-
-
 # -- chains and new words ----------------------------------------------------------------------------------------------
 
 
@@ -352,82 +342,9 @@ def test_the_second_stage_begins_with_the_scores_that_the_first_ended_with() -> 
     first = recipe(changed(SIMILARITY, epochs=1))
     chain = recipe(changed(SIMILARITY, epochs=1), changed(SIMILARITY, dataset="miniworld-paraphrase"))
     [trained] = obtain([first], device="cpu")
-    problem, examples = recipes.prepare_stage(chain)
-    assert examples == len(suites.pairs("miniworld-paraphrase", "train"))
+    problem = recipes.prepare_stage(chain)
+    assert len(problem.lengths) == len(suites.pairs("miniworld-paraphrase", "train"))
     splits = {split: suites.pairs("miniworld", split) for split in ("train", "trial", "test")}
     vocabulary = untrained(chain)[1]
     began = SimilarityProblem(problem.encoder.eval(), vocabulary, SIMILARITY, splits)
     np.testing.assert_allclose(began.scores("test"), trained.scores("test"), atol=1e-6)
-
-
-# -- interruptions -----------------------------------------------------------------------------------------------------
-
-
-class PowerCut(Exception):
-    """As good as a kill: nothing after it runs."""
-
-
-@pytest.mark.parametrize("stop", [2, 3, 6])
-def test_after_an_interruption_the_same_command_gives_the_same_artifact(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stop: int
-) -> None:
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
-    wanted = recipe(changed(SIMILARITY, watch="test"))
-    [whole] = obtain([wanted], device="cpu")
-    expected, scores = tensors(wanted), [whole.scores(split, kept) for split, kept in SCORES]
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "again"))
-    validate, calls = SimilarityProblem.validate, 0
-
-    def failing(problem: SimilarityProblem) -> float:
-        nonlocal calls
-        calls += 1
-        if calls == stop:
-            raise PowerCut
-        return validate(problem)
-
-    with monkeypatch.context() as patch, pytest.raises(PowerCut):
-        patch.setattr(SimilarityProblem, "validate", failing)
-        obtain([wanted], device="cpu")
-    assert not recipes._artifact(wanted).exists()
-    assert recipes._artifact(wanted).with_name("checkpoint.safetensors").exists()
-    [resumed] = obtain([wanted], device="cpu")
-    assert "resumed after" in capsys.readouterr().out
-    assert_resumed(resumed, whole, expected, scores)
-
-
-SCORES: list[tuple[str, Literal["best", "last"]]] = [
-    ("trial", "best"), ("test", "best"), ("trial", "last"), ("test", "last"),
-]  # fmt: skip
-
-
-def assert_resumed(resumed: Trained, whole: Trained, expected: dict[str, Tensor], scores: list[np.ndarray]) -> None:
-    assert_same(tensors(resumed.recipe), expected)
-    assert all((resumed.scores(*which) == value).all() for which, value in zip(SCORES, scores, strict=True))
-    assert resumed.metadata["history"]["curve"] == whole.metadata["history"]["curve"]
-    assert resumed.metadata["history"]["best_step"] == whole.metadata["history"]["best_step"]
-    assert not list(recipes._artifact(resumed.recipe).parent.glob("checkpoint*"))
-
-
-@pytest.mark.parametrize("lost", ["scores.safetensors", "encoder.safetensors"])
-def test_an_interruption_while_the_result_is_written_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
-) -> None:
-    """The artifact is written last, so that where it is there its scores are."""
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
-    wanted = recipe(SIMILARITY)
-    [whole] = obtain([wanted], device="cpu")
-    expected, scores = tensors(wanted), [whole.scores(split, kept) for split, kept in SCORES]
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "again"))
-    save = checkpoint.save
-
-    def failing(path: Path, *given: Any) -> None:
-        if path.name == lost:
-            raise PowerCut
-        save(path, *given)
-
-    with monkeypatch.context() as patch, pytest.raises(PowerCut):
-        patch.setattr(checkpoint, "save", failing)
-        obtain([wanted], device="cpu")
-    assert not recipes._artifact(wanted).exists()
-    [resumed] = obtain([wanted], device="cpu")
-    assert_resumed(resumed, whole, expected, scores)

@@ -1,22 +1,19 @@
 """Fine-tuning as artifacts: found by key, pulled back to where it began, chosen on the trial pairs alone."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from sentbook.training.supervised import SupervisedRecipe, fine_tune
 
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
 from sentbook.models.cse import CSEEncoder
-from sentbook.system.errors import CheckpointError, ConfigError, StorageError
-from sentbook.training import checkpoint, recipes, supervised
+from sentbook.training import recipes
 from sentbook.training.problems.transfer import RelatednessProblem
-from sentbook.training.recipes import Recipe
+from sentbook.training.recipes import FineTuned, FineTuning, Recipe
 from sentbook.training.settings import MarginTraining, RelatednessTraining
 
 PHRASE = MarginTraining(
@@ -42,21 +39,8 @@ def settings(**changes: Any) -> RelatednessTraining:
     return RelatednessTraining(**values | {"learning_rate": 0.01} | changes)
 
 
-def recipe(begin: Recipe | None = None, method: str = "CSE_random", **changes: Any) -> SupervisedRecipe:
-    return SupervisedRecipe(method=method, start=begin or start(), settings=settings(**changes))
-
-
-@pytest.fixture
-def trainings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The keys of fine-tunings that are really run."""
-    found: list[str] = []
-    fit = supervised.fit
-
-    def counted(*given: Any, **named: Any) -> Any:
-        found.append(named["key"])
-        return fit(*given, **named)
-
-    monkeypatch.setattr(supervised, "fit", counted)
+def fine_tune(begin: Recipe, **changes: Any) -> FineTuned:
+    (found,) = recipes.fine_tune([begin], settings(**changes), device="cpu")
     return found
 
 
@@ -71,46 +55,34 @@ def problems(monkeypatch: pytest.MonkeyPatch) -> list[RelatednessProblem]:
         found.append(problem)
         return problem
 
-    monkeypatch.setattr(supervised, "RelatednessProblem", make)
+    monkeypatch.setattr(recipes, "RelatednessProblem", make)
     return found
 
 
-def test_predictions_lie_on_the_scale_and_are_found_again(folder: Path, trainings: list[str]) -> None:
-    wanted = [recipe(start(1)), recipe(start(2)), recipe(start(1))]
-    first = fine_tune(wanted, device="cpu")
-    assert trainings == [wanted[0].key(), wanted[1].key()]
-    test = suites.relatedness("miniworld", "test")
-    for item, asked in zip(first, wanted, strict=True):
-        assert item.recipe is asked
-        assert item.predictions.shape == (len(test),)
-        assert ((item.predictions >= 1) & (item.predictions <= 5)).all()
-        assert item.curve()
-        assert item.cost().seed == asked.seed
-    again = fine_tune(wanted, device="cpu")
-    assert len(trainings) == 2
-    for one, other in zip(first, again, strict=True):
-        np.testing.assert_array_equal(one.predictions, other.predictions)
-    np.testing.assert_array_equal(first[0].predictions, first[2].predictions)
-    assert not np.array_equal(first[0].predictions, first[1].predictions)
-    assert not list(folder.glob("*/checkpoint.safetensors"))
-
-
 def test_the_key_is_of_all_that_decides_numbers_and_not_of_the_method() -> None:
-    base = recipe()
-    assert recipe(method="other").key() == base.key()
-    others = [recipe(start(2)), recipe(start(1, PHRASE)), recipe(hidden=6), recipe(head_decay=0.5)]
-    others.append(recipe(normalise=False))
-    assert len({base.key(), *(other.key() for other in others)}) == 6
+    def key(begin: Recipe, **changes: Any) -> str:
+        return FineTuning(begin, settings(**changes)).key
+
+    assert key(start().model_copy(update={"method": "other"})) == key(start())
+    others = [key(start(2)), key(start(1, PHRASE)), key(start(), hidden=6), key(start(), head_decay=0.5)]
+    assert len({key(start()), key(start(), normalise=False), *others}) == 6
+
+
+def test_predictions_lie_on_the_scale() -> None:
+    found = fine_tune(start())
+    assert found.predictions.shape == (len(suites.relatedness("miniworld", "test")),)
+    assert ((found.predictions >= 1) & (found.predictions <= 5)).all()
+    assert found.curve() and found.cost().parameters > 0 and found.key == FineTuning(start(), settings()).key
 
 
 def test_a_huge_coefficient_keeps_universal_where_it_began_and_brings_random_to_zero(
     problems: list[RelatednessProblem],
 ) -> None:
     """With learning rate x coefficient = 1, a step of SGD lands one loss gradient away from the anchor."""
-    recipes.obtain([start(1, PHRASE)], device="cpu")
     pull = {"optimiser": "sgd", "embedding_update": "frozen", "learning_rate": 1e-4, "composition_decay": 1e4}
     pull |= {"keep": "last", "normalise": False}  # a vector near 0 has no direction to learn from
-    fine_tune([recipe(start(1, PHRASE), **pull), recipe(start(1), **pull)], device="cpu")
+    for begin in (start(1, PHRASE), start(1)):  # what it begins with is trained first
+        fine_tune(begin, **pull)
     universal, random = problems
     trained = recipes.load(start(1, PHRASE)).encoder().composition()
     for value, began, phrase in zip(universal.encoder.composition(), universal.began, trained, strict=True):  # type: ignore[attr-defined]
@@ -144,7 +116,7 @@ def test_the_test_labels_are_never_read(monkeypatch: pytest.MonkeyPatch) -> None
         return Sealed(pairs) if split == "test" else pairs
 
     monkeypatch.setattr(suites, "relatedness", sealed)
-    [found] = fine_tune([recipe()], device="cpu")
+    found = fine_tune(start())
     assert asked == ["train", "trial", "test"]
     assert len(found.predictions) == len(relatedness("miniworld", "test"))
 
@@ -158,46 +130,6 @@ def test_the_trial_pairs_choose_the_state(problems: list[RelatednessProblem], mo
         return next(values)
 
     monkeypatch.setattr(RelatednessProblem, "validate", validate)
-    [found] = fine_tune([recipe(epochs=3)], device="cpu")
+    found = fine_tune(start(), epochs=3)
     np.testing.assert_allclose(found.predictions, states[1], atol=1e-6)
     assert found.metadata["history"]["best"] == 0.8
-
-
-def damaged(change: Callable[[Path], None]) -> SupervisedRecipe:
-    wanted = recipe(epochs=1)
-    fine_tune([wanted], device="cpu")
-    change(supervised._artifact(wanted))
-    return wanted
-
-
-def test_a_truncated_artifact_is_one_sentence() -> None:
-    wanted = damaged(lambda file: file.write_bytes(file.read_bytes()[:-50]) and None)
-    with pytest.raises(CheckpointError, match="truncated or not a checkpoint; delete it and run again"):
-        fine_tune([wanted], device="cpu")
-
-
-def test_an_artifact_of_another_key_is_refused() -> None:
-    wanted = damaged(lambda file: checkpoint.save(file, {"test": torch.zeros(3)}, {"key": "other"}))
-    with pytest.raises(CheckpointError, match="belongs to another configuration"):
-        fine_tune([wanted], device="cpu")
-
-
-def test_a_start_that_was_not_trained_is_one_sentence() -> None:
-    with pytest.raises(CheckpointError):
-        fine_tune([recipe(start(1, PHRASE))], device="cpu")
-
-
-def test_a_fault_keeps_what_was_finished(trainings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    good, bad = recipe(start(1)), recipe(start(2), optimiser="sgd")  # lazy updates are Adam's
-    with pytest.raises(ConfigError):
-        fine_tune([good, bad], device="cpu")
-    trainings.clear()
-
-    def full(*given: object, **named: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(checkpoint, "save_file", full)
-    with pytest.raises(StorageError, match="No space left on device"):
-        fine_tune([good, recipe(start(3))], device="cpu")
-    assert trainings == [recipe(start(3)).key()]
-    assert len(fine_tune([good], device="cpu")) == 1

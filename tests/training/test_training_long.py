@@ -22,7 +22,7 @@ from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training import checkpoint
 from sentbook.training import loop as training
 from sentbook.training.loop import History, Trainer, fit
-from sentbook.training.problem import Problem, is_divisible
+from sentbook.training.problem import DivisibleProblem, Problem
 from sentbook.training.problems.generation import GenerationProblem, OrderedSentences
 from sentbook.training.problems.paraphrase import ParaphraseProblem
 from sentbook.training.settings import MarginTraining, Training
@@ -288,7 +288,7 @@ def test_a_loss_that_compares_examples_is_not_cut() -> None:
     class InParts(MarginTraining):
         accumulate: int = 2
 
-    assert is_divisible(generation())
-    assert not is_divisible(paraphrase())
+    assert isinstance(generation(), DivisibleProblem)
+    assert not isinstance(paraphrase(), DivisibleProblem)
     with pytest.raises(ConfigError, match=r"^A batch of ParaphraseProblem cannot be cut into parts; set accumulate to"):
         fit(paraphrase(), InParts(), seed=1, device="cpu", report=silent)

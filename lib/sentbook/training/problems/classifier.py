@@ -58,7 +58,7 @@ class ClassifierProblem(Problem):
         classes: int,
         seed: int,
     ) -> None:
-        self.encoder, self.division = encoder, division
+        self.encoder, self.settings, self.division = encoder, settings, division
         # Towards 0 from both starts, so that they differ in nothing but where they begin.
         self.patience, self.decay = settings.patience, settings.composition_decay
         with torch.random.fork_rng(devices=[]):

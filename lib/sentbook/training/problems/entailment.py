@@ -37,7 +37,7 @@ class EntailmentProblem(Problem):
         seed: int,
         tokenisation: Tokenisation = "ptb",
     ) -> None:
-        self.encoder, self.decay = encoder, settings.composition_decay
+        self.encoder, self.settings, self.decay = encoder, settings, settings.composition_decay
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.head: EntailmentHead = EntailmentHead(

@@ -1,0 +1,282 @@
+"""The store, over every kind of work: found by key, made once, lost by no fault, the same whatever interrupts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib.externals.loky
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from sentbook.data.vectors import Vectors
+from sentbook.evaluation import fine_tuning
+from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.system.errors import CheckpointError, NumericalError, StorageError
+from sentbook.system.loaded import file_digest
+from sentbook.training import checkpoint, loop, pretraining, recipes, store
+from sentbook.training.recipes import Recipe
+from sentbook.training.settings import (
+    AnyStage,
+    ClassifierTraining,
+    GenerationTraining,
+    HeadTraining,
+    MarginTraining,
+    RelatednessTraining,
+    SimilarityTraining,
+)
+
+PHRASE = MarginTraining(
+    corpora=("miniworld-phrases",), validation="miniworld", limit=80, epochs=2, batch_size=20, checks_per_epoch=2,
+    dropout=0.1, scramble=0.3, learning_rate=0.01,
+)  # fmt: skip
+PAIRS = SimilarityTraining(dataset="miniworld", epochs=2, batch_size=100, watch="test", learning_rate=0.01)
+HEAD = HeadTraining(dataset="miniworld", epochs=1, batch_size=100, frozen=True, embedding_update="frozen", hidden=5)
+STORIES = GenerationTraining(
+    corpus="miniworld-stories", books=40, vocabulary=150, hidden=6, epochs=1, held_out=64, bound=0.1, batch_size=32,
+    learning_rate=0.01,
+)  # fmt: skip
+RELATED = RelatednessTraining(dataset="miniworld", hidden=5, epochs=1, batch_size=100, normalise=False)
+SOFTMAX = ClassifierTraining(epochs=1, batch_size=64)
+Contents = dict[str, tuple[dict[str, Tensor], list[Any]]]
+
+
+def recipe(*stages: AnyStage, seed: int = 1, kind: Any = None) -> Recipe:
+    return Recipe(
+        method="CSE", seed=seed, vectors=Vectors(name="miniworld"), encoder=kind or CSEEncoder(filters=3),
+        stages=stages, suite="miniworld",
+    )  # fmt: skip
+
+
+def trained(*stages: AnyStage) -> Callable[[Sequence[int], int], object]:
+    return lambda seeds, jobs: recipes.obtain([recipe(*stages, seed=s) for s in seeds], device="cpu", jobs=jobs)
+
+
+def fine_tuned(seeds: Sequence[int], jobs: int) -> object:
+    return recipes.fine_tune([recipe(PHRASE, seed=seed) for seed in seeds], RELATED, device="cpu", jobs=jobs)
+
+
+def cells(seeds: Sequence[int], jobs: int) -> object:
+    start = recipes.load(recipe(kind=CNNEncoder(widths=(2,), filters=4)))
+    wanted = [fine_tuning.Cell("miniworld/question", 0.3, "random", seed) for seed in seeds]
+    return fine_tuning.fine_tune_grid({"random": start}, wanted, SOFTMAX, device="cpu", jobs=jobs)
+
+
+def squares(seed: int) -> store.Arrays:
+    return {"squares": np.arange(seed) ** 2, "right": np.array([True, False])}
+
+
+def outcomes(seeds: Sequence[int], jobs: int) -> object:
+    return store.outcomes(squares, [(seed,) for seed in seeds], [f"outcome{seed}" for seed in seeds], jobs)
+
+
+WORKS: dict[str, Callable[[Sequence[int], int], object]] = {
+    "one stage": trained(PHRASE),
+    "two stages": trained(PHRASE, PAIRS),
+    "a head alone": trained(PHRASE, HEAD),
+    "decoders": trained(STORIES),
+    "a fine-tuned head": fine_tuned,
+    "a cell of figure 3": cells,
+    "arrays of a function": outcomes,
+}
+works = pytest.mark.parametrize("make", WORKS.values(), ids=WORKS.keys())
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield tmp_path / "artifacts"
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The keys of works that are really made, in their order."""
+    found: list[str] = []
+
+    def counted(kind: type[store.Work]) -> None:
+        run = kind.run
+        monkeypatch.setattr(kind, "run", lambda work, place: (found.append(work.key), run(work, place))[1])
+
+    for kind in (recipes.StageTraining, recipes.FineTuning, fine_tuning.FineTuning, store.Outcome):
+        counted(kind)
+    return found
+
+
+def contents(folder: Path) -> Contents:
+    """Every tensor that is stored, by its file, and the curves; nothing that a clock decides."""
+    found: Contents = {}
+    for file in sorted(folder.rglob("*.safetensors")):
+        tensors, metadata = checkpoint.load(file, file.parent.name)
+        found[str(file.relative_to(folder))] = tensors, metadata.get("history", {}).get("curve", [])
+    return found
+
+
+def assert_same(one: Contents, other: Contents) -> None:
+    assert one.keys() == other.keys() and one
+    for file, (tensors, curve) in one.items():
+        assert curve == other[file][1]
+        assert tensors.keys() == other[file][0].keys()
+        assert all(torch.equal(value, other[file][0][name]) for name, value in tensors.items()), file
+
+
+@works
+def test_what_was_made_is_found(make: Callable[..., Any], made: list[str], folder: Path) -> None:
+    make([2, 3, 2], 1)
+    assert len(made) == len(set(made))
+    assert {path.name for path in folder.iterdir()} == set(made)
+    before, count = contents(folder), len(made)
+    again = make([3, 2], 1)
+    assert len(again) == 2 and len(made) == count
+    assert_same(contents(folder), before)
+    assert not list(folder.rglob("checkpoint*")) + list(folder.rglob("*.tmp"))
+
+
+@works
+def test_an_artifact_says_where_it_came_from(make: Callable[..., Any], made: list[str], folder: Path) -> None:
+    make([2], 1)
+    for key in made:
+        about = [checkpoint.read_metadata(file, key) for file in (folder / key).glob("*.safetensors")]
+        (whole,) = [one for one in about if "started" in one]
+        assert whole["wall_seconds"] > 0 and whole["peak_memory_bytes"] > 0 and whole["git_commit"]
+        loaded = whole["sources"]
+        assert loaded["lib/sentbook/training/store.py"] == file_digest(Path(store.__file__))
+        assert not [name for name in loaded if name.startswith("lib/sentbook/report/")]
+
+
+@pytest.mark.parametrize("make", [WORKS["two stages"], cells], ids=["two stages", "cells"])
+def test_side_by_side_gives_what_one_after_another_gives(
+    make: Callable[..., Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make([2, 3], 1)
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "side by side"))
+    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)  # earlier workers have another environment
+    try:
+        make([2, 3], 2)
+    finally:
+        joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
+    assert_same(contents(tmp_path / "side by side"), contents(folder))
+
+
+class PowerCut(Exception):
+    """As good as a kill: nothing after it runs."""
+
+
+@works
+def test_an_interrupted_work_ends_as_if_it_had_not_been(
+    make: Callable[..., Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a checkpoint after each step, cut in its midst and at each of its last files."""
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -1.0)
+    save, files = checkpoint.save, list[str]()
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save", lambda path, *given: (files.append(path.name), save(path, *given)))
+        make([2], 1)
+    whole, count = contents(folder), len(files)
+    for stop in sorted({max(1, count // 2), max(1, count - 1), count}):
+        place = tmp_path / f"cut {stop}"
+        monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(place))
+        calls: list[Path] = []
+
+        def failing(path: Path, *given: Any, calls: list[Path] = calls, stop: int = stop) -> None:
+            calls.append(path)
+            if len(calls) == stop:
+                raise PowerCut
+            save(path, *given)
+
+        with monkeypatch.context() as patch, pytest.raises(PowerCut):
+            patch.setattr(checkpoint, "save", failing)
+            make([2], 1)
+        assert not calls[-1].exists() or calls[-1].name == checkpoint.IN_PROGRESS
+        make([2], 1)
+        assert_same(contents(place), whole)
+
+
+@works
+def test_damage_and_another_ones_artifact_are_one_sentence(make: Callable[..., Any], folder: Path) -> None:
+    make([2], 1)
+    last = max(folder.glob("*/*.safetensors"), key=lambda file: file.stat().st_mtime_ns)
+    whole = last.read_bytes()
+    for keep in (0, 4, 100, -1):
+        last.write_bytes(whole[:keep])
+        with pytest.raises(CheckpointError, match=r"is truncated or not a checkpoint; delete it and run again\.$"):
+            make([2], 1)
+    tensors, metadata = {"x": torch.zeros(1)}, {"key": "another"}
+    checkpoint.save(last, tensors, metadata)
+    with pytest.raises(CheckpointError, match=rf"belongs to another configuration \(another, not {last.parent.name}\)"):
+        make([2], 1)
+
+
+@works
+def test_a_full_disk_leaves_what_was_finished(
+    make: Callable[..., Any], made: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make([2], 1)
+    before, finished = contents(folder), len(made)
+
+    def full(tensors: object, path: Path, **named: object) -> None:
+        path.write_bytes(b"half a file")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save_file", full)
+        with pytest.raises(StorageError, match=r"No space left on device.*free some space.*saved before is intact"):
+            make([3], 1)
+    assert_same(contents(folder), before)
+    assert not list(folder.rglob("*.tmp"))
+    make([3], 1)  # with space again
+    assert len(made) > finished + 1
+
+
+def test_what_is_needed_is_made_first_and_only_for_what_is_missing(made: list[str], folder: Path) -> None:
+    start, chain = recipe(PHRASE), recipe(PHRASE, PAIRS)
+    recipes.obtain([chain, recipe(PHRASE, HEAD)], device="cpu")
+    assert made[0] == start.key() and made[1:] == [chain.key(), recipe(PHRASE, HEAD).key()]
+    recipes.load(start).encoder()
+    for file in (folder / start.key()).iterdir():
+        file.unlink()
+    recipes.obtain([chain], device="cpu")
+    assert len(made) == 3
+
+
+def test_a_divergence_is_remembered_where_it_may_happen(made: list[str]) -> None:
+    changes = {"optimiser": "sgd", "embedding_update": "dense", "pull_back_words": 1e30, "learning_rate": 10.0}
+    good, wild = recipe(PHRASE), recipe(PHRASE.model_copy(update=changes))
+    for _ in range(2):
+        found = recipes.attempt([wild, good], device="cpu")
+        assert found[0] is None and found[1] is not None
+    assert made == [wild.key(), good.key()]
+    with pytest.raises(NumericalError, match=r"^The loss became nan in epoch 1; lower the learning rate \(now 10\)"):
+        recipes.obtain([wild], device="cpu")
+
+
+def test_a_work_that_fails_leaves_the_others(made: list[str], folder: Path) -> None:
+    def fails(number: int) -> store.Arrays:
+        if number == 2:
+            raise ValueError("two")
+        return {"x": np.full(number, number)}
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="two"):
+            store.outcomes(fails, [(1,), (2,), (3,)], ["one", "two", "three"])
+    assert made == ["one", "two", "two"]
+    assert [found["x"].tolist() for found in store.outcomes(fails, [(3,), (1,)], ["three", "one"])] == [[3] * 3, [1]]
+
+
+def test_artifacts_that_cannot_be_made_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "file" / "artifacts"))
+    with pytest.raises(StorageError, match="could not be made"):
+        outcomes([1], 1)
+
+
+def test_a_missing_artifact_is_one_sentence() -> None:
+    with pytest.raises(CheckpointError):
+        recipes.load(recipe(PHRASE))
+    assert pretraining.identity(STORIES) == ""
