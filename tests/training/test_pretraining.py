@@ -257,17 +257,17 @@ def test_a_stage_has_its_models_decoders(kind: Kind, decoders: list[str], found:
 
 @pytest.mark.parametrize("kind", ["autoencoder", "future predictor", "composite", "hierarchical"])
 def test_an_example_is_a_sentence_a_pair_or_a_paragraph(kind: Kind, found: Books) -> None:
-    made, examples = problem(encoder(found), changed(model=kind, limit=200, per="sentence", floor=1e-6), found, seed=1)
+    made = problem(encoder(found), changed(model=kind, limit=200, per="sentence", floor=1e-6), found, seed=1)
     train, _ = texts(changed(limit=200), found, 1)
     counts = {"autoencoder": len(train.sentences), "hierarchical": len(train.paragraphs)}
-    assert examples == len(made.lengths) == counts.get(kind, len(train.firsts))
+    assert len(made.lengths) == counts.get(kind, len(train.firsts))
     assert (made.per, made.floor) == ("sentence", 1e-6)
     assert made.counts(np.arange(8)) == dict.fromkeys(made.model.decoders, 32 if kind == "hierarchical" else 8)
 
 
 def test_any_encoder_can_be_trained_so(found: Books) -> None:
     average = build(AverageEncoder(), word_table(found.vocabulary, 6, 0.1, seed=1), seed=1)
-    made, _ = problem(average, STAGE, found, seed=1)
+    made = problem(average, STAGE, found, seed=1)
     assert torch.isfinite(made.loss(np.arange(10), np.random.default_rng(0)))
 
 

@@ -12,13 +12,11 @@ import pytest
 from sentbook import config
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
-from sentbook.data.vectors import Vectors
 from sentbook.models.average import AverageEncoder
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
 from sentbook.system.errors import NumericalError
-from sentbook.training import recipes
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.search import Wanted, points, search
 from sentbook.training.settings import DirectTransfer, Grid
@@ -100,30 +98,6 @@ def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         histories = [(row.stage, row.trained[0].metadata["history"]) for row in search(study, rows)]
         chosen.append([(stage, history["best"], history["best_step"]) for stage, history in histories])
     assert chosen[0] == chosen[1]
-
-
-def test_a_divergence_is_written_down_and_not_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
-    calls = []
-
-    def diverge(recipe: Recipe, device: str, threads: int | None) -> None:
-        calls.append(recipe.key())
-        raise NumericalError("The loss became nan in epoch 1; lower the learning rate.")
-
-    monkeypatch.setattr(recipes, "_train_stage", diverge)
-    recipe = Recipe(
-        method="PP [DNT] row1",
-        seed=1,
-        vectors=Vectors(name="miniworld"),
-        encoder=AverageEncoder(),
-        stages=(DirectTransfer(dataset="miniworld"),),
-        suite="miniworld",
-    )
-    assert recipes.attempt([recipe]) == [None]
-    assert recipes.attempt([recipe]) == [None]
-    assert calls == [recipe.key()]
-    [note] = tmp_path.glob("*/diverged.txt")
-    assert "lower the learning rate" in note.read_text()
 
 
 def test_names_are_those_of_the_printed_table() -> None:
