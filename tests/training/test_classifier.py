@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from sentbook.data.text import Vocabulary
-from sentbook.evaluation.fine_tuning import divide
 from sentbook.models.cnn import CNN
+from sentbook.papers.cnn_lstm.fine_tuning import divide
 from sentbook.training.loop import fit
 from sentbook.training.problems.classifier import ClassifierProblem, of_share, redraw
 from sentbook.training.settings import ClassifierTraining

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from sentbook.data.vectors import Vectors
-from sentbook.evaluation import fine_tuning
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
+from sentbook.papers.cnn_lstm import fine_tuning
 from sentbook.system.errors import CheckpointError, NumericalError, StorageError
 from sentbook.system.loaded import file_digest
 from sentbook.training import checkpoint, loop, pretraining, recipes, store

@@ -13,8 +13,11 @@ from scipy import stats
 
 from sentbook.data.tasks import ClassificationTask, Examples
 from sentbook.data.vectors import Vectors
-from sentbook.evaluation import fine_tuning
-from sentbook.evaluation.fine_tuning import (
+from sentbook.models.average import AverageEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNNEncoder
+from sentbook.papers.cnn_lstm import fine_tuning
+from sentbook.papers.cnn_lstm.fine_tuning import (
     AVERAGE,
     Cell,
     FineTuning,
@@ -26,9 +29,6 @@ from sentbook.evaluation.fine_tuning import (
     gains,
     metrics,
 )
-from sentbook.models.average import AverageEncoder
-from sentbook.models.build import Encoder
-from sentbook.models.cnn import CNNEncoder
 from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Recipe, Trained, load
 from sentbook.training.settings import ClassifierTraining
