@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from sentbook import records as results
 from sentbook.data.analogies import Analogies
@@ -74,6 +73,8 @@ def share(right: int, count: int) -> Estimate:
         >>> round(found.estimate, 2), round(found.low, 2), round(found.high, 2)
         (0.9, 0.6, 0.98)
     """
+    from scipy import stats  # a second to load
+
     found = stats.binomtest(right, count).proportion_ci(0.95, method="wilson")
     return Estimate(right / count, float(found.low), float(found.high))
 

@@ -13,7 +13,6 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.isotonic import IsotonicRegression
 
 from sentbook.evaluation.predictions import KIND, Predictions
 from sentbook.evaluation.statistics import Estimate, mean_bootstrap
@@ -96,6 +95,8 @@ def affine_map(cosine: ArrayLike, gold: ArrayLike) -> Callable[[ArrayLike], Arra
 
 def isotonic_map(cosine: ArrayLike, gold: ArrayLike) -> Callable[[ArrayLike], Array]:
     """The monotone step curve with the least squared error on these pairs; beyond them it stays constant."""
+    from sklearn.isotonic import IsotonicRegression  # a second to load
+
     curve = IsotonicRegression(out_of_bounds="clip", increasing=True)
     curve.fit(np.asarray(cosine, dtype=np.float64), np.asarray(gold, dtype=np.float64))
     return lambda new: np.asarray(curve.predict(np.asarray(new, dtype=np.float64)), dtype=np.float64)

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedKFold
 
 Labels = NDArray[np.int64]
 Order = Literal["shuffled", "by length"]
@@ -53,6 +52,8 @@ def assign(labels: Labels, order: Labels, folds: int, stratified: bool, seed: in
         raise ValueError(f"{len(order)} rows do not make {folds} folds.")
     found = np.full(len(labels), -1, dtype=np.int64)
     if stratified:
+        from sklearn.model_selection import StratifiedKFold  # a second to load
+
         division = StratifiedKFold(folds, shuffle=True, random_state=seed).split(order, labels[order])
         parts = [held for _, held in division]
     else:

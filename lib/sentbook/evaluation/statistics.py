@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 from sentbook.records import Test
 from sentbook.system.errors import NumericalError
@@ -188,7 +188,7 @@ def seed_interval(values: ArrayLike) -> Estimate:
     mean = float(array.mean())
     if len(array) < 2:
         return Estimate(mean, mean, mean)
-    half = float(stats.t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / np.sqrt(len(array)))
+    half = float(special.stdtrit(len(array) - 1, 0.975) * array.std(ddof=1) / np.sqrt(len(array)))
     return Estimate(mean, mean - half, mean + half)
 
 
@@ -229,7 +229,7 @@ def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]
     if scale <= 0:  # r_ab = 1 up to rounding
         return 0.0, 1.0
     t = (r_a - r_b) * np.sqrt((n - 1) * (1 + r_ab) / scale)
-    return float(t), float(2 * stats.t.sf(abs(t), n - 3))
+    return float(t), float(2 * special.stdtr(n - 3, -abs(t)))
 
 
 # -- many tests --------------------------------------------------------------------------------------------------------

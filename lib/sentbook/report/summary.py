@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from sentbook.records import Run, Test
 from sentbook.runs import printed as printed_numbers
@@ -51,7 +51,7 @@ def centre_and_interval(values: Sequence[float], centre: Centre = "mean") -> tup
         return middle, None, None
     if centre == "median":
         return middle, float(array.min()), float(array.max())
-    half = float(stats.t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / math.sqrt(len(array)))
+    half = float(special.stdtrit(len(array) - 1, 0.975) * array.std(ddof=1) / math.sqrt(len(array)))
     return middle, middle - half, middle + half
 
 

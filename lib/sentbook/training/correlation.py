@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.stats import rankdata
+from numpy.typing import ArrayLike, NDArray
 
 from sentbook.system.errors import NumericalError
 
@@ -38,7 +37,13 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise NumericalError("A score is NaN or infinite; train the encoder again with a lower learning rate.")
-    return pearson(rankdata(x), rankdata(y))
+    return pearson(_ranks(x), _ranks(y))
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rank (N,) values from 1, ties sharing their mean rank; scipy's function loads all of its statistics."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[which]
 
 
 def mse(first: ArrayLike, second: ArrayLike) -> float:
