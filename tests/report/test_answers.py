@@ -22,7 +22,7 @@ RECORDED = [name for name in experiments() if read(*name, "small") is not None]
 def test_every_recorded_experiment_has_an_answer(paper: str, experiment: str, well_formed: Check) -> None:
     run = read(paper, experiment, "small")
     assert run is not None
-    shown = report.answer(paper, experiment)
+    shown = report.answer(f"{paper}/{experiment}")
     words = re.sub(r"\s+", " ", " ".join(well_formed(shown.html(style=False)).itertext()))
     assert shown.run == f"small/{paper}/{experiment}"
     assert not run.claims or any(claim.text in words and claim.evidence in words for claim in run.claims)
@@ -31,7 +31,7 @@ def test_every_recorded_experiment_has_an_answer(paper: str, experiment: str, we
 
 
 def test_a_marked_claim_comes_first_and_the_others_are_counted() -> None:
-    body = report.answer("cse", "table1").body
+    body = report.answer("cse/table1").body
     assert "in the total average" in body.split("<footer")[0]  # `main: true` in claims.yaml
     assert "3 other claims" in body and "[−3.5, −2.2]" in body and "paired bootstrap; 5 seeds" in body
 
@@ -48,4 +48,4 @@ def test_all_text_is_escaped(run: Run, well_formed: Check, monkeypatch: pytest.M
 
 
 def test_without_a_run_the_command_is_named() -> None:
-    assert "make run NOTEBOOK=cse/table9" in report.answer("cse", "table9").html()
+    assert "make run NOTEBOOK=cse/table9" in report.answer("cse/table9").html()
