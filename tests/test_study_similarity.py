@@ -64,10 +64,10 @@ def test_thresholds_come_from_the_trial_pairs() -> None:
     for item in encoders:
         scores = item.scores("test")
         right = np.mean((scores >= 0.5) == (gold == 1))
-        assert fixed.value("WSV", item.seed, Measure.ACCURACY) == pytest.approx(right)
+        assert fixed.value("WSV", item.seed, fixed.names[0], Measure.ACCURACY) == pytest.approx(right)
         bound = threshold(item.scores("trial"), trial.gold)
         right = np.mean((scores >= bound) == (gold == 1))
-        assert tuned.value("WSV", item.seed, Measure.ACCURACY) == pytest.approx(right)
+        assert tuned.value("WSV", item.seed, fixed.names[0], Measure.ACCURACY) == pytest.approx(right)
 
 
 def test_encoders_of_two_data_sets_share_no_book() -> None:

@@ -30,7 +30,7 @@ class Told(Study):
     """A study whose trainings are told: rate -> development value by seed, None for a divergence."""
 
     def __init__(self, values: dict[float, float | None]) -> None:
-        super().__init__("dnt", "table4", settings())
+        super().__init__("dnt/table4", settings())
         self.values, self.asked = values, list[tuple[float, int]]()
 
     def _told(self, recipe: Recipe) -> Trained | None:
