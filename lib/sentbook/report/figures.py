@@ -34,6 +34,7 @@ from sentbook.report.summary import (
     test_of,
 )
 from sentbook.report.svg import Plot, render
+from sentbook.report.table import is_toy
 from sentbook.report.view import View, of_view
 from sentbook.system.errors import ConfigError
 
@@ -42,23 +43,28 @@ _ROW = 0.235
 P = ParamSpec("P")
 
 
-def _of_a_run(draw: Callable[Concatenate[Run, P], Plot]) -> Callable[Concatenate[View | Run | None, P], Any]:
+def of_a_run(draw: Callable[Concatenate[Run, P], Plot]) -> Callable[Concatenate[View | Run | None, P], Any]:
     """Let a figure take a `View`, which has one figure a run, and leave out the figure of a run that is not there.
 
-    The table above the figure says how to make that run.
+    The table above the figure says how to make that run. A figure of toy data says so in its caption.
     """
 
     @wraps(draw)
     def drawn(run: Run | None, *args: P.args, **options: P.kwargs) -> Plot | Fragment:
-        return Fragment("") if run is None else replace(draw(run, *args, **options), run=run_name(run))
+        return Fragment("") if run is None else of_its_run(draw(run, *args, **options), run)
 
     return of_view(drawn)
+
+
+def of_its_run(plot: Plot, run: Recorded | None) -> Plot:
+    """Let a figure lead to its run, and say in its caption where the run is on toy data."""
+    return replace(plot, run=run_name(run), caption=captioned(plot.caption, "Toy data." if is_toy(run) else ""))
 
 
 # -- training curves -------------------------------------------------------------------------------------------------
 
 
-@_of_a_run
+@of_a_run
 def training_curves(
     run: Run,
     *,
@@ -97,11 +103,11 @@ def training_curves(
         )  # fmt: skip
         axes.set_xlabel("Training examples seen")
         axes.set_ylabel(f"{numbers.name(metric)}, {splits[0]}")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _thousands(value)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: thousands(value)))
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         axes.grid(axis="y")
         axes.margins(x=0.01)
-        _legend(axes)
+        legend_above(axes)
 
     ends = {name: _centre(part[part.step == part.step.max()].value) for name, part in frame.groupby("method")}
     last = ", ".join(f"{name} ends at {numbers.plain(ends[name], numbers.digits(metric))}" for name in names)
@@ -109,7 +115,7 @@ def training_curves(
     return render(
         draw,
         size=(WIDTH, height + legend_height(names)),
-        caption=_sentence(caption, f"Lines: {interval_words('mean', seeds)}, shaded."),
+        caption=captioned(caption, f"Lines: {interval_words('mean', seeds)}, shaded."),
         alt=f"{numbers.name(metric)} on {splits[0]} over training examples seen; {last}.",
     )
 
@@ -135,7 +141,7 @@ def _interval(values: pd.Series) -> tuple[float, float]:
 # -- A against B -----------------------------------------------------------------------------------------------------
 
 
-@_of_a_run
+@of_a_run
 def forest(
     run: Run,
     *,
@@ -211,12 +217,12 @@ def forest(
     return render(
         draw,
         size=(WIDTH, 0.75 + _ROW * len(lines)),
-        caption=_sentence(caption, how),
+        caption=captioned(caption, how),
         alt=f"Forest plot of {a} minus {b} on {len(items)} rows: {wins} differences above zero, {sure} significant.",
     )
 
 
-@_of_a_run
+@of_a_run
 def paired_dots(
     run: Run,
     reported: pd.DataFrame | None = None,
@@ -273,7 +279,7 @@ def paired_dots(
                 axes.plot(values, heights, **dots, zorder=4, label=f"{method}, ours")
         axes.set_xlabel(numbers.name(metric))
         axes.grid(axis="x")
-        _legend(axes)
+        legend_above(axes)
 
     gaps = [ours[a, row].value - ours[b, row].value for row in rows if (a, row) in ours and (b, row) in ours]
     seeds = [cell.seeds for (method, row), cell in ours.items() if method in (a, b) and row in rows]
@@ -281,7 +287,7 @@ def paired_dots(
     return render(
         draw,
         size=(WIDTH, 1.0 + (_ROW + 0.025) * len(lines)),
-        caption=_sentence(caption, how),
+        caption=captioned(caption, how),
         alt=f"{a} and {b} on {len(rows)} rows by {numbers.name(metric)}; {a} is higher on {sum(g > 0 for g in gaps)}.",
     )
 
@@ -289,7 +295,7 @@ def paired_dots(
 # -- ablations -------------------------------------------------------------------------------------------------------
 
 
-@_of_a_run
+@of_a_run
 def ablation_bars(
     run: Run,
     *,
@@ -359,7 +365,7 @@ def ablation_bars(
             axes.axhline(0, color=palette.soft, linewidth=0.9)
             axes.set_xticks(range(len(datasets)), [full_name(*group_and_label(d)) for d in datasets])
             axes.set_ylabel(textwrap.fill(unit, 30))
-            _legend(axes)
+            legend_above(axes)
         axes.tick_params(axis="y" if of_one else "x", length=0)
         axes.grid(axis="x" if of_one else "y")
 
@@ -371,7 +377,7 @@ def ablation_bars(
     return render(
         draw,
         size=(WIDTH, 0.7 + 0.29 * len(drawn) if of_one else height + legend_height(drawn)),
-        caption=_sentence(caption, f"Bars: {interval_words(centre, seeds)}."),
+        caption=captioned(caption, f"Bars: {interval_words(centre, seeds)}."),
         alt=f"Bars of {unit}; means: {said}.",
     )
 
@@ -428,8 +434,8 @@ def scatter(
     said = ", ".join(f"{name} r = {numbers.plain(value, 3)}" for name, value in r.items())
     note = f"{numbers.count(len(x))} pairs." + (" The stronger the colour, the more pairs." if len(x) > 400 else "")
     alt = f"Gold similarity against predicted; {said}."
-    plot = render(draw, size=(width, 0.5 + 2.6 * lines), caption=_sentence(caption, note), alt=alt)
-    return replace(plot, run=run_name(run))
+    plot = render(draw, size=(width, 0.5 + 2.6 * lines), caption=captioned(caption, note), alt=alt)
+    return of_its_run(plot, run)
 
 
 def error_heatmap(
@@ -496,10 +502,10 @@ def error_heatmap(
     plot = render(
         draw,
         size=(width, 3.3),
-        caption=_sentence(caption, note),
+        caption=captioned(caption, note),
         alt=f"Heat map of the mean absolute error by word overlap and gold similarity: {said}.",
     )
-    return replace(plot, run=run_name(run))
+    return of_its_run(plot, run)
 
 
 # -- shared pieces ---------------------------------------------------------------------------------------------------
@@ -529,7 +535,7 @@ def legend_height(names: Sequence[str]) -> float:
     return 0.17 * (-(-len(names) // _legend_columns(names)) - 1)
 
 
-def _legend(axes: Axes) -> None:
+def legend_above(axes: Axes) -> None:
     """Above the axes and over the whole width, so that it covers no line and takes no width from the axes."""
     handles, names = axes.get_legend_handles_labels()
     if (drawn := axes.get_legend()) is not None:
@@ -544,16 +550,19 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
-def _thousands(value: float) -> str:
+def thousands(value: float) -> str:
+    """Write a count of examples short: ``2.5 k``, ``1 M``."""
     if abs(value) >= 1e6:
         return f"{value / 1e6:g} M"
     return f"{value / 1e3:g} k" if abs(value) >= 1e3 else f"{value:g}"
 
 
-def _sentence(caption: str, note: str) -> str:
-    if not caption:
-        return note
+def captioned(caption: str, note: str) -> str:
+    """Join a caption and what is said of how the figure was made."""
+    if not caption or not note:
+        return caption or note
     return f"{caption if caption[-1] in '.?!' else caption + '.'} {note}"
+
 
 
 __all__ = [

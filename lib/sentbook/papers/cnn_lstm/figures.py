@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter
 
 from sentbook.records import Run
 from sentbook.report import numbers, tables
-from sentbook.report.figures import WIDTH, _legend, _of_a_run, _sentence
+from sentbook.report.figures import WIDTH, captioned, legend_above, of_a_run
 from sentbook.report.markup import Fragment
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import (
@@ -101,7 +101,7 @@ def _bars(axes: Axes, palette: Palette, start: str, places: Sequence[float], fou
     )
 
 
-@_of_a_run
+@of_a_run
 def by_task(run: Run, reported: pd.DataFrame | None = None, *, caption: str = "", height: float = 3.1) -> Plot:
     """Accuracy of both starts on each task with all labels, and on the tasks' average; the gain stands above.
 
@@ -138,7 +138,7 @@ def by_task(run: Run, reported: pd.DataFrame | None = None, *, caption: str = ""
         axes.tick_params(axis="x", length=0)
         axes.set_ylabel(numbers.name("accuracy"))
         axes.grid(axis="y")
-        _legend(axes)
+        legend_above(axes)
 
     paper = _printed_gain(reported)
     how = f"Points: {_over_runs(cells, datasets)}. Above: pre-trained minus random, in points."
@@ -151,12 +151,12 @@ def by_task(run: Run, reported: pd.DataFrame | None = None, *, caption: str = ""
     return render(
         draw,
         size=(WIDTH, height),
-        caption=_sentence(caption, how),
+        caption=captioned(caption, how),
         alt=f"Accuracy from random and from pre-trained parameters: {said}.",
     )
 
 
-@_of_a_run
+@of_a_run
 def by_share(run: Run, reported: pd.DataFrame | None = None, *, caption: str = "", height: float = 3.0) -> Plot:
     """Accuracy of both starts over the share of labels, a panel a task; the paper's printed values hollow.
 
@@ -231,7 +231,7 @@ def by_share(run: Run, reported: pd.DataFrame | None = None, *, caption: str = "
     return render(
         draw,
         size=(WIDTH, height),
-        caption=_sentence(caption, how),
+        caption=captioned(caption, how),
         alt=f"Accuracy from random and from pre-trained parameters over the share of labels; {said}.",
     )
 

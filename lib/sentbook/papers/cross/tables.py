@@ -18,7 +18,7 @@ from sentbook.evaluation.predictions import INTERVALS
 from sentbook.papers.dnt.winners import SETTINGS, encoder_of, named, setting_of
 from sentbook.records import Run
 from sentbook.report import numbers
-from sentbook.report.figures import WIDTH, _of_a_run, _sentence, _thousands
+from sentbook.report.figures import WIDTH, captioned, of_a_run, thousands
 from sentbook.report.markup import Fragment, Html, esc
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import full_name, group_and_label, ordered
@@ -303,7 +303,7 @@ def efficient(points: Mapping[str, tuple[float, float]]) -> list[str]:
     return sorted(kept, key=lambda name: -points[name][0])
 
 
-@_of_a_run
+@of_a_run
 def pareto(run: Run, *, caption: str = "") -> Plot:
     """Mean quality against sentences a second (logarithmic), a panel for similarity and one for classification.
 
@@ -331,7 +331,7 @@ def pareto(run: Run, *, caption: str = "") -> Plot:
     return render(
         draw,
         size=(WIDTH, 3.9),
-        caption=_sentence(caption, note),
+        caption=captioned(caption, note),
         alt=f"Quality against speed of every encoder and setting. Efficient, fastest first: {said}.",
     )
 
@@ -356,7 +356,7 @@ def _panel(
     axes.set_xscale("log")
     axes.set_xlim(min(rates) / 1.5, max(rates) * 1.5)
     axes.xaxis.set_major_locator(FixedLocator(_ticks(*axes.get_xlim())))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _thousands(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: thousands(value)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_title(title)
     axes.set_xlabel("Sentences a second")

@@ -27,7 +27,7 @@ from sentbook.papers.wsv.tables import (
 )
 from sentbook.records import Run
 from sentbook.report import numbers
-from sentbook.report.figures import WIDTH, _of_a_run, _sentence
+from sentbook.report.figures import WIDTH, captioned, of_a_run
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import Summary, interval_words, ordered, printed
 from sentbook.report.svg import Plot, render
@@ -37,7 +37,7 @@ from sentbook.system.errors import ConfigError
 _WRITTEN = 4
 
 
-@_of_a_run
+@of_a_run
 def cost_against_length(
     run: Run, *, split: str | None = None, caption: str = "", base: str = BASE, exact: str = EXACT
 ) -> Plot:
@@ -82,7 +82,7 @@ def cost_against_length(
     return render(
         draw,
         size=(WIDTH, 3.1),
-        caption=_sentence(caption, how),
+        caption=captioned(caption, how),
         alt=f"Time and memory against sentence length; the {exact} is faster than {base}: {said}.",
     )
 
@@ -127,7 +127,7 @@ def _logarithmic(axes: Axes) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-@_of_a_run
+@of_a_run
 def cost_against_dimension(run: Run, reported: pd.DataFrame | None = None, *, caption: str = "") -> Plot:
     """Seconds of a training (logarithmic) against the dimension of the word vectors: ours, and the paper's hollow.
 
@@ -203,12 +203,12 @@ def cost_against_dimension(run: Run, reported: pd.DataFrame | None = None, *, ca
     return render(
         draw,
         size=(WIDTH, 3.1),
-        caption=_sentence(caption, how),
+        caption=captioned(caption, how),
         alt=f"Seconds of a training against the dimension of the word vectors; ours: {said}.",
     )
 
 
-@_of_a_run
+@of_a_run
 def ranking_bars(
     run: Run,
     reported: pd.DataFrame | None = None,
@@ -273,6 +273,6 @@ def ranking_bars(
     return render(
         draw,
         size=(WIDTH, 0.85 + 0.25 * len(systems)),
-        caption=_sentence(caption, how),
+        caption=captioned(caption, how),
         alt=f"Systems by {numbers.name(metrics[0])}. {places_words(systems, metrics, ours)}".strip(),
     )
