@@ -541,7 +541,14 @@ def substitutions(run: Run | None) -> Fragment:
     )
 
 
-def plain(frame: pd.DataFrame, caption: str = "", *, run: Recorded | None = None, facts: bool = False) -> Table:
+def plain(
+    frame: pd.DataFrame,
+    caption: str = "",
+    *,
+    run: Recorded | None = None,
+    facts: bool = False,
+    changes: Sequence[str] = (),
+) -> Table:
     """Show a small frame as it is; the first column heads its rows, and text may break into lines.
 
     A column ``paper`` holds what the paper printed.
@@ -549,6 +556,7 @@ def plain(frame: pd.DataFrame, caption: str = "", *, run: Recorded | None = None
     Args:
         run: whose numbers they are, a study's before it is recorded.
         facts: the numbers are no result.
+        changes: the parameters that the reader's run changed, in words.
     """
     heads = [str(column) for column in frame.columns]
     text = [at for at, column in enumerate(frame.columns) if not pd.api.types.is_numeric_dtype(frame[column])]
@@ -563,7 +571,7 @@ def plain(frame: pd.DataFrame, caption: str = "", *, run: Recorded | None = None
         )
         for values in frame.itertuples(index=False)
     ]
-    return Table(heads[0] if heads else "", heads[1:], rows, caption, run=run, kinds=kinds, facts=facts)
+    return Table(heads[0] if heads else "", heads[1:], rows, caption, run=run, kinds=kinds, facts=facts, changes=changes)
 
 
 __all__ = [
