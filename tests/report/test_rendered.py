@@ -51,8 +51,14 @@ SHOWN: Mapping[str, tuple[Callable[[Run, Any], Any], ...]] = {
     "cse/table5": (show(tables.comparison, rows=[*YEARS, "total_avg"], pair=("combined", "1-gram"), places=2),),
     "cse/ambiguities": (show(tables.comparison, rows=[*YEARS, "total_avg"], interval="half"),),
     "cnn_lstm/figure3": (show(pretraining_gain.table),),
-    "cnn_lstm/table3": (show(cnn_lstm_tables.classification_table, protocol=cnn_lstm.SKIP_THOUGHTS),),
-    "cnn_lstm/table5": (show(cnn_lstm_tables.relatedness_table),),
+    "cnn_lstm/table3": (
+        show(
+            cnn_lstm_tables.methods_table,
+            columns=cnn_lstm_tables.classification_columns,
+            protocol=cnn_lstm.SKIP_THOUGHTS,
+        ),
+    ),
+    "cnn_lstm/table5": (show(cnn_lstm_tables.methods_table, columns=cnn_lstm_tables.relatedness_columns),),
     "wsv/table1": (lambda run, printed: wsv_tables.resources(printed),),
     "wsv/table2": (show(wsv_tables.dimensions, protocol="after the last epoch"),),
     "wsv/figure5": (show(wsv_tables.ranking, **SYSTEMS),),

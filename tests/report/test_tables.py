@@ -110,7 +110,9 @@ ADAPTERS: dict[str, Callable[[Run], Any]] = {
     "neighbours": lambda run: text_tables.neighbours(
         [HOSTILE, "none"], [SAID, []], np.ones((2, 3)), note=HOSTILE, run=run
     ),
-    "methods": lambda run: cnn_lstm_tables.relatedness_table(run, PRINTED, dataset=HOSTILE, caption=HOSTILE),
+    "methods": lambda run: cnn_lstm_tables.methods_table(
+        run, PRINTED, columns=cnn_lstm_tables.relatedness_columns, caption=HOSTILE
+    ),
     "transfer": lambda run: dnt_tables.cells_table(run, PRINTED, caption=HOSTILE),
     "ranking": lambda run: wsv_tables.ranking(
         run, PRINTED, ours=[run.metrics[0].method], dataset=HOSTILE, metrics=["pearson"], caption=HOSTILE

@@ -571,7 +571,9 @@ def plain(
         )
         for values in frame.itertuples(index=False)
     ]
-    return Table(heads[0] if heads else "", heads[1:], rows, caption, run=run, kinds=kinds, facts=facts, changes=changes)
+    return Table(
+        heads[0] if heads else "", heads[1:], rows, caption, run=run, kinds=kinds, facts=facts, changes=changes
+    )
 
 
 __all__ = [

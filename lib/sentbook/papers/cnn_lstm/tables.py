@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -25,7 +25,7 @@ from sentbook.report.summary import (
     where_printed,
 )
 from sentbook.report.table import Cell, Row, Table, not_run
-from sentbook.report.tables import best
+from sentbook.report.tables import best, make_command
 from sentbook.report.view import of_view
 from sentbook.runs.verdicts import scores
 
@@ -40,7 +40,6 @@ _SIGNS: dict[Verdict, tuple[str, str]] = {
     "not reproduced": ("\u2717", "below the printed value"),
     "inconclusive": ("\u2248", "below the printed value, without an interval"),
 }
-_DIRECTIONS = {"annotation": "Image annotation", "search": "Image search"}
 
 
 class Column(NamedTuple):
@@ -58,6 +57,7 @@ class _Held:
 
     paper: dict[str, float] = field(default_factory=dict)
     ours: dict[str, Summary] = field(default_factory=dict)
+    yours: dict[str, Summary] = field(default_factory=dict)
     protocols: list[str] = field(default_factory=list)
     over_examples: bool = False
 
@@ -79,74 +79,55 @@ def block_of(method: str, *, ours: bool) -> str:
     return BLOCKS[4] if method in TASK_DEPENDENT else BLOCKS[3]
 
 
-# -- the three tables ------------------------------------------------------------------------------------------------
+# -- the columns of the three tables -----------------------------------------------------------------------------------
 
 
-@of_view
-def classification_table(
-    run: Run | None,
-    reported: pd.DataFrame | None = None,
-    *,
-    command: str = "make run NOTEBOOK=cnn_lstm/table3 PROFILE=small",
-    **options: Any,
-) -> Table:
-    """Table 3: accuracy on every task, and F1 on tasks of pairs; ``options`` and Raises as `methods_table`."""
+def classification_columns(run: Run | None, reported: pd.DataFrame | None) -> list[Column]:
+    """Make table 3's columns: accuracy on every task, and F1 on tasks of pairs."""
     in_run = {row.dataset for row in run.metrics} if run is not None else set()
     in_paper = set(reported["dataset"]) if reported is not None else set()
     shown = in_run | in_paper if not in_run or in_run & in_paper else in_run
-    columns = []
-    for name in (name for name in NAMES if name in shown):
-        group = full_name(*group_and_label(name))
-        columns.append(Column(name, "accuracy", group, numbers.short("accuracy")))
-        columns += [Column(name, "f1", group, numbers.short("f1"))] if name in PAIRS else []
-    return methods_table(run, reported, columns, command=command, **options)
+    return [
+        Column(name, metric, full_name(*group_and_label(name)), numbers.short(metric))
+        for name in NAMES
+        if name in shown
+        for metric in (("accuracy", "f1") if name in PAIRS else ("accuracy",))
+    ]
 
 
-@of_view
-def ranking_table(
-    run: Run | None,
-    reported: pd.DataFrame | None = None,
-    *,
-    dataset: str = COCO,
-    command: str = "make run NOTEBOOK=cnn_lstm/table4 PROFILE=small",
-    **options: Any,
-) -> Table:
-    """Table 4: R@1 and median rank in both directions; ``options`` and Raises as `methods_table`."""
-    columns = [
+def ranking_columns(run: Run | None, reported: pd.DataFrame | None) -> list[Column]:
+    """Make table 4's columns: R@1 and median rank in both directions, on what the run ranked."""
+    dataset = run.metrics[0].dataset if run is not None else COCO
+    return [
         Column(dataset, f"{direction}_{metric}", title, head)
-        for direction, title in _DIRECTIONS.items()
+        for direction, title in (("annotation", "Image annotation"), ("search", "Image search"))
         for metric, head in (("R@1", "R@1 \u00d7 100"), ("MedR", "med. rank"))
     ]
-    return methods_table(run, reported, columns, command=command, **options)
+
+
+def relatedness_columns(run: Run | None, reported: pd.DataFrame | None) -> list[Column]:
+    """Make table 5's columns: Pearson's r, Spearman's rho and squared error."""
+    dataset = run.metrics[0].dataset if run is not None else SICK
+    group = full_name(*group_and_label(dataset))
+    return [Column(dataset, metric, group, numbers.short(metric)) for metric in ("pearson", "spearman", "mse")]
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
 
 
 @of_view
-def relatedness_table(
+def methods_table(
     run: Run | None,
     reported: pd.DataFrame | None = None,
     *,
-    dataset: str = SICK,
-    command: str = "make run NOTEBOOK=cnn_lstm/table5 PROFILE=small",
-    **options: Any,
-) -> Table:
-    """Table 5: Pearson's r, Spearman's rho and squared error; ``options`` and Raises as `methods_table`."""
-    group = full_name(*group_and_label(dataset))
-    columns = [Column(dataset, metric, group, numbers.short(metric)) for metric in ("pearson", "spearman", "mse")]
-    return methods_table(run, reported, columns, command=command, **options)
-
-
-def methods_table(
-    run: Run | None,
-    reported: pd.DataFrame | None,
-    columns: Sequence[Column],
-    *,
+    columns: Callable[[Run | None, pd.DataFrame | None], Sequence[Column]],
     protocol: object = None,
     caption: str = "",
     just_made: bool = False,
-    command: str = "make run PROFILE=small",
+    beside: Run | None = None,
     changes: Sequence[str] = (),
 ) -> Table:
-    """Show ours with its interval and a sign whether the printed value was reached, the printed value below.
+    """Show ours with its interval and a sign whether the printed value was reached; the paper's and yours stand below.
 
     Ours is the mean over seeds. Its interval is the one over examples that ``run.extra`` holds (see
     `sentbook.evaluation.predictions.Predictions.intervals`), else the t-interval over seeds, else none.
@@ -154,50 +135,62 @@ def methods_table(
     Args:
         run: methods spelt as the paper's; None: the paper's numbers under a notice that says how to make ours.
         reported: the paper's table; left out where the run shares no data set with it.
+        columns: one of the three above.
         protocol: one or a sequence, where the run holds several for a cell.
+        beside: a run of the reader's; ``changes``: what it changed, in words.
 
     Raises:
         ConfigError: a cell was scored under two protocols and ``protocol`` does not choose.
     """
-    held = [_held(run, reported, column, protocol) for column in columns]
-    blocks = _blocks(held)
+    shown = columns(run, reported)
+    held = [_held(run, reported, beside, column, protocol) for column in shown]
     where = where_printed(reported)
     rows = []
-    for title, methods in blocks.items():
-        tops = [_best(part, column.metric, methods) for part, column in zip(held, columns, strict=True)]
+    for title, methods in _blocks(held).items():
+        tops = [_best(part, column.metric, methods) for part, column in zip(held, shown, strict=True)]
         rows.append(Row(title, head=True))
         for method in methods:
-            parts = zip(held, columns, tops, strict=True)
+            parts = zip(held, shown, tops, strict=True)
             rows.append(Row(method, [_cell(part, method, column, top, where) for part, column, top in parts]))
     return Table(
         "Method",
-        [(column.group, column.head) for column in columns],
+        [(column.group, column.head) for column in shown],
         rows,
         caption,
         _how(held),
-        _foot(any(part.ours for part in held), any(part.paper for part in held)),
+        _foot(held),
         run=run,
         badged=True,
         just_made=just_made,
-        notice=not_run(command) if run is None else None,
+        notice=not_run(make_command(reported)) if run is None else None,
         changes=changes,
     )
 
 
-def _held(run: Run | None, reported: pd.DataFrame | None, column: Column, protocol: object) -> _Held:
+def _held(
+    run: Run | None, reported: pd.DataFrame | None, beside: Run | None, column: Column, protocol: object
+) -> _Held:
     found = _Held({m: v for (m, d), v in printed(reported, column.metric).items() if d == column.dataset})
     if run is None:
         return found
-    rows = [row for row in run.metrics if row.dataset == column.dataset]
-    cells, found.protocols = over_seeds(run.model_copy(update={"metrics": rows}), column.metric, protocol=protocol)
+    cells, found.protocols = _cells(run, column, protocol)
+    first = {row.method: row.protocol for row in reversed(run.metrics) if (row.dataset, row.metric) == column[:2]}
     ends = run.extra.get(INTERVALS, {}).get(column.metric, {}).get(column.dataset, {})
-    for (method, _), summary in cells.items():
-        if method in ends:
+    for method, summary in cells.items():
+        # Intervals are those of the protocol that the run names first.
+        if method in ends and first[method] in found.protocols:
             low, high = ends[method]
             summary = replace(summary, low=float(low), high=float(high))
             found.over_examples = True
         found.ours[method] = summary
+    found.yours = _cells(beside, column, protocol)[0] if beside is not None else {}
     return found
+
+
+def _cells(run: Run, column: Column, protocol: object) -> tuple[dict[str, Summary], list[str]]:
+    rows = [row for row in run.metrics if row.dataset == column.dataset]
+    cells, protocols = over_seeds(run.model_copy(update={"metrics": rows}), column.metric, protocol=protocol)
+    return {method: summary for (method, _), summary in cells.items()}, protocols
 
 
 def _blocks(held: Sequence[_Held]) -> dict[str, list[str]]:
@@ -235,6 +228,8 @@ def _cell(part: _Held, method: str, column: Column, tops: tuple[set[str], set[st
         after = Html(f' <span {colour} role="img" aria-label="{said}" title="{said}">{sign}</span>')
     below: list[str | Cell] = [numbers.interval(summary.low, summary.high, metric)]
     below += [small._replace(before="paper ")] if small.text else []
+    if method in part.yours:
+        below.append(f"yours {numbers.shown(part.yours[method].value, metric)}")
     text = numbers.shown(summary.value, metric)
     return Cell(text, below, after, best=method in tops[0], row=(method, column.dataset, metric))
 
@@ -258,10 +253,10 @@ def _how(held: Sequence[_Held]) -> str:
     return " \u00b7 ".join(word for word in words if word) or "as printed"
 
 
-def _foot(ours: bool, paper: bool) -> str:
-    if not ours:
-        return "Bold: best of its block."
-    if not paper:
-        return "Small: interval. Bold: best of its block."
-    signs = "; ".join(f"{sign} {said}" for sign, said in _SIGNS.values())
-    return f"Small: interval, and the paper\u2019s value. Bold: best of its block. {signs}."
+def _foot(held: Sequence[_Held]) -> str:
+    small = ["interval"] * any(part.ours for part in held)
+    small += ["the paper\u2019s value"] * (bool(small) and any(part.paper for part in held))
+    small += ["your run\u2019s"] * any(part.yours for part in held)
+    signs = "; ".join(f"{sign} {said}" for sign, said in _SIGNS.values()) + "." if len(small) > 1 else ""
+    below = f"Small: {small[0]}{''.join(f', and {one}' for one in small[1:])}." if small else ""
+    return " ".join(filter(None, (below, "Bold: best of its block.", signs)))
