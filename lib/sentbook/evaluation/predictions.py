@@ -534,6 +534,16 @@ class Predictions:
         found = from_bootstrap(point, first - second)
         return Test.of(found, kind=kind, a=a, b=b, dataset=row, metric=str(self._measure(row, metric)))
 
+    def differences(
+        self, pairs: Iterable[tuple[str, str]], metrics: Sequence[str], resamples: int = 2000
+    ) -> list[Test]:
+        """A - B of several pairs of methods on the first data set, each in several metrics, as `difference` finds them.
+
+        Args:
+            pairs: of A and B.
+        """
+        return [self.difference(a, b, metric=metric, resamples=resamples) for a, b in pairs for metric in metrics]
+
     def mean_difference(
         self, a: str, b: str, names: Sequence[str], metric: str | None = None, resamples: int = 2000, *, name: str = ""
     ) -> Test:

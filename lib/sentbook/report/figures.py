@@ -564,7 +564,6 @@ def captioned(caption: str, note: str) -> str:
     return f"{caption if caption[-1] in '.?!' else caption + '.'} {note}"
 
 
-
 __all__ = [
     "Plot",
     "ablation_bars",

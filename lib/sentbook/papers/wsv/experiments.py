@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,6 +101,17 @@ def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
 
 
 # -- table 2 -----------------------------------------------------------------------------------------------------------
+
+
+def dimension_of(method: str) -> int | None:
+    """Read the d of a row's name.
+
+    Example:
+        >>> dimension_of("WSV-SCNN-SV d=300 L=1"), dimension_of("ours")
+        (300, None)
+    """
+    found = re.search(r"\bd=(\d+)", method)
+    return int(found.group(1)) if found else None
 
 
 def dimension_recipes(study: Study, settings: Settings) -> list[list[Recipe]]:
