@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from sentbook import records as results
-from sentbook.config import digest, from_notebook, is_recorded
+from sentbook.config import digest, from_notebook, is_recorded, load
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
@@ -65,6 +65,14 @@ class Study:
         self._log.append(f"{time.monotonic() - self._clock:.1f} s: {line}")
 
     # -- models -----------------------------------------------------------------------------------------------------
+
+    @property
+    def ablation_seeds(self) -> tuple[int, ...]:
+        """The seeds of a page of many variants: the profile's, which are few, or those that the reader has set."""
+        settings, profile = self.settings, load(self.paper, {"profile": self.settings.profile})
+        reader_chose = settings.seeds != profile.seeds and settings.ablation_seeds == profile.ablation_seeds
+        seeds: tuple[int, ...] = settings.seeds if reader_chose else settings.ablation_seeds
+        return seeds
 
     @property
     def vocabulary(self) -> Vocabulary:
