@@ -68,10 +68,7 @@ SHOWN: Mapping[str, tuple[Callable[[Run, Any], Any], ...]] = {
     "dnt/table5": (show(dnt_tables.cells_table), lambda run, printed: tables.test_matrix(run)),
     "cross/matrix": (
         show(cross_tables.matrix),
-        show(cross_tables.matrix, mean=cross_tables.CLASSIFICATION),
-        show(cross_tables.wins),
-        show(cross_tables.cost_table),
-        show(cross_tables.met_table),
+        show(cross_tables.matrix, mean="classification mean"),
     ),
     "cross/protocols": tuple(
         show(draw)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sentbook import config
-from sentbook.data import label_pairs
+from sentbook.data import label_pairs, modern
+from sentbook.data.overlap import key
 from sentbook.data.suites import Dataset
 from sentbook.evaluation.features import Features
+from sentbook.models import encode
 from sentbook.papers.cnn_lstm import experiments as cnn_lstm
 from sentbook.papers.cnn_lstm.settings import Settings as CNNLSTMSettings
 from sentbook.papers.cross.settings import Settings as CrossSettings
@@ -18,12 +21,12 @@ from sentbook.papers.dnt.settings import Settings as DNTSettings
 from sentbook.papers.dnt.winners import named
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError
-from sentbook.training.recipes import Recipe
+from sentbook.training.recipes import Recipe, load
 from sentbook.training.search import Wanted
 
 # The row of a setting, the same for every encoder, so that no row is chosen by a result.
 ROWS: dict[str, dnt.Row] = {"FT": "FT KL", "DNT": "DNT row1"}
-CNN_LSTM = "CNN-LSTM"
+ORDER = ("PP", "CSE", "WSV", "BiLSTM-Avg", "GRAN", "InferSent", "CNN-LSTM")
 # Data sets of pairs with a label -> their task.
 TASK_OF_PAIRS: dict[str, str] = {"msrp": "MSRP", "miniworld-paraphrase": "miniworld/paraphrase"}
 
@@ -43,6 +46,20 @@ class Encoder:
     plain: Sequence[Features]
     trainable: bool = True
 
+    def loaded(self) -> tuple[Callable[[Sequence[str]], object], int, int]:
+        """The first seed's map from sentences to vectors, and how many parameters it has above the words and of them.
+
+        Raises:
+            CheckpointError: it was not trained.
+        """
+        (part,) = self.plain[0].parts
+        if isinstance(part, str):
+            return partial(modern.sentence_vectors, part), *modern.parameters(part)
+        trained = load(part)
+        encoder, vocabulary = trained.encoder(), trained.vocabulary
+        made = partial(encode, encoder, vocabulary, tokenisation=part.tokenisation)
+        return made, encoder.parameter_count(), encoder.embedding.weight.numel()
+
 
 def settings_of(settings: CrossSettings) -> tuple[DNTSettings, CNNLSTMSettings]:
     """The configurations of ``dnt`` and ``cnn_lstm`` in the same profile, with the seeds and the device of this one."""
@@ -59,20 +76,17 @@ def encoders(study: Study, settings: CrossSettings) -> list[Encoder]:
     transfer, decoding = settings_of(settings)
     # A study makes recipes of its own configuration; these need the words and tokens of the papers'.
     of_dnt, of_cnn = (Study(f"{study.paper}/{study.experiment}", one) for one in (transfer, decoding))
-    made = {**dnt.other_encoders(of_dnt, transfer), **dnt.encoders(of_dnt, transfer)}
     models = cnn_lstm.recipes(of_cnn, decoding)
     if settings.cnn_lstm not in models:
         raise ConfigError(f"There is no CNN-LSTM model '{settings.cnn_lstm}'; choose one of {', '.join(models)}.")
-    made[CNN_LSTM] = models[settings.cnn_lstm]
-    order = ("PP", "CSE", "WSV", "BiLSTM-Avg", "GRAN", "InferSent", CNN_LSTM)
+    made = {**dnt.pretrained(of_dnt, transfer), "CNN-LSTM": models[settings.cnn_lstm]}
     found = []
-    for name in order:
+    for name in ORDER:
         starts = [recipe.model_copy(update={"method": named(name, "UE")}) for recipe in made[name]]
         found.append(Encoder(name, starts, [Features(recipe.method, recipe.seed, (recipe,)) for recipe in starts]))
     fixed = dnt.modern_encoders(of_dnt, transfer.model_copy(update={"modern": settings.modern}))
     for name in settings.modern:
-        short = dnt.SHORT[name]
-        if short in fixed:
+        if (short := dnt.SHORT[name]) in fixed:
             plain = [Features(named(short, "UE"), settings.seeds[0], (name,))]
             found.append(Encoder(short, fixed[short][:1], plain, trainable=False))
     return found
@@ -84,21 +98,25 @@ def transfers(settings: CrossSettings, rows: Sequence[Encoder]) -> list[Wanted]:
     Pairs of a classification task's sentences are drawn from `sentbook.data.label_pairs` by each seed.
     """
     base, _ = settings_of(settings)
-    scored = [name for name in settings.datasets if name not in TASK_OF_PAIRS]
-    pairs = [name for name in settings.datasets if name in TASK_OF_PAIRS]
     share = settings.label_pairs / label_pairs.SIZES["train"]
+
+    def wanted(one: Encoder, setting: str, dataset: Dataset, **changes: Any) -> Wanted:
+        stage, grid = dnt.stage_of(base, ROWS[setting], dataset)
+        return Wanted(named(one.name, setting), one.starts, stage.model_copy(update=changes), grid)
+
     made = []
     for one in rows:
-        made += [_wanted(base, one, "FT", name) for name in scored]
+        made += [wanted(one, "FT", name) for name in scored(settings)]
         if one.trainable:
-            made += [_wanted(base, one, "DNT", name) for name in [*scored, *pairs]]
-            made += [_wanted(base, one, "DNT", name, share=share) for name in sources_of(settings)]
+            pairs = [name for name in settings.datasets if name in TASK_OF_PAIRS]
+            made += [wanted(one, "DNT", name) for name in [*scored(settings), *pairs]]
+            made += [wanted(one, "DNT", name, share=share) for name in sources_of(settings)]
     return made
 
 
-def _wanted(base: DNTSettings, one: Encoder, setting: str, dataset: Dataset, **changes: Any) -> Wanted:
-    stage, grid = dnt.stage_of(base, ROWS[setting], dataset)
-    return Wanted(named(one.name, setting), one.starts, stage.model_copy(update=changes), grid)
+def scored(settings: CrossSettings) -> list[Dataset]:
+    """The data sets whose pairs have a score, and no label."""
+    return [name for name in settings.datasets if name not in TASK_OF_PAIRS]
 
 
 def sources_of(settings: CrossSettings) -> list[Dataset]:
@@ -111,8 +129,18 @@ def missing(settings: CrossSettings, rows: Sequence[Encoder]) -> dict[str, str]:
     """Method -> why the matrix has no numbers of it; every setting of an encoder whose package is not installed."""
     found = {named(one.name, "DNT"): "its weights are not trained here" for one in rows if not one.trainable}
     present = {one.name for one in rows}
-    for name in settings.modern:
-        if dnt.SHORT[name] not in present:
-            for setting in ("UE", "FT"):
-                found[named(dnt.SHORT[name], setting)] = "not installed: pip install 'sentbook[modern]'"
+    for short in (dnt.SHORT[name] for name in settings.modern):
+        if short not in present:
+            found |= dict.fromkeys(
+                (named(short, "UE"), named(short, "FT")), "not installed: pip install 'sentbook[modern]'"
+            )
     return found
+
+
+def met(recipes: Iterable[Recipe]) -> frozenset[str]:
+    """Keys (`sentbook.data.overlap.key`) of every sentence that one of these trainings may have drawn."""
+    keys: set[str] = set()
+    for recipe in recipes:
+        for stage in recipe.stages:
+            keys |= {key(text) for text in stage.sentences(recipe.seed, recipe.suite)}
+    return frozenset(keys)

@@ -1,8 +1,9 @@
-"""Every encoder in every setting: the matrix with letters for ties, what encoders cost, and quality against speed."""
+"""Every encoder in every setting: the matrix with letters for ties, and quality against speed."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from sentbook.evaluation.columns import COLUMNS, LETTERS
 from sentbook.evaluation.predictions import INTERVALS
+from sentbook.papers.cross.columns import CLASSIFICATION, COLUMNS, LETTERS, SIMILARITY
 from sentbook.papers.dnt.winners import SETTINGS, encoder_of, named, setting_of
 from sentbook.records import Run
 from sentbook.report import numbers
@@ -27,7 +28,6 @@ from sentbook.report.table import Cell, Row, Table, not_run
 from sentbook.report.view import of_view
 
 COMMAND = "make run NOTEBOOK=cross/matrix PROFILE=small"
-SIMILARITY, CLASSIFICATION = "similarity mean", "classification mean"
 SHOWN = tuple(setting for setting in SETTINGS if setting != "NT")
 _TIMES, _POOLED = "\u00d7", "pooled pairs"
 
@@ -113,6 +113,15 @@ class Matrix:
         top = max(column.values(), key=lambda cell: cell.value)
         return {method for method, cell in column.items() if set(cell.letters) & set(top.letters)}
 
+    def wins(self, mean: str, but: frozenset[str] | set[str] = frozenset()) -> Counter[str]:
+        """In how many columns of a part a method is not told from the best one; the mean and F1 do not count.
+
+        Args:
+            but: encoders to leave out.
+        """
+        places = [place for place in self.part(mean)[:-1] if place.metric != "f1"]
+        return Counter(method for place in places for method in self.best(place, but))
+
     def part(self, mean: str) -> list[Place]:
         """The columns up to the mean ``similarity mean``, or those after it up to ``classification mean``."""
         end = next(at for at, place in enumerate(self.places) if place.dataset == mean)
@@ -197,88 +206,6 @@ def _cell(cell: Shown | None, method: str, place: Place, best: set[str]) -> Cell
 
 def _ratio(speed: Mapping[str, Any]) -> str:
     return f"{numbers.plain(speed['ratio'], 2)}{_TIMES}"
-
-
-@of_view
-def wins(
-    run: Run | None, *, caption: str = "In how many columns a row is not told from the best", command: str = COMMAND
-) -> Table | Fragment:
-    """Show a row an encoder, a column a setting: among the papers' encoders, small below among all.
-
-    Means and F1 do not count.
-    """
-    if run is None:
-        return not_run(command)
-    held = Matrix(run)
-    parts = {
-        title: [place for place in held.part(mean)[:-1] if place.metric != "f1"]
-        for title, mean in (("Similarity", SIMILARITY), ("Classification", CLASSIFICATION))
-    }
-    own, every = (
-        {place: held.best(place, but) for places in parts.values() for place in places}
-        for but in (held.without_training, set[str]())
-    )
-    rows = []
-    for encoder in held.speeds:
-        cells = []
-        for places in parts.values():
-            for setting in SHOWN:
-                method = named(encoder, setting)
-                ours, of_all = (sum(method in found[place] for place in places) for found in (own, every))
-                known = any((method, place) in held.cells for place in places)
-                first = numbers.DASH if encoder in held.without_training or not known else str(ours)
-                cells.append(Cell(first, str(of_all) if known else ""))
-        rows.append(Row(encoder, cells))
-    sizes = " and ".join(f"{len(places)} of {title.lower()}" for title, places in parts.items())
-    foot = f"Columns: {sizes}. Small: with the encoders that are not trained here."
-    return Table("Encoder", [(title, s) for title in parts for s in SHOWN], rows, caption, foot=foot, run=run)
-
-
-# -- cost --------------------------------------------------------------------------------------------------------------
-
-
-@of_view
-def cost_table(run: Run | None, *, caption: str = "What encoders cost", command: str = COMMAND) -> Table | Fragment:
-    """Show size, sentences a second, and seconds of one seed's transfers, the chosen points of their grids alone."""
-    if run is None:
-        return not_run(command)
-    held = Matrix(run)
-    seconds: dict[str, list[float]] = {}
-    for row in run.cost:
-        seconds.setdefault(row.method, []).append(row.seconds)
-    rows = []
-    for encoder, found in held.speeds.items():
-        taken = [seconds.get(named(encoder, setting)) for setting in ("FT", "DNT")]
-        cells = [
-            numbers.count(found["parameters"]),
-            numbers.count(found["word parameters"]),
-            numbers.count(float(f"{found['sentences per second']:.3g}")),
-            _ratio(found),
-            *(numbers.minutes(float(np.mean(one))) if one else numbers.DASH for one in taken),
-        ]
-        rows.append(Row(encoder, cells))
-    some = next(iter(held.speeds.values()))
-    foot = (
-        "Sentences a second of processor time on one thread, from text to vector: median of "
-        f"{len(some['rounds'])} rounds over {some['sentences']} sentences, encoders taking turns. FT and DNT: one "
-        "seed\u2019s transfers to all scored pairs, DNT to labelled ones too, the chosen points of their grids alone; "
-        "they were trained at other times, beside other work."
-    )
-    heads = ["Parameters", "of words", "Sentences/s", "of PP\u2019s", "FT", "DNT"]
-    return Table("Encoder", heads, rows, caption, foot=foot, run=run)
-
-
-@of_view
-def met_table(
-    run: Run | None, *, caption: str = "Test sentences met in pre-training, %", command: str = COMMAND
-) -> Table | Fragment:
-    """Show of each column the share of distinct test sentences that a pre-training holds, by the pre-training."""
-    if run is None:
-        return not_run(command)
-    shares: dict[str, dict[str, float]] = run.extra["met"]
-    names = ordered(place.dataset for place in Matrix(run).places if place.dataset in next(iter(shares.values()), {}))
-    rows = [Row(stage, [numbers.plain(100 * by_set[name], 1) for name in names]) for stage, by_set in shares.items()]
-    return Table("Pre-training", [Place(name, "").title for name in names], rows, caption, run=run)
 
 
 # -- quality against speed ---------------------------------------------------------------------------------------------
@@ -377,7 +304,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _names(axes: Axes, points: Mapping[str, tuple[float, float]], palette: Palette) -> None:
-    """The encoders' names above the panel, apart from each other, each with a thin line to its best point."""
+    """The encoders' names above the panel in the order of speed, each with a thin line to its best point."""
     tops: dict[str, tuple[float, float]] = {}
     for method, point in points.items():
         encoder = encoder_of(method)
@@ -385,34 +312,11 @@ def _names(axes: Axes, points: Mapping[str, tuple[float, float]], palette: Palet
     low, high = axes.get_ylim()
     ceiling = high + 0.1 * (high - low)
     axes.set_ylim(low, high + 0.5 * (high - low))
-    left, right = (math.log(end) for end in axes.get_xlim())
     order = sorted(tops, key=lambda encoder: tops[encoder])
-    at = spread([math.log(tops[encoder][0]) for encoder in order], (right - left) / 16)
-    for encoder, x in zip(order, at, strict=True):
+    for encoder, x in zip(order, np.geomspace(*axes.get_xlim(), len(order) + 2)[1:-1], strict=True):
         speed, top = tops[encoder]
-        axes.plot([speed, math.exp(x)], [top, ceiling], color=palette.faint, linewidth=0.7, zorder=0)
+        axes.plot([speed, x], [top, ceiling], color=palette.faint, linewidth=0.7, zorder=0)
         axes.annotate(
-            encoder, (math.exp(x), ceiling), xytext=(0, 2), textcoords="offset points", fontsize=8, rotation=90,
+            encoder, (x, ceiling), xytext=(0, 2), textcoords="offset points", fontsize=8, rotation=90,
             ha="center", va="bottom", color=palette.ink,
         )  # fmt: skip
-
-
-def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Rising places moved as little as may be, so that neighbours are at least ``gap`` apart.
-
-    Example:
-        >>> [round(place, 2) for place in spread([0, 1, 1, 5], 1)]
-        [-0.33, 0.67, 1.67, 5]
-        >>> [round(place, 2) for place in spread([1, 1, 1], 1)]
-        [0.0, 1.0, 2.0]
-    """
-    # Less its share of the gaps a place must not fall: the nearest such sequence pools neighbours that do.
-    blocks: list[tuple[float, int]] = []
-    for number, place in enumerate(places):
-        mean, size = place - number * gap, 1
-        while blocks and blocks[-1][0] > mean:
-            other, count = blocks.pop()
-            mean, size = (mean * size + other * count) / (size + count), size + count
-        blocks.append((mean, size))
-    flat = [mean for mean, size in blocks for _ in range(size)]
-    return [mean + number * gap for number, mean in enumerate(flat)]

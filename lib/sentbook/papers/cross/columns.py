@@ -1,4 +1,4 @@
-"""A column of a wide table: one number of each method, and what resampling the items makes of it."""
+"""A column of the matrix: one number of each method, and what resampling the items makes of it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from sentbook.records import Test
 
 Array = NDArray[np.float64]
 COLUMNS, LETTERS = "columns", "letters"
+SIMILARITY, CLASSIFICATION = "similarity mean", "classification mean"
 KIND = "paired bootstrap, p adjusted for all pairs of the column"
 
 
