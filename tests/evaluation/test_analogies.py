@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from sentbook.data.analogies import Analogies, template_analogies
 from sentbook.data.text import UNKNOWN, Vocabulary, tokenise_ptb
-from sentbook.evaluation.analogies import MEASURES, SUMS, Outcome, combined, generation, metric_rows, retrieval
 from sentbook.models import Average
 from sentbook.models.cnn import CNN
 from sentbook.models.decoders import DecoderOptions, Generated, LSTMDecoder
 from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
+from sentbook.papers.cnn_lstm.arithmetic import MEASURES, SUMS, Outcome, combined, generation, metric_rows, retrieval
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.problems.generation import text, word_table
 

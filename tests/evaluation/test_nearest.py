@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sentbook.data.text import TokenIds
-from sentbook.evaluation.nearest import Nearest, distinct, encoded, excluded, search
 from sentbook.models import Average
 from sentbook.models.cnn import CNN
 from sentbook.models.encode import encode_ids
+from sentbook.papers.cnn_lstm.nearest import Nearest, distinct, encoded, excluded, search
 from sentbook.system.errors import NumericalError
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentbook.evaluation.ranking import (
+from sentbook.papers.cnn_lstm.ranking import (
     COCO_1K,
     Ranked,
     RankingProtocol,

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from sentbook.evaluation.classification import pair_features
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.relatedness_head import (
+from sentbook.papers.cnn_lstm.relatedness_head import (
     SKIP_THOUGHTS_RELATEDNESS,
     PairVectors,
     RelatednessProtocol,

@@ -19,27 +19,26 @@ from sentbook.data.tasks import task
 from sentbook.data.text import UNKNOWN
 from sentbook.data.types import CaptionedScenes
 from sentbook.evaluation import features
-from sentbook.evaluation.analogies import Outcome
 from sentbook.evaluation.classification import SKIP_THOUGHTS_MSRP, SKIP_THOUGHTS_TREC, Classified
 from sentbook.evaluation.features import Features, classify
-from sentbook.evaluation.nearest import Nearest
 from sentbook.evaluation.predictions import INTERVALS, Predictions, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.ranking import Ranked, RankingProtocol, rank_images
-from sentbook.evaluation.relatedness_head import PairVectors, relatedness
 from sentbook.evaluation.statistics import Estimate
 from sentbook.models.average import AverageEncoder
 from sentbook.models.encode import encode_ids
 from sentbook.papers.cnn_lstm import experiments as ablations
+from sentbook.papers.cnn_lstm import ranking_maps as ranking
 from sentbook.papers.cnn_lstm import texts
-from sentbook.papers.cnn_lstm.settings import Settings
+from sentbook.papers.cnn_lstm.arithmetic import Outcome
+from sentbook.papers.cnn_lstm.nearest import Nearest
+from sentbook.papers.cnn_lstm.ranking import Ranked, RankingProtocol, rank_images
+from sentbook.papers.cnn_lstm.relatedness_head import PairVectors, relatedness
+from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
 from sentbook.runs.printed import table as reported
 from sentbook.study import Study
 from sentbook.training import pretraining, recipes
 from sentbook.training.correlation import mse, pearson, spearman
-from sentbook.training.problems import ranking
 from sentbook.training.recipes import Trained, over_books, untrained
-from sentbook.training.settings import RankingTraining
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
 NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]

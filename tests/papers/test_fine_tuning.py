@@ -29,9 +29,9 @@ from sentbook.papers.cnn_lstm.fine_tuning import (
     gains,
     metrics,
 )
+from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Recipe, Trained, load
-from sentbook.training.settings import ClassifierTraining
 
 SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
 WORDS = [f"w{chr(97 + number)}" for number in range(10)]

@@ -12,10 +12,10 @@ from torch import nn
 
 from sentbook.data.text import Vocabulary
 from sentbook.models.cnn import CNN
+from sentbook.papers.cnn_lstm.classifier import ClassifierProblem, of_share, redraw
 from sentbook.papers.cnn_lstm.fine_tuning import divide
+from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.training.loop import fit
-from sentbook.training.problems.classifier import ClassifierProblem, of_share, redraw
-from sentbook.training.settings import ClassifierTraining
 
 SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
 WORDS = [f"w{chr(97 + number)}" for number in range(10)]

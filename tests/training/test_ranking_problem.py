@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sentbook.data import images as corpora
 from sentbook.data.types import CaptionedScenes
-from sentbook.evaluation import ranking
-from sentbook.evaluation.ranking import (
+from sentbook.papers.cnn_lstm import ranking
+from sentbook.papers.cnn_lstm.ranking import (
     COCO_1K,
     Ranked,
     RankingProtocol,
@@ -24,10 +24,10 @@ from sentbook.evaluation.ranking import (
     part_ranks,
     rank_images,
 )
+from sentbook.papers.cnn_lstm.ranking_maps import Captions, RankingProblem
+from sentbook.papers.cnn_lstm.settings import RankingTraining
 from sentbook.system.errors import DataError, NumericalError
 from sentbook.training.loop import History, fit
-from sentbook.training.problems.ranking import Captions, RankingProblem
-from sentbook.training.settings import RankingTraining
 
 SIZES: dict[corpora.Split, int] = {"train": 300, "dev": 60, "test": 60}
 TWENTIES = RankingProtocol(splits=3, images=20)

@@ -16,13 +16,13 @@ from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.papers.cnn_lstm import fine_tuning
+from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.system.errors import CheckpointError, NumericalError, StorageError
 from sentbook.system.loaded import file_digest
 from sentbook.training import checkpoint, loop, pretraining, recipes, store
 from sentbook.training.recipes import Recipe
 from sentbook.training.settings import (
     AnyStage,
-    ClassifierTraining,
     GenerationTraining,
     HeadTraining,
     MarginTraining,

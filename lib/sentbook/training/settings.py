@@ -332,35 +332,6 @@ class GenerationTraining(Stage, DecoderOptions):
         return f"text ({self.corpus}) that decoders write, {self.model}; word vectors {learned}; no decoder is here"
 
 
-class RankingTraining(Training):
-    """Maps of images and sentences into one space, section 4.2 of Gan et al. 2017."""
-
-    epochs: int = Field(30, ge=1)
-    batch_size: int = Field(128, ge=2)
-    embedding_update: Literal["frozen"] = "frozen"  # type: ignore[assignment]
-    pull_back_words: Coefficient = 0.0
-    checks_per_epoch: int = Field(1, ge=1, le=100)
-    corpus: Literal["coco", "miniworld-scenes"] = "coco"
-    path: str = Field("", description="of a folder in the public archive's layout, with corpus: coco")
-    dimension: int = Field(1000, ge=1)
-    margin: float = Field(0.1, ge=0, le=2)
-    contrasts: int | None = Field(50, ge=1)
-    faithful: bool = Field(False, description="images keep their length in training, as in the released code")
-    patience: int | None = Field(5, ge=1, description="checks without a better one after which training stops")
-
-
-class ClassifierTraining(Training):
-    """An encoder and a softmax on top, trained together on a classification task: figure 3 of Gan et al. 2017."""
-
-    epochs: int = Field(10, ge=1)
-    batch_size: int = Field(50, ge=2)
-    embedding_update: Literal["dense", "lazy", "frozen"] = "frozen"
-    pull_back_words: Coefficient = 0.0
-    checks_per_epoch: int = Field(1, ge=1, le=100)
-    head_dropout: Share = Field(0.5, description="on the sentence vector")
-    patience: int | None = Field(3, ge=1, description="checks without a better one after which training stops")
-
-
 AnyStage = MarginTraining | SimilarityTraining | DirectTransfer | HeadTraining | EntailmentTraining | GenerationTraining
 
 

@@ -20,14 +20,14 @@ from sentbook.evaluation import classification
 from sentbook.evaluation.features import OUTCOME_VERSION, Family, Features, classify, combined
 from sentbook.evaluation.predictions import INTERVALS, Predictions, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.ranking import DATASETS, Ranked, captioned, compare, interval, protocol_of, rank_images
-from sentbook.evaluation.relatedness_head import SKIP_THOUGHTS_RELATEDNESS, PairVectors, relatedness
 from sentbook.evaluation.statistics import Estimate
 from sentbook.models import build
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.encoder_decoder import Kind
 from sentbook.papers.cnn_lstm.fine_tuning import Cell, cells
+from sentbook.papers.cnn_lstm.ranking import DATASETS, Ranked, captioned, compare, interval, protocol_of, rank_images
+from sentbook.papers.cnn_lstm.relatedness_head import SKIP_THOUGHTS_RELATEDNESS, PairVectors, relatedness
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
 from sentbook.training.recipes import Recipe

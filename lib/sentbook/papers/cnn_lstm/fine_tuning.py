@@ -27,13 +27,13 @@ from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED
 from sentbook.evaluation.statistics import Estimate, from_bootstrap, holm, resample_counts, seed_interval
 from sentbook.models.build import build
 from sentbook.models.cnn import CNN, CNNEncoder
+from sentbook.papers.cnn_lstm.classifier import ClassifierProblem, Division, of_share, redraw
+from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.system.errors import ConfigError
 from sentbook.training import store
 from sentbook.training.loop import fit, silent
 from sentbook.training.problem import Rows
-from sentbook.training.problems.classifier import ClassifierProblem, Division, of_share, redraw
 from sentbook.training.recipes import Trained
-from sentbook.training.settings import ClassifierTraining
 from sentbook.training.store import Learned, Tensors, Work
 
 # Raise when a change to the code changes the numbers of fine-tuned classifiers.

@@ -138,7 +138,7 @@ def neighbours(
 
     Args:
         found: for each of Q queries the nearest sentences, best first.
-        cosines: (Q, k) of `sentbook.evaluation.nearest`; where fewer are found the rest is not looked at.
+        cosines: (Q, k) of `sentbook.papers.cnn_lstm.nearest`; where fewer are found the rest is not looked at.
         note: how they were searched for, such as ``among 100,000 sentences of held-out novels``.
         run: whose encoder found them.
 

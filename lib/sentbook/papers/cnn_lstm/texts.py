@@ -17,8 +17,6 @@ from sentbook.data import vectors as word_vectors
 from sentbook.data.analogies import Analogies, miniworld_analogies, template_analogies
 from sentbook.data.novels import Books, Limits, Rows
 from sentbook.data.text import UNKNOWN, TokenIds, Vocabulary
-from sentbook.evaluation import analogies as arithmetic
-from sentbook.evaluation import nearest
 from sentbook.evaluation.predictions import KIND
 from sentbook.evaluation.statistics import mean_bootstrap
 from sentbook.models import SentenceEncoder
@@ -26,6 +24,7 @@ from sentbook.models.average import Average
 from sentbook.models.decoders import LSTMDecoder
 from sentbook.models.encode import encode, encode_ids
 from sentbook.models.encoder_decoder import EncoderDecoder
+from sentbook.papers.cnn_lstm import arithmetic, nearest
 from sentbook.papers.cnn_lstm.experiments import random_start
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.training.pretraining import books, texts

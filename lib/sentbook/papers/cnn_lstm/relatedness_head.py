@@ -108,8 +108,8 @@ def relatedness(
     r"""$\hat y = r^\top \hat p$, $\hat p = \mathrm{softmax}(W [\,|u - v|, \; u \odot v\,] + b)$, $r = (1, \ldots, K)$.
 
     W and b are trained by the cross-entropy of $\hat p$ with the sparsest distribution of expectation y
-    (`sentbook.models.losses.relatedness.sparse_target`), without a penalty: the number of blocks is what is chosen on the
-    trial pairs. Float32; on one device and thread count a seed gives the same bits again.
+    (`sentbook.models.losses.relatedness.sparse_target`), without a penalty: the number of blocks is what is chosen on
+    the trial pairs. Float32; on one device and thread count a seed gives the same bits again.
 
     Source: Gan et al. 2017, section 4.2, "Semantic relatedness": features as for MSRP, "the method in Tai et al.
     (2015)", "the cross-entropy loss". Tai et al. have a hidden layer and a KL divergence of the same gradient; one

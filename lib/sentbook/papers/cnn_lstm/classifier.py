@@ -14,8 +14,8 @@ from torch.nn import functional
 from sentbook.data.text import TokenIds, batches_by_tokens
 from sentbook.models import SentenceEncoder
 from sentbook.models.cnn import CNN
+from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.training.problem import Problem, Rows
-from sentbook.training.settings import ClassifierTraining
 
 
 class Division(NamedTuple):

@@ -1,6 +1,7 @@
 """Image-sentence ranking from frozen sentence vectors: two linear maps trained on captions.
 
-`sentbook.models.losses.ranking` has the maps and the loss, `sentbook.evaluation.ranking` the protocol and its numbers.
+`sentbook.models.losses.ranking` has the maps and the loss, `sentbook.papers.cnn_lstm.ranking` the protocol and its
+numbers.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from torch.nn import functional
 from sentbook.data.types import CaptionedScenes
 from sentbook.models import SentenceEncoder
 from sentbook.models.losses.ranking import RankingMaps, ranking_loss
+from sentbook.papers.cnn_lstm.settings import RankingTraining
 from sentbook.system.errors import DataError, NumericalError
 from sentbook.training.problem import Problem, Rows
-from sentbook.training.settings import RankingTraining
 
 Judge = Callable[[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]], float]
 # Rows that are mapped together outside training.

@@ -15,10 +15,10 @@ from sentbook.data.images import Split, divided
 from sentbook.data.types import CaptionedScenes
 from sentbook.evaluation.predictions import KIND
 from sentbook.evaluation.statistics import Array, Estimate, from_bootstrap, percentiles, resample_counts
+from sentbook.papers.cnn_lstm.ranking_maps import Captions, RankingProblem
+from sentbook.papers.cnn_lstm.settings import RankingTraining
 from sentbook.system.errors import DataError, NumericalError
 from sentbook.training.loop import fit
-from sentbook.training.problems.ranking import Captions, RankingProblem
-from sentbook.training.settings import RankingTraining
 
 Ranks = NDArray[np.int64]
 RECALLS = (1, 5, 10)
