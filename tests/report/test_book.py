@@ -132,7 +132,7 @@ def test_code_is_folded_and_times_and_folders_of_the_run_are_left_out() -> None:
 def test_progress_and_warnings_are_left_out_and_results_stay() -> None:
     page = book.lay_out(
         executed_with(
-            v4.new_output("stream", name="stdout", text="epoch 1\n"),
+            v4.new_output("stream", name="stdout", text="[PP, seed 1] epoch 1\n"),
             v4.new_output("stream", name="stderr", text="Warning\n"),
             v4.new_output("execute_result", data={"text/html": "<b>1</b>"}, execution_count=3),
         )
@@ -141,6 +141,18 @@ def test_progress_and_warnings_are_left_out_and_results_stay() -> None:
     assert output.data["text/html"] == "<b>1</b>"
     assert output.execution_count is None
     nbformat.validate(page)
+
+
+def test_what_a_cell_prints_beside_progress_stays() -> None:
+    text = "[CSE, seed 1, stage 1] epoch 1/4  loss 0.8\nPP: cosine 1.0\n"
+    (output,) = book.lay_out(executed_with(v4.new_output("stream", name="stdout", text=text))).cells[-1].outputs
+    assert output.text == "PP: cosine 1.0\n"
+
+
+def test_a_cell_that_is_the_point_of_the_page_stands_open() -> None:
+    content = executed_with()
+    content.cells[-1].metadata["tags"] = ["show-code"]
+    assert book.lay_out(content).cells[-1].metadata["tags"] == ["show-code"]
 
 
 def test_an_output_that_shows_nothing_leaves_no_box() -> None:

@@ -38,8 +38,10 @@ def _digest(files: Iterable[Path]) -> str:
 
 # -- laying out --------------------------------------------------------------------------------------------------------
 
-# Folded, not removed: a reader may want to see how a number came about.
-_FOLDED = "hide-input"
+# Folded, not removed: a reader may want to see how a number came about. A cell that is the page's point stands open.
+_FOLDED, _OPEN = "hide-input", "show-code"
+# A line of a training's progress begins with its name in brackets.
+_PROGRESS = re.compile(r"^\[[^]\n]+\] .*\n?", re.MULTILINE)
 
 
 def _without_machine(value: Any) -> Any:
@@ -55,9 +57,9 @@ def _without_machine(value: Any) -> Any:
 
 
 def _shows_something(output: nbformat.NotebookNode) -> bool:
-    """Neither a stream (progress and warnings: one line an epoch of every training) nor a figure of a run not made."""
+    """Tell what a page keeps: neither warnings nor progress alone, nor a figure of a run that was not made."""
     if output.output_type == "stream":
-        return False
+        return output.name == "stdout" and bool(output.text.strip())
     data = output.get("data", {})
     return bool(data.get("text/html", True)) and any(data.values())
 
@@ -84,12 +86,17 @@ def lay_out(executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
         cell.metadata = nbformat.from_dict({})
         if cell.cell_type == "code":
             cell.execution_count = None
-            shown = [_without_machine(output) for output in cell.outputs if _shows_something(output)]
-            cell.outputs = [nbformat.from_dict({**output, "metadata": {}}) for output in shown]
             for output in cell.outputs:
+                if output.output_type == "stream":
+                    output.text = _PROGRESS.sub("", output.text)
+            shown = [_without_machine(output) for output in cell.outputs if _shows_something(output)]
+            cell.outputs = [nbformat.from_dict(output) for output in shown]
+            for output in cell.outputs:
+                if "metadata" in output:
+                    output.metadata = nbformat.from_dict({})
                 if output.output_type == "execute_result":
                     output.execution_count = None
-            cell.metadata["tags"] = sorted({*tags, _FOLDED})
+            cell.metadata["tags"] = sorted(set(tags) if _OPEN in tags else {*tags, _FOLDED})
         kept.append(cell)
     page.cells = kept
     return page

@@ -25,6 +25,8 @@ from sentbook.system.files import folder as make_folder
 from sentbook.system.paths import root
 
 CUSTOM = "custom"
+# Where it is installed, jsonschema builds a grammar of resource names with it for a second; a notebook holds none.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 class NotebookError(SentbookError):
