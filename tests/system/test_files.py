@@ -62,7 +62,7 @@ def test_names_that_a_pattern_would_read_otherwise(tmp_path: Path) -> None:
 HOLD = """
 import sys, time
 from pathlib import Path
-from sentbook.files import alone
+from sentbook.system.files import alone
 with alone(Path(sys.argv[1])):
     print("held", flush=True)
     (Path(sys.argv[1]) / ".x.another-1.tmp").write_text("half")

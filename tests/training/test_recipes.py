@@ -1,68 +1,101 @@
-"""Artifacts by key: shared beginnings, nothing trained twice, and nothing lost to a fault, a full disk or a kill."""
+"""Recipes of every kind of stage: what their keys depend on, and what comes back from their artifacts, bit for bit."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
+import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
+from sentbook.config import Section
+from sentbook.data import suites, vectors
+from sentbook.data.text import TOKENISERS, UNKNOWN
+from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
+from sentbook.models.base import EncoderOptions
+from sentbook.models.build import ENCODERS, encoder_class
+from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.system.errors import CheckpointError
-from sentbook.training import checkpoint, recipes
-from sentbook.training.recipes import Recipe, from_file, obtain
-from sentbook.training.settings import MarginTraining
+from sentbook.models.encode import encode_ids
+from sentbook.models.encoder_decoder import Kind
+from sentbook.models.wsv import WSVEncoder
+from sentbook.system.errors import CheckpointError, ConfigError, DataError
+from sentbook.training import checkpoint, pretraining, recipes
+from sentbook.training.loop import fit
+from sentbook.training.problems.generation import GenerationProblem
+from sentbook.training.problems.similarity import SimilarityProblem
+from sentbook.training.recipes import FineTuning, Recipe, StageTraining, Trained, from_file, load, obtain, untrained
+from sentbook.training.settings import (
+    AnyStage,
+    DirectTransfer,
+    EntailmentTraining,
+    GenerationTraining,
+    HeadTraining,
+    MarginTraining,
+    RelatednessTraining,
+    SimilarityTraining,
+)
 
-PHRASE = MarginTraining(
-    corpora=("miniworld-phrases",), validation="miniworld", limit=80, epochs=2, batch_size=20, checks_per_epoch=2,
+MARGIN = MarginTraining(
+    corpora=("miniworld-phrases",), validation="miniworld", limit=80, epochs=1, batch_size=20, checks_per_epoch=2,
     dropout=0.1, scramble=0.3, learning_rate=0.01,
 )  # fmt: skip
-SENTENCE = PHRASE.model_copy(update={"corpora": ("miniworld-sentences",), "epochs": 1})
+SIMILARITY = SimilarityTraining(dataset="miniworld", epochs=2, batch_size=45, dropout=0.1, learning_rate=0.01)
+PARAPHRASE = SimilarityTraining(dataset="miniworld-paraphrase", epochs=1, score="euclidean", loss="cross-entropy")
+STORIES = GenerationTraining(
+    corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, epochs=1, checks_per_epoch=2, paragraph=4,
+    held_out=64, bound=0.1, learning_rate=0.01,
+)  # fmt: skip
+HEAD = HeadTraining(dataset="miniworld", epochs=1, hidden=5)
+STAGES: list[AnyStage] = [
+    MARGIN, SIMILARITY, DirectTransfer(dataset="miniworld", epochs=1), HEAD, STORIES,
+    EntailmentTraining(corpus="miniworld-entailment", epochs=1, hidden=5),
+]  # fmt: skip
+WSV, CNN = WSVEncoder(filters=4), CNNEncoder(filters=8, bound=0.1)
+SAID = ["the dog sees a cat", "the cook"]
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Books and artifacts of this module: what one test trains, the next one finds."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield tmp_path / "artifacts"
+    folder = tmp_path_factory.mktemp("recipes")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTBOOK_CACHE", str(folder / "cache"))
+        patch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
+        yield folder
     torch.set_num_threads(threads)
 
 
-@pytest.fixture
-def trainings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The keys of trainings that are really run, in their order."""
-    found: list[str] = []
-    fit = recipes.fit
+def recipe(*stages: AnyStage, **changes: Any) -> Recipe:
+    values: dict[str, Any] = {
+        "method": "CSE", "seed": 1, "vectors": Vectors(name="miniworld"), "encoder": WSV, "suite": "miniworld",
+    }  # fmt: skip
+    return Recipe(stages=stages, **values | changes)
 
-    def counted(*given: Any, **named: Any) -> Any:
-        found.append(named["key"])
-        return fit(*given, **named)
 
-    monkeypatch.setattr(recipes, "fit", counted)
+def told(*more: AnyStage, encoder: EncoderOptions = CNN, **changes: Any) -> Recipe:
+    """A model that decodes stories."""
+    return recipe(STORIES.model_copy(update=changes), *more, encoder=encoder)
+
+
+def trained(wanted: Recipe) -> Trained:
+    [found] = obtain([wanted], device="cpu")
     return found
 
 
-def recipe(*stages: MarginTraining, **changes: Any) -> Recipe:
-    values: dict[str, Any] = {
-        "method": "CSE", "seed": 1, "vectors": Vectors(name="miniworld"), "encoder": CSEEncoder(filters=3),
-        "stages": stages, "suite": "miniworld",
-    }  # fmt: skip
-    return Recipe(**values | changes)
+def tensors(wanted: Recipe, file: str = "encoder") -> dict[str, Tensor]:
+    return checkpoint.load(StageTraining(wanted).path.with_name(f"{file}.safetensors"), wanted.key())[0]
 
 
-def artifact(wanted: Recipe) -> Path:
-    return recipes._artifact(wanted)
-
-
-def tensors(wanted: Recipe) -> dict[str, torch.Tensor]:
-    return checkpoint.load(artifact(wanted), wanted.key())[0]
-
-
-def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> None:
+def assert_same(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:
     assert one.keys() == other.keys()
     for name in one:
         assert torch.equal(one[name], other[name]), name
@@ -70,123 +103,155 @@ def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) ->
 
 # -- the key -----------------------------------------------------------------------------------------------------------
 
-OTHER: dict[str, Any] = {
-    "epochs": 3, "batch_size": 21, "optimiser": "adamw", "learning_rate": 0.02, "embedding_update": "dense",
-    "pull_back_words": 0.5, "composition_decay": 0.5, "dropout": 0.2, "clip": 1.0, "bucket": False,
-    "checks_per_epoch": 1, "keep": "last", "precision": "bf16", "corpora": ("miniworld-sentences",), "limit": 70,
-    "exclude_overlap": False, "margin": 0.1, "selection": "mix", "candidates": "both sides", "scramble": 0.1,
-    "validation": "sts2016",
-}  # fmt: skip
-OTHER_CSE: dict[str, Any] = {
-    "kind": None, "widths": (1, 2), "filters": 4, "activation": "tanh", "bias": False, "pooling": "mean",
-    "windows": "batch",
-}  # fmt: skip
-OTHER_RECIPE: dict[str, Any] = {
-    "seed": 2, "vectors": Vectors(name="glove-6b-50d"), "encoder": AverageEncoder(), "stages": (SENTENCE,),
-    "tokenisation": "words", "suite": "sts", "random_words": True,
-}  # fmt: skip
+
+def other(section: Section, name: str) -> Any:
+    """Another value of a setting than the one it has."""
+    value, annotation = getattr(section, name), type(section).model_fields[name].annotation
+    if get_origin(annotation) is Literal:
+        return next(choice for choice in get_args(annotation) if choice != value)
+    if name in (known := {"corpora": ("miniworld-sentences",), "path": "somewhere"}):
+        return known[name]
+    if isinstance(value, tuple):
+        return (value[0] + 1, *value[1:])
+    if value is None:
+        return 7
+    return not value if isinstance(value, bool) else value + type(value)(1)
 
 
-def test_the_key_depends_on_every_field_that_decides_numbers(tmp_path: Path) -> None:
-    assert set(OTHER) == set(MarginTraining.model_fields), "a new setting must be in this test"
-    assert set(OTHER_CSE) == set(CSEEncoder.model_fields)
-    assert set(OTHER_RECIPE) == set(Recipe.model_fields) - {"method"}
-    variants = [recipe(PHRASE)]
-    variants += [recipe(PHRASE, **{name: value}) for name, value in OTHER_RECIPE.items()]
-    variants += [recipe(PHRASE.model_copy(update={name: value})) for name, value in OTHER.items()]
-    variants += [
-        recipe(PHRASE, encoder=CSEEncoder(filters=3).model_copy(update={name: value}))
-        for name, value in OTHER_CSE.items() if name != "kind"
-    ]  # fmt: skip
-    for name in ("a.txt", "b.txt"):
-        (tmp_path / name).write_text("cat 1 2\n")
-        variants += [recipe(PHRASE, vectors=Vectors(name="file", path=str(tmp_path / name)))]
-    variants += [recipe(), recipe(PHRASE, SENTENCE), recipe(SENTENCE, PHRASE), recipe(PHRASE, PHRASE)]
-    keys = [variant.key() for variant in variants]
-    # (SENTENCE,) appears once, in OTHER_RECIPE.
-    assert len(set(keys)) == len(keys)
+def variants(section: Section) -> list[Any]:
+    return [
+        section.model_copy(update={name: other(section, name)}) for name in type(section).model_fields if name != "kind"
+    ]
 
 
-def test_the_key_does_not_depend_on_the_name_of_the_method() -> None:
-    assert recipe(PHRASE, method="a").key() == recipe(PHRASE, method="b").key()
+def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -> None:
+    assert {type(stage) for stage in STAGES} == set(get_args(AnyStage)), "a new kind of stage must be in this test"
+    encoders = [options() for kind in ENCODERS if (options := encoder_class(kind).options) is not None]
+    assert len(encoders) == len(ENCODERS)
+    every = [recipe(), recipe(MARGIN, SIMILARITY), recipe(SIMILARITY, MARGIN), recipe(MARGIN, MARGIN)]
+    stages = [kind for stage in STAGES for kind in (stage, *variants(stage))]
+    every += [
+        recipe().model_copy(update={"stages": (kind,)}) for kind in stages
+    ]  # unchecked: some go with others alone
+    every += [recipe(encoder=kind) for one in encoders for kind in (one, *variants(one)) if kind != WSV]
+    every += [recipe(MARGIN, **{name: value}) for name, value in {
+        "seed": 2, "vectors": Vectors(name="glove-6b-50d"), "encoder": CNN, "tokenisation": "words", "suite": "sts",
+        "random_words": True,
+    }.items()]  # fmt: skip
+    keys = {one.key(): one for one in every}
+    assert len(keys) == len(every)
+    assert recipe(method="other").key() == recipe().key()
+    for one in every[:4] + [recipe(stage) for stage in STAGES]:  # read back from a file
+        back = Recipe.model_validate_json(one.model_dump_json())
+        assert back == one and back.key() == one.key()
 
 
 def test_the_key_of_a_beginning_ignores_what_comes_after() -> None:
-    cumulative = recipe(PHRASE, SENTENCE)
-    assert cumulative.key(1) == recipe(PHRASE).key() == cumulative.prefix(1).key()
+    cumulative = recipe(MARGIN, SIMILARITY)
+    assert cumulative.key(1) == recipe(MARGIN).key() == cumulative.prefix(1).key()
     assert cumulative.key(0) == recipe().key()
     assert cumulative.key() == cumulative.key(2)
+    assert recipe(PARAPHRASE, SIMILARITY, PARAPHRASE).datasets() == ("miniworld-paraphrase", "miniworld")
+
+
+def test_the_contents_of_files_decide_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, folder = tmp_path / "v.txt", tmp_path / "shelf"
+    file.write_text("cat 1 2\ndog 3 4\n")
+    own = recipe(MARGIN, vectors=Vectors(name="file", path=str(file)))
+    keys = {own.key()}
+    file.write_text("cat 1 2\ndog 3 5\n")
+    keys.add(own.key())
+    folder.mkdir()
+    books = told(corpus="folder", path=str(folder), books=None)
+    with pytest.raises(DataError, match=r"holds no \.txt file; name a folder with one book a file"):
+        books.key()
+    for name, text in (("a.txt", "One.\n"), ("b.txt", "Two.\n"), ("a.txt", "One. More.\n")):
+        (folder / name).write_text(text)
+        keys.add(books.key())
+    (folder / "a.txt").rename(folder / "c.txt")
+    keys.add(books.key())
+    (folder / "notes.md").write_text("not a book")
+    keys.add(books.key())
+    assert len(keys) == 6
+    monkeypatch.setenv("SENTBOOK_DATA", str(tmp_path))
+    told(corpus="novels").key()  # needs no novel
 
 
 def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = PHRASE.model_copy(update={"corpora": ("ppdb",), "validation": "sts2016"})
-    wanted, files = recipe(PHRASE), recipe(real, vectors=Vectors(name="glove-6b-50d"), suite="sts")
-    keys = {wanted.key(), files.key()}
+    """Pairs of files are pinned by their digests, not by the generator."""
+    real = MARGIN.model_copy(update={"corpora": ("ppdb",), "validation": "sts2016"})
+    glove: dict[str, Any] = {"vectors": Vectors(name="glove-6b-50d"), "suite": "sts"}
+    files, generated = recipe(real, **glove), [recipe(MARGIN), recipe(SIMILARITY, **glove), recipe(PARAPHRASE, **glove)]
+    keys = {one.key() for one in (files, *generated)}
     monkeypatch.setattr(recipes, "fingerprint", lambda: "another generator")
     assert files.key() in keys
-    keys.add(wanted.key())
-    assert len(keys) == 3
+    keys |= {one.key() for one in generated}
+    assert len(keys) == 7
     monkeypatch.setattr(recipes, "ARTIFACT_VERSION", recipes.ARTIFACT_VERSION + 1)
-    keys |= {wanted.key(), files.key()}
-    assert len(keys) == 5
+    assert len(keys | {one.key() for one in (files, *generated)}) == 11
 
 
-# -- training once -----------------------------------------------------------------------------------------------------
+# -- what an artifact holds --------------------------------------------------------------------------------------------
 
 
-def test_the_second_stage_starts_from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    obtain([recipe(PHRASE)], device="cpu")
-    began: list[dict[str, torch.Tensor]] = []
-    fit = recipes.fit
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        *(recipe(stage) for stage in STAGES if not stage.begins),
+        recipe(SIMILARITY.model_copy(update={"keep": "last"})),
+        recipe(SIMILARITY.model_copy(update={"embedding_update": "dense"}), encoder=WSVEncoder(filters=4, layers=2)),
+        recipe(SIMILARITY.model_copy(update={"new_words": "shared"}), encoder=AverageEncoder(), tokenisation="stems"),
+        recipe(SIMILARITY.model_copy(update={"embedding_update": "frozen"}), random_words=True),
+        recipe(MARGIN, SIMILARITY, encoder=CSEEncoder(filters=3)),
+        told(SIMILARITY),
+    ],
+)  # fmt: skip
+def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Path) -> None:
+    """The same training by hand, on the problem that stands on top of the stages before, leaves the same encoder."""
+    found = trained(wanted)
+    problem, stage = recipes.prepare_stage(wanted), wanted.stages[-1]
+    began = {name: value.clone() for name, value in problem.encoder.state_dict().items()}
+    before = wanted.prefix(len(wanted.stages) - 1)
+    if before.stages:
+        start = load(before).encoder().state_dict()
+        assert_same(began | {name: began[name][: len(value)] for name, value in start.items()}, start)
+    fit(problem, stage, seed=wanted.seed, device="cpu", report=lambda line: None)
+    elsewhere = tmp_path / "given away.safetensors"
+    elsewhere.write_bytes(StageTraining(wanted).path.read_bytes())
+    for item in (found, load(wanted), *map(from_file, (elsewhere, StageTraining(wanted).path.parent))):
+        encoder = item.encoder()
+        assert item.recipe == wanted and not encoder.training
+        assert_same(encoder.state_dict(), problem.encoder.state_dict())
+        np.testing.assert_array_equal(
+            encode(encoder, item.vocabulary, SAID), encode(problem.encoder.eval(), found.vocabulary, SAID)
+        )
+    # Of the words it holds those that moved, and no others.
+    stored, after = tensors(wanted), problem.encoder.state_dict()["embedding.weight"]
+    initial = untrained(wanted)[0].embedding.weight.detach()
+    assert "embedding.weight" not in stored
+    if wanted.random_words:  # all differ from the vectors
+        initial = torch.full_like(initial, torch.nan)
+        initial[0] = 0
+    assert stored["embedding.rows"].tolist() == (after != initial).any(dim=1).nonzero().flatten().tolist()
+    assert len(stored["embedding.rows"]) == found.metadata["moved_words"] < len(initial)
+    # And it says what it was trained on.
+    assert found.metadata["key"] == wanted.key() and Recipe.model_validate(found.metadata["recipe"]) == wanted
+    assert found.metadata["pairs"] == len(problem.lengths)
+    assert found.cost().parameters == found.metadata["parameters"]
+    assert found.cost().examples_per_second > 0
+    checks = [point for point in found.curve() if point.split == "validation"]
+    assert len(checks) == stage.epochs * stage.checks_per_epoch
 
-    def watched(problem: Any, *given: Any, **named: Any) -> Any:
-        began.append({name: value.clone() for name, value in problem.encoder.state_dict().items()})
-        return fit(problem, *given, **named)
 
-    monkeypatch.setattr(recipes, "fit", watched)
-    obtain([recipe(PHRASE, SENTENCE)], device="cpu")
-    assert_same(began[0], recipes.load(recipe(PHRASE)).encoder().state_dict())
-
-
-def test_an_artifact_says_where_it_came_from() -> None:
-    [trained] = obtain([recipe(PHRASE)], device="cpu")
-    assert trained.metadata["key"] == recipe(PHRASE).key()
-    assert Recipe.model_validate(trained.metadata["recipe"]) == recipe(PHRASE)
-    assert trained.metadata["pairs"] == 80
-    assert trained.metadata["git_commit"]
-    assert {point.split for point in trained.curve()} == {"train", "validation"}
-    assert len(trained.curve()) == 2 * PHRASE.epochs * PHRASE.checks_per_epoch
-    cost = trained.cost()
-    assert cost.parameters == trained.encoder().parameter_count()
-    assert cost.examples_per_second > 0
-
-
-def test_no_stage_is_the_untrained_encoder(trainings: list[str], folder: Path) -> None:
+def test_no_stage_is_the_untrained_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "none"))
     changes: list[dict[str, Any]] = [{}, {"seed": 2}, {"random_words": True}]
     plain, same, random = obtain([recipe(encoder=AverageEncoder(), **change) for change in changes])
-    assert trainings == []
-    assert not folder.exists()
+    assert not (tmp_path / "none").exists()
     words = [item.encoder().embedding.weight for item in (plain, same, random)]
-    assert torch.equal(words[0], words[1])
-    assert not torch.equal(words[0], words[2])
+    assert torch.equal(words[0], words[1]) and not torch.equal(words[0], words[2])
     assert not words[2][0].any()
-    assert plain.curve() == []
-    assert plain.cost().seconds == 0
-
-
-# -- artifacts that cannot be used -------------------------------------------------------------------------------------
-
-
-def test_from_file_takes_the_folder_or_the_file(tmp_path: Path) -> None:
-    [trained] = obtain([recipe(PHRASE)], device="cpu")
-    sentences = ["a cat sees a dog", "the cook"]
-    expected = encode(trained.encoder(), trained.vocabulary, sentences)
-    elsewhere = tmp_path / "given away.safetensors"
-    elsewhere.write_bytes(artifact(recipe(PHRASE)).read_bytes())
-    for path in (artifact(recipe(PHRASE)), artifact(recipe(PHRASE)).parent, elsewhere):
-        found = from_file(path)
-        assert found.recipe == recipe(PHRASE)
-        assert (encode(found.encoder(), found.vocabulary, sentences) == expected).all()
+    assert plain.curve() == [] and plain.cost().seconds == 0
 
 
 def test_from_file_without_an_artifact_is_one_sentence(tmp_path: Path) -> None:
@@ -195,13 +260,188 @@ def test_from_file_without_an_artifact_is_one_sentence(tmp_path: Path) -> None:
             from_file(path)
 
 
-# -- faults while training ---------------------------------------------------------------------------------------------
+# -- scored pairs ------------------------------------------------------------------------------------------------------
 
 
-def test_the_key_changes_with_the_contents_of_a_vectors_file(tmp_path: Path) -> None:
-    file = tmp_path / "v.txt"
-    file.write_text("cat 1 2\ndog 3 4\n")
-    wanted = recipe(PHRASE, vectors=Vectors(name="file", path=str(file)))
-    before = wanted.key()
-    file.write_text("cat 1 2\ndog 3 5\n")
-    assert wanted.key() != before
+def recomputed(found: Trained, split: str) -> np.ndarray:
+    stage = found.recipe.stages[-1]
+    assert isinstance(stage, SimilarityTraining)
+    splits = {name: suites.pairs(stage.dataset, name) for name in ("train", "trial", "test")}
+    return SimilarityProblem(found.encoder(), found.vocabulary, stage, splits).scores(split)
+
+
+def test_scores_are_those_of_the_best_and_of_the_last_state() -> None:
+    wild = SIMILARITY.model_copy(
+        update={"learning_rate": 0.2, "epochs": 3, "checks_per_epoch": 2}
+    )  # the best state is not the last
+    best, last = obtain([recipe(wild), recipe(wild.model_copy(update={"keep": "last"}))], device="cpu")
+    history = best.metadata["history"]
+    assert history["best_step"] < history["examples"]  # the best state is not the last
+    for split in ("trial", "test"):
+        np.testing.assert_allclose(best.scores(split), recomputed(best, split), atol=1e-6)
+        np.testing.assert_allclose(best.scores(split, "last"), recomputed(last, split), atol=1e-6)
+        assert np.abs(best.scores(split, "best") - best.scores(split, "last")).max() > 1e-2
+        assert (last.scores(split, "best") == best.scores(split, "last")).all()
+        assert best.scores(split).shape == (len(suites.pairs("miniworld", split)),)
+        assert (from_file(StageTraining(best.recipe).path).scores(split) == best.scores(split)).all()
+    gold = suites.pairs("miniworld", "trial").gold
+    assert history["best"] == pytest.approx(np.corrcoef(best.scores("trial"), gold)[0, 1])
+    with pytest.raises(CheckpointError, match=r"scores\.safetensors does not exist; delete its folder and run"):
+        trained(recipe(MARGIN)).scores("test")
+
+
+def without_vector(dataset: str) -> list[str]:
+    """The distinct words of a data set that have none, in the order met."""
+    known, found = set(vectors.load("miniworld").words), dict[str, None]()
+    for split in ("train", "trial", "test"):
+        pairs = suites.pairs(dataset, split)
+        found |= dict.fromkeys(word for said in (*pairs.first, *pairs.second) for word in TOKENISERS["ptb"](said))
+    return [word for word in found if word not in known]
+
+
+def test_words_without_a_vector_get_rows_of_their_own_or_share_one() -> None:
+    base, wanted = vectors.load("miniworld"), recipe(SIMILARITY, PARAPHRASE)
+    encoder, vocabulary = untrained(wanted)
+    new = list(dict.fromkeys(without_vector("miniworld") + without_vector("miniworld-paraphrase")))
+    assert len(new) > 5 and vocabulary.words == [*base.words, *new]
+    weight, own = encoder.embedding.weight.detach(), len(base) + 2
+    assert torch.equal(weight[:own], untrained(recipe())[0].embedding.weight)
+    assert len(torch.unique(weight[[UNKNOWN, *range(own, len(vocabulary))]], dim=0)) == len(new) + 1
+    # About as far from the mean as the words that are known.
+    spread = (weight[own:] - weight[2:own].mean(0)).square().mean().sqrt() / weight[2:own].std(0).square().mean().sqrt()
+    assert 0.6 < float(spread) < 1.4
+    # The seed draws them; a later stage adds rows and leaves those of the stage before.
+    for seed in (1, 2):
+        first, words = untrained(recipe(SIMILARITY, seed=seed))
+        chain, _ = untrained(recipe(SIMILARITY, PARAPHRASE, seed=seed))
+        assert vocabulary.words[: len(words.words)] == words.words and len(words) < len(vocabulary)
+        assert torch.equal(chain.embedding.weight[: len(words)], first.embedding.weight)
+        assert torch.equal(chain.embedding.weight, weight) == (seed == 1)
+    shared, fewer = untrained(recipe(SIMILARITY.model_copy(update={"new_words": "shared"})))
+    assert fewer.words == list(base.words) and len(shared.embedding.weight) == len(fewer)
+    assert {fewer.id(word) for word in without_vector("miniworld")} == {UNKNOWN}
+
+
+def test_the_second_stage_begins_with_the_scores_that_the_first_ended_with() -> None:
+    """Its state is the first one's, down to words that no training pair holds."""
+    chain = recipe(SIMILARITY, PARAPHRASE)
+    problem, splits = (
+        recipes.prepare_stage(chain),
+        {name: suites.pairs("miniworld", name) for name in ("train", "trial", "test")},
+    )
+    began = SimilarityProblem(problem.encoder.eval(), untrained(chain)[1], SIMILARITY, splits)
+    np.testing.assert_allclose(began.scores("test"), trained(recipe(SIMILARITY)).scores("test"), atol=1e-6)
+
+
+# -- decoders ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
+    wanted = told(model=kind)
+    found, problem = trained(wanted), recipes.prepare_stage(wanted)
+    assert isinstance(problem, GenerationProblem)
+    assert_same(problem.encoder.state_dict(), recipes.over_books(wanted).state_dict())
+    history = fit(problem, wanted.stages[0], seed=1, device="cpu", report=lambda line: None)
+    generator, vocabulary = found.generator()
+    assert generator.kind == kind and not generator.training
+    assert_same(generator.state_dict(), problem.model.state_dict())
+    assert found.metadata["history"]["best"] == history.best
+    # Book words alone are stored: all of them were moved by the softmax.
+    rows = tensors(wanted)["embedding.rows"]
+    assert 0 < len(rows) == found.metadata["moved_words"] and rows.max() < len(vocabulary)
+    metrics = {point.metric for point in found.curve() if point.split == "validation"}
+    assert metrics == {
+        "log-likelihood per token", *(f"perplexity of the {part} sentence" for part in generator.decoders)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("update", ["dense", "frozen"])
+def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str) -> None:
+    found, known = trained(told(embedding_update=update)), vectors.load("miniworld")
+    generator, words = found.generator()
+    stage, weight = found.recipe.generation, found.encoder().embedding.weight.detach().numpy()
+    assert stage is not None
+    np.testing.assert_array_equal(weight[: len(words)], generator.encoder.embedding.weight.detach())
+    books = pretraining.books(stage, "ptb")
+    said = [text for row in range(len(books)) if "<unk>" not in (text := books.text(row))][:40]
+    expected = encode_ids(generator.encoder, words.encode(said, "whitespace"))
+    np.testing.assert_array_equal(encode(found.encoder(), found.vocabulary, said, "whitespace"), expected)
+    assert expected.std(axis=0).min() > 0
+    # Other words: fixed as they were, bit for bit, or mapped to where learned ones lie.
+    assert set(found.vocabulary.words) == {*known.words, *words.words}
+    row = {word: at for at, word in enumerate(known.words)}
+    kept = [
+        (weight[at] == known.matrix[row[word]]).all()
+        for at, word in enumerate(found.vocabulary.words, 2)
+        if word in row
+    ]
+    assert all(kept) if update == "frozen" else not any(kept)
+    assert np.abs(weight[len(words) :]).max() > 0.01
+    filters = zip(recipes.over_books(found.recipe).composition(), generator.encoder.composition(), strict=True)
+    assert not any(torch.equal(old, new) for old, new in filters)
+
+
+def test_a_folder_of_books_is_trained_on_and_no_other(tmp_path: Path) -> None:
+    stories = pretraining.collection(STORIES)
+    for name in stories.books[:12]:
+        (tmp_path / f"{name}.txt").write_text("\n".join(stories.read(name)) + "\n", encoding="utf-8")
+    wanted = told(corpus="folder", path=str(tmp_path), books=None)
+    generator, vocabulary = trained(wanted).generator()
+    assert generator.encoder.embedding.weight.shape == (len(vocabulary), 50)
+    (tmp_path / "000004.txt").write_text("The dog ran.\nThe cat sat.\n", encoding="utf-8")
+    with pytest.raises(CheckpointError):
+        load(wanted)
+
+
+def test_decoders_that_cannot_be_had_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for stages in ((MARGIN, STORIES), (STORIES, STORIES)):
+        with pytest.raises(ConfigError, match=r"^Training with decoders starts an encoder; make it the first stage\.$"):
+            recipes.prepare_stage(recipe(*stages, encoder=CNN))
+    for wanted in (recipe(method="random CNN"), recipe(SIMILARITY, method="random CNN"), told(SIMILARITY)):
+        with pytest.raises(CheckpointError, match=r"was not trained with a decoder; choose a CNN-LSTM"):
+            Trained(wanted, {}).generator()
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
+    found = trained(told())
+    file = StageTraining(found.recipe).path.with_name("decoders.safetensors")
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match=r"is truncated or not a checkpoint; delete it and run again\.$"):
+        found.generator()
+    file.unlink()
+    with pytest.raises(CheckpointError, match=r"^The decoders beside .* are missing; delete the folder and run"):
+        found.generator()
+    found.encoder()  # needs none
+
+
+# -- supervised relatedness --------------------------------------------------------------------------------------------
+
+RELATED = RelatednessTraining(
+    dataset="miniworld", hidden=5, epochs=2, batch_size=50, checks_per_epoch=1, normalise=True
+)
+
+
+def test_the_key_of_a_fine_tuning_is_of_its_start_and_all_its_settings() -> None:
+    starts = [recipe(), recipe(seed=2), recipe(MARGIN)]
+    works = [FineTuning(start, RELATED) for start in starts] + [FineTuning(recipe(), one) for one in variants(RELATED)]
+    assert len({work.key for work in works}) == len(works)
+    assert FineTuning(recipe(method="other"), RELATED).key == works[0].key
+
+
+def test_fine_tuning_never_reads_the_test_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test split's gold is not there; the trial split alone chooses the state."""
+    relatedness = suites.relatedness
+
+    def sealed(dataset: str, split: str) -> ScoredPairs:
+        pairs = relatedness(dataset, split)
+        if split == "test":
+            object.__delattr__(pairs, "gold")
+        return pairs
+
+    monkeypatch.setattr(suites, "relatedness", sealed)
+    [found] = recipes.fine_tune([recipe(MARGIN)], RELATED, device="cpu")
+    test = relatedness("miniworld", "test")
+    assert found.predictions.shape == (len(test.first),)
+    assert ((found.predictions >= 1) & (found.predictions <= 5)).all()
+    assert found.cost().parameters > 0 and found.key == FineTuning(recipe(MARGIN), RELATED).key
+    values = [point.value for point in found.curve() if point.split == "validation"]
+    assert found.metadata["history"]["best"] == max(values)
