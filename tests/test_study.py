@@ -1,4 +1,6 @@
-"""A run's record: what made it, where it goes, and never a sentence of the data."""
+"""A study as a notebook calls it: recipes, scores on the scale of the gold, and a record that holds no sentence."""
+
+from __future__ import annotations
 
 import json
 from pathlib import Path
@@ -11,11 +13,13 @@ from sentbook import config
 from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data import corpora, sources, suites, vectors
-from sentbook.evaluation.protocols import COSINE_PEARSON
+from sentbook.evaluation.decisions import threshold
+from sentbook.evaluation.protocols import COSINE_PEARSON, Measure
 from sentbook.runs import ledger as store
 from sentbook.study import Study
 from sentbook.system import versions
 from sentbook.system.errors import StorageError
+from sentbook.training import recipes
 
 TINY = {"limit": 60, "epochs": 1, "batch_size": 20, "checks_per_epoch": 1}
 CHANGES: dict[str, Any] = {
@@ -26,9 +30,9 @@ METRIC = results.Metric(method="CSE", dataset="d", metric="pearson", protocol="p
 
 
 @pytest.fixture(autouse=True)
-def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Records and artifacts go to a folder of the test's."""
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
+def ledger(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Records go to a folder of the test's, artifacts to one that the tests share."""
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path_factory.getbasetemp() / "artifacts"))
     monkeypatch.setattr(store, "root", lambda: tmp_path)
     monkeypatch.setattr(versions, "git_commit", lambda: "0123abc")
     monkeypatch.setattr(sources, "_used", {})
@@ -132,6 +136,12 @@ def test_recipes_are_one_a_seed_with_the_studys_choices() -> None:
     assert [recipe.seed for recipe in done.recipes("untrained", done.settings.pp, seeds=[7])] == [7]
 
 
+def test_a_readers_seeds_are_those_of_its_ablations() -> None:
+    assert demo().ablation_seeds == (1, 2)  # of its file
+    assert demo(seeds=[7]).ablation_seeds == (7,)
+    assert demo(seeds=[7], ablation_seeds=[8]).ablation_seeds == (8,)
+
+
 def test_scores_are_cosines_of_every_pair_of_every_set() -> None:
     done = study()
     book = done.score(done.train(done.recipes("untrained", done.settings.pp, seeds=[0])))
@@ -142,29 +152,55 @@ def test_scores_are_cosines_of_every_pair_of_every_set() -> None:
     assert book.value("untrained", 0, "total_avg") > 0.2  # the vectors are informative
 
 
-def test_fine_tuning_trains_its_beginning_and_is_recorded() -> None:
+def test_what_is_noted_is_recorded_with_its_beginning() -> None:
+    """A notebook that trains in its own way, as table 3 of CSE does, tells the study so."""
     done = study(seeds=[3])
-    settings = done.settings
-    tuned = done.fine_tune(
-        done.recipes("CSE_random", settings.cse), done.recipes("CSE_universal", settings.cse, settings.phrase)
-    )
-    scores = done.score_relatedness(tuned)
-    # Both inputs of the head are tried; the one that the trial pairs prefer keeps the method's name.
-    assert {method.partition(", ")[0] for method in scores.methods} == {"CSE_random", "CSE_universal"}
-    assert len(scores.methods) == 4
-    for method in ("CSE_random", "CSE_universal"):
-        kept, other = (
-            next(item for item in tuned if item.method.startswith(method) and (item.method == method) == named)
-            for named in (True, False)
-        )
-        assert kept.metadata["history"]["best"] >= other.metadata["history"]["best"]
-        assert kept.recipe.settings.normalise != other.recipe.settings.normalise
-    run = done.record(metrics=scores.relatedness_rows())
-    assert {row.metric for row in run.metrics} == {"pearson", "spearman", "mse"}
-    assert {row.n for row in run.metrics} == {500}
-    assert [item["key"] for item in run.extra["artifacts"]] == [item.recipe.key() for item in tuned]
+    begin = done.recipes("CSE", done.settings.cse, done.settings.phrase)
+    tuned = recipes.fine_tune(begin, done.settings.relatedness, device="cpu")
+    done.note(tuned, begin)
+    run = done.record(metrics=[METRIC])
+    assert [item["key"] for item in run.extra["artifacts"]] == [item.key for item in tuned]
     assert run.provenance.seeds == [3]
     assert corpora.SUBSTITUTES["miniworld-phrases"] in run.provenance.substitutions
+    assert {point.method for point in run.curves} == {"CSE"} == {row.method for row in run.cost}
+
+
+@pytest.fixture
+def on_pairs() -> Study:
+    """A study whose encoders are trained on scored pairs."""
+    tiny = {"epochs": 1}
+    changes = {"profile": "demo", "seeds": [1, 2], "device": "cpu", "wsv": {"filters": 5}, "sick": tiny, "msrp": tiny}
+    return Study("wsv/table2", config.load("wsv", changes))
+
+
+def test_scores_of_pairs_are_on_the_gold_scale(on_pairs: Study) -> None:
+    encoders = on_pairs.train(on_pairs.recipes("WSV", on_pairs.settings.wsv, on_pairs.settings.sick))
+    test = suites.pairs("miniworld", "test")
+    for state in ("best", "last"):
+        book = on_pairs.score_pairs(encoders, state)
+        expected = np.stack([1 + 4 * item.scores("test", state) for item in encoders])
+        np.testing.assert_array_equal(book.stacked("WSV", test.name), expected)
+    assert {row.metric for row in book.relatedness_rows()} == {"pearson", "spearman", "mse"}
+
+
+def test_thresholds_come_from_the_trial_pairs(on_pairs: Study) -> None:
+    encoders = on_pairs.train(on_pairs.recipes("WSV", on_pairs.settings.wsv, on_pairs.settings.msrp))
+    gold, trial = (suites.pairs("miniworld-paraphrase", split).gold for split in ("test", "trial"))
+    for tuned in (False, True):
+        book = on_pairs.decide_pairs(encoders, tuned=tuned)
+        for item in encoders:
+            bound = threshold(item.scores("trial"), trial) if tuned else 0.5
+            right = np.mean((item.scores("test") >= bound) == (gold == 1))
+            assert book.value("WSV", item.seed, Measure.ACCURACY) == pytest.approx(right)
+
+
+def test_encoders_of_two_data_sets_share_no_book(on_pairs: Study) -> None:
+    wsv, sick, msrp = on_pairs.settings.wsv, on_pairs.settings.sick, on_pairs.settings.msrp
+    both = on_pairs.train(on_pairs.recipes("a", wsv, sick), on_pairs.recipes("b", wsv, msrp))
+    with pytest.raises(ValueError, match=r"miniworld.*miniworld-paraphrase.*one data set"):
+        on_pairs.score_pairs(both)
+    with pytest.raises(ValueError, match="no scored pairs"):
+        on_pairs.score_pairs(on_pairs.train(on_pairs.recipes("c", wsv)))
 
 
 def test_a_ledger_that_cannot_be_written_is_one_sentence(ledger: Path) -> None:

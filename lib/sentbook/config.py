@@ -14,7 +14,7 @@ import importlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -35,6 +35,14 @@ class Section(BaseModel):
     """Base of all configuration: frozen, and no unknown names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    def changed(self, **changes: Any) -> Self:
+        """Copy with some values changed, as ``settings.cse.changed(activation="tanh")``.
+
+        Raises:
+            ConfigError: the first fault, as `parse`.
+        """
+        return parse(type(self), {**self.model_dump(), **changes}, type(self).__name__)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show in a notebook what was set, and beside it what the paper has, which is the default."""

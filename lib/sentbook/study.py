@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +14,12 @@ from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation import decisions
-from sentbook.evaluation.predictions import Predictions, decision_predictions, sts_predictions
+from sentbook.evaluation.predictions import (
+    Predictions,
+    decision_predictions,
+    relatedness_predictions,
+    sts_predictions,
+)
 from sentbook.models import Encoder, SentenceEncoder
 from sentbook.models.average import AverageEncoder
 from sentbook.runs import claims as judged
@@ -25,10 +29,9 @@ from sentbook.system import versions
 from sentbook.system.loaded import loaded_sources
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import device_of, peak_memory_bytes
-from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, fine_tune, obtain, untrained
+from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, obtain, untrained
 from sentbook.training.settings import (
     Paper,
-    RelatednessTraining,
     Stage,
 )
 
@@ -135,32 +138,33 @@ class Study:
         """
         flat = [recipe for group in recipes for recipe in group]
         trained = obtain(flat, device=self.settings.device, jobs=self.settings.jobs if jobs is None else jobs)
-        self._note(trained)
+        self.note(trained)
         return trained
 
     def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
         """As `train`; None where the last stage diverged."""
         found = attempt(recipes, device=self.settings.device, jobs=self.settings.jobs)
-        self._note([encoder for encoder in found if encoder is not None])
+        self.note([encoder for encoder in found if encoder is not None])
         return found
 
-    def _note(self, encoders: Sequence[Trained | FineTuned]) -> None:
-        """Remember encoders, whose cost and pedigree the run records."""
+    def note(self, encoders: Sequence[Trained | FineTuned], beginnings: Sequence[Recipe] = ()) -> None:
+        """Remember encoders, whose cost, curves and pedigree the run records; `train` does so itself.
+
+        Args:
+            beginnings: what fine-tuned ones began with, whose data the run names.
+        """
         # A method is trained on many data sets, and may be another one's beginning.
         self._trained |= {f"{item.method}/{item.seed}/{item.key}": item for item in encoders}
         for item in encoders:
             self._data |= item.metadata.get("data", {})
-            if isinstance(item, Trained):
-                self._note_texts(item.recipe)
+        for recipe in (*beginnings, *(item.recipe for item in encoders if isinstance(item, Trained))):
+            # Word vectors and corpora may stand in for the paper's.
+            self._vectors |= {recipe.vectors.name: None}
+            self._corpora |= dict.fromkeys(recipe.texts())
         # ISO times of one zone sort as they follow each other.
         now = [item for item in encoders if item.metadata.get("started", "") >= self.started]
         methods = ", ".join(dict.fromkeys(item.method for item in encoders))
         self._tell(f"{len(encoders)} encoders, {len(now)} of them trained now, the others found: {methods}")
-
-    def _note_texts(self, recipe: Recipe) -> None:
-        """Remember the word vectors and corpora that an encoder begins with, which may stand in for the paper's."""
-        self._vectors |= {recipe.vectors.name: None}
-        self._corpora |= dict.fromkeys(recipe.texts())
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
@@ -188,48 +192,6 @@ class Study:
         self._tell(f"cosines of {len(book.methods)} methods on {len(sets)} test sets")
         return book
 
-    # -- supervised relatedness ----------------------------------------------------------------------------------------
-
-    def fine_tune(self, *recipes: Sequence[Recipe]) -> list[FineTuned]:
-        """Each recipe's encoder, fine-tuned on the relatedness pairs; its stages are trained first where missing.
-
-        The head takes the sentence vectors as they are (the paper's text) or scaled to length one (its released code).
-        Where the configuration leaves the choice open, both are trained; for each method the one with the better mean
-        on the trial pairs keeps the method's name, and the other is named after what it takes.
-        """
-        relatedness = self._relatedness
-        result: list[FineTuned] = []
-        for group in recipes:
-            variants = {
-                words: self._fine_tune(group, relatedness.model_copy(update={"normalise": normalise}))
-                for words, normalise in (("unit vectors", True), ("vectors as they are", False))
-                if relatedness.normalise in (None, normalise)
-            }
-            best = max(variants, key=lambda words: sum(item.metadata["history"]["best"] for item in variants[words]))
-            for words, tuned in variants.items():
-                others = [dataclasses.replace(item, method=f"{item.method}, {words}") for item in tuned]
-                result += tuned if words == best else others
-        self._note(result)
-        return result
-
-    @property
-    def _relatedness(self) -> RelatednessTraining:
-        found = getattr(self.settings, "relatedness", None)
-        assert isinstance(found, RelatednessTraining), "these settings have no trained head"
-        return found
-
-    def _fine_tune(self, starts: Sequence[Recipe], training: RelatednessTraining) -> list[FineTuned]:
-        for recipe in starts:
-            self._note_texts(recipe)
-        return fine_tune(starts, training, device=self.settings.device, jobs=self.settings.jobs)
-
-    def score_relatedness(self, tuned: Iterable[FineTuned]) -> Predictions:
-        """The predictions of fine-tuned encoders on the test pairs."""
-        book, name = _test_book(self._relatedness.dataset)
-        for item in tuned:
-            book.add(item.method, item.seed, name, item.predictions)
-        return book
-
     # -- similarity trained on scored pairs ----------------------------------------------------------------------------
 
     def score_pairs(self, trained: Iterable[Trained], state: Literal["best", "last"] = "best") -> Predictions:
@@ -242,7 +204,8 @@ class Study:
             ValueError: the encoders were trained on several data sets, or not on scored pairs.
         """
         items = list(trained)
-        book, name = _test_book(_dataset(items))
+        book = relatedness_predictions(_dataset(items))
+        (name,) = book.names
         low, high = book.pairs(name).scale
         for item in items:
             book.add(item.method, item.seed, name, low + (high - low) * item.scores("test", state))
@@ -338,13 +301,6 @@ class Study:
             run.claims = judged.judge(Evidence.of(run, book, settings.resamples, findings))
         ledger.write(run)
         return run
-
-
-def _test_book(dataset: str) -> tuple[Predictions, str]:
-    """An empty book for a data set's test pairs, and the set's name in tables."""
-    test = suites.pairs(dataset, "test")
-    name = "SICK2014-test" if dataset == "sick" else test.name
-    return sts_predictions([dataclasses.replace(test, name=name)]), name
 
 
 def _dataset(items: Sequence[Trained]) -> str:

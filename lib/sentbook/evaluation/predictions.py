@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics
 from sentbook.evaluation.classification import Classified
@@ -606,6 +608,12 @@ def sts_predictions(
     groups = by_year([pairs for pairs in sets if "/" in pairs.name])
     means = {f"{year}/avg": [pairs.name for pairs in members] for year, members in groups.items() if len(members) > 1}
     return Predictions(sets, means=means | {TOTAL: counted if total is None else list(total)}, draw=draw)
+
+
+def relatedness_predictions(dataset: str) -> Predictions:
+    """An empty book for the scored test pairs of a data set, on its gold scale; SICK's bear the name of table 3."""
+    test = suites.pairs(dataset, "test")
+    return sts_predictions([replace(test, name="SICK2014-test") if dataset == "sick" else test])
 
 
 def decision_predictions(name: str, gold: ArrayLike) -> Predictions:

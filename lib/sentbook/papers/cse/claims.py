@@ -14,7 +14,7 @@ def moved(evidence: Evidence, finding: str) -> Judgement:
     """Reproduced when permuting a sentence's interior moves the linear encoder's vector by more than rounding does.
 
     Args:
-        finding: variant of the encoder -> by which share of its length, see `sentbook.papers.cse.experiments`.
+        finding: variant of the encoder -> by which share of its length, as in ``notebooks/cse/ambiguities``.
     """
     shares = evidence.finding(finding)
     linear = f"at most {shares['clean']:.1e}" if shares["clean"] else "0 (to float32 precision)"
