@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from sentbook import config
 from sentbook import records as results
 from sentbook.data import suites
-from sentbook.data import vectors as word_vectors
 from sentbook.data.novels import Books
 from sentbook.data.tasks import task
-from sentbook.data.text import UNKNOWN
 from sentbook.data.types import CaptionedScenes
 from sentbook.evaluation import features
 from sentbook.evaluation.classification import SKIP_THOUGHTS_MSRP, SKIP_THOUGHTS_TREC, Classified
@@ -25,12 +23,8 @@ from sentbook.evaluation.predictions import INTERVALS, Predictions, sts_predicti
 from sentbook.evaluation.protocols import Measure
 from sentbook.evaluation.statistics import Estimate
 from sentbook.models.average import AverageEncoder
-from sentbook.models.encode import encode_ids
 from sentbook.papers.cnn_lstm import experiments as ablations
 from sentbook.papers.cnn_lstm import ranking_maps as ranking
-from sentbook.papers.cnn_lstm import texts
-from sentbook.papers.cnn_lstm.arithmetic import Outcome
-from sentbook.papers.cnn_lstm.nearest import Nearest
 from sentbook.papers.cnn_lstm.ranking import Ranked, RankingProtocol, rank_images
 from sentbook.papers.cnn_lstm.relatedness_head import PairVectors, relatedness
 from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
@@ -38,7 +32,7 @@ from sentbook.runs.printed import table as reported
 from sentbook.study import Study
 from sentbook.training import pretraining, recipes
 from sentbook.training.correlation import mse, pearson, spearman
-from sentbook.training.recipes import Trained, over_books, untrained
+from sentbook.training.recipes import Trained, untrained
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
 NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]
@@ -480,11 +474,11 @@ def test_no_cell_of_figure_3_is_trained_twice() -> None:
     }
 
 
-# -- pre-training ------------------------------------------------------------------------------------------------------
+# -- pre-training -------------------------------------------------------------------------------------------------------
 
 
 def test_perplexities_are_those_of_the_state_that_was_kept(trained: Mapping[str, Trained]) -> None:
-    rows = texts.perplexities([trained["composite model"], trained["hierarchical model"]])
+    rows = ablations.perplexities([trained["composite model"], trained["hierarchical model"]])
     assert [(row.method, row.metric) for row in rows] == [
         ("composite model", "perplexity of the same sentence"),
         ("composite model", "perplexity of the next sentence"),
@@ -495,296 +489,3 @@ def test_perplexities_are_those_of_the_state_that_was_kept(trained: Mapping[str,
     assert -sum(np.log(row.value) for row in rows[:2]) == pytest.approx(history["best"])
     assert {(row.seed, row.dataset) for row in rows} == {(1, "miniworld-stories")}
     assert "at most 38 words, 400 words" in rows[0].protocol
-
-
-def test_a_frame_of_perplexities_has_means_over_seeds() -> None:
-    same, after = (f"perplexity of the {part} sentence" for part in ("same", "next"))
-    rows = [metric("a", same, 10.0), metric("a", same, 13.0, 2), metric("a", after, 20.04), metric("b", after, 30.0)]
-    frame = texts.perplexity_frame(run_of(rows))
-    assert frame.to_dict("records") == [
-        {"model": "a", "same sentence": "11.5", "next sentence": "20.0"},
-        {"model": "b", "same sentence": "", "next sentence": "30.0"},
-    ]
-    assert texts.perplexity_frame(None).empty
-
-
-def test_text_is_counted(trained: Mapping[str, Trained], books: Books) -> None:
-    found = texts.text_size(books, [trained["autoencoder"], trained["hierarchical model"]])
-    assert (found["books"], found["held-out books"], found["sentences"]) == (60, 12, len(books))
-    flat = np.asarray(books.tokens.flat)
-    rows = np.repeat(np.repeat(books.held, np.diff(books.offsets)), books.tokens.lengths)
-    assert found["words outside the vocabulary"] == pytest.approx((flat[~rows] == UNKNOWN).mean())
-    assert found["held-out words outside the vocabulary"] == pytest.approx((flat[rows] == UNKNOWN).mean())
-    examples = found["examples"]
-    assert isinstance(examples, dict) and examples["autoencoder"] > 4 * examples["hierarchical model"] > 0
-    known = word_vectors.load("miniworld").words
-    assert texts.encodable(books, known) == len(trained["autoencoder"].vocabulary.words)
-
-
-def test_rows_are_spread_at_equal_distances() -> None:
-    rows = np.arange(10, 31)
-    assert texts.spread(rows, 5).tolist() == [10, 15, 20, 25, 30]
-    assert texts.spread(rows, 1).tolist() == [10]
-    assert texts.spread(rows[:3], 8).tolist() == [10, 11, 12]
-
-
-def test_what_is_shown_is_held_out_of_learned_words_and_short(books: Books) -> None:
-    rows = texts.held_out(books, words=9)
-    assert len(rows) > 5
-    assert books.held[np.searchsorted(books.offsets, rows, side="right") - 1].all()
-    ids = texts.ids_of(books, rows)
-    assert all(4 <= len(sentence) <= 9 and UNKNOWN not in sentence for sentence in ids)
-    said = [" ".join(books.vocabulary.words[word - 2] for word in sentence) for sentence in ids]
-    assert said == [books.text(row) for row in rows]
-    assert "<unk>" not in " ".join(said)
-
-
-def test_every_decoder_writes_a_column(trained: Mapping[str, Trained], books: Books) -> None:
-    rows = texts.held_out(books)[:3]
-    models = {name: trained[name].generator()[0] for name in ("autoencoder", "composite model")}
-    found = texts.written(models, books.vocabulary, books.tokens, rows, limit=6)
-    assert list(found) == [
-        "autoencoder: same, greedy", "autoencoder: same, beam of 5", "composite model: same, greedy",
-        "composite model: same, beam of 5", "composite model: next, beam of 5",
-    ]  # fmt: skip
-    assert all(len(column) == 3 for column in found.values())
-    assert all(len(said.split()) <= 6 and "<unk>" not in said for column in found.values() for said in column)
-    assert texts.written(models, books.vocabulary, books.tokens, rows, limit=6) == found
-    encoder = models["autoencoder"].encoder
-    expected = encode_ids(encoder, books.vocabulary.encode([books.text(row) for row in rows], "whitespace"))
-    np.testing.assert_allclose(texts.codes(models["autoencoder"], books.tokens, rows).numpy(), expected, atol=1e-6)
-
-
-def test_paragraphs_go_on_from_held_out_books(trained: Mapping[str, Trained], books: Books) -> None:
-    model = trained["hierarchical model"].generator()[0]
-    told, went_on, truth = texts.paragraphs(model, books, 2, told=3, more=2)
-    assert len(told) == len(went_on) == len(truth) == 2
-    said = [books.text(row) for row in range(len(books))]
-    held = np.repeat(books.held, np.diff(books.offsets))
-    for begun, rest, written in zip(told, truth, went_on, strict=True):
-        assert (len(begun), len(rest)) == (3, 2) and 1 <= len(written) <= 2
-        starts = [row for row in range(len(said) - 4) if said[row : row + 5] == begun + rest]
-        assert any(held[row : row + 5].all() for row in starts)
-        assert "<unk>" not in " ".join(written)
-
-
-# -- table 1 -----------------------------------------------------------------------------------------------------------
-
-
-def test_analogies_are_of_the_world_that_was_read(settings: Settings, trained: Mapping[str, Trained]) -> None:
-    found = texts.controlled(settings)
-    assert len(found) == 240 and "miniworld" in found.name
-    other = settings.model_copy(update={"pretraining": settings.pretraining.model_copy(update={"corpus": "novels"})})
-    assert texts.controlled(other).name != found.name
-    model, vocabulary = trained["autoencoder"].generator()
-    some = texts.known(found, vocabulary)
-    assert 0 < len(some) < 240
-    assert UNKNOWN not in vocabulary.encode([*some.a, *some.b, *some.c, *some.d]).flat
-    expected = encode_ids(model.encoder, vocabulary.encode(some.d))
-    np.testing.assert_array_equal(texts.own_vectors(model, vocabulary)(some.d), expected)
-
-
-def test_success_is_what_the_sum_has_more_than_its_parts() -> None:
-    def outcome(of: Any, measure: str, values: list[float], protocol: str = "beam of 5, at most 40 steps") -> Outcome:
-        return Outcome(of, measure, protocol, np.array(values), ["x"] * 4)
-
-    near = "cosine among 9 sentences, inputs kept"
-    found = texts.successes(
-        [
-            outcome("A - B + C", "exact match", [1, 1, 1, 0]),
-            outcome("A", "exact match", [1, 0, 0, 0]),
-            outcome("C", "exact match", [0, 0, 0, 0]),
-            outcome("D", "exact match", [1, 1, 1, 1]),
-            outcome("A - B + C", "other words gone", [0.5, 1, 1, 1]),
-            outcome("A", "other words gone", [0.5, 0.5, 0, 1]),
-            outcome("A - B + C", "nearest", [1, 0, 0, 0], near),
-            outcome("C", "nearest", [0, 1, 0, 0], near),
-        ],
-        "autoencoder",
-        "made",
-        200,
-    )
-    assert [(test.b, test.metric, test.estimate) for test in found] == [
-        ("autoencoder: A", "accuracy", 0.5),
-        ("autoencoder: C", "accuracy", 0.75),
-        ("autoencoder: A", "other words gone", 0.375),
-        ("autoencoder: C", "accuracy", 0.0),
-    ]
-    assert {test.a for test in found} == {"autoencoder: A - B + C"}
-    assert [test.dataset for test in texts.written_right(found)] == ["made, beam of 5, at most 40 steps"] * 2
-
-
-def test_rates_stand_in_percent_under_their_sum() -> None:
-    rows = [
-        metric("a", "exact match", 0.9, protocol="z = A - B + C, beam of 5, at most 40 steps"),
-        metric("a", "changed words present", 0.5, protocol="z = A, beam of 5, at most 40 steps"),
-        metric("b", "exact match", 1.0, protocol="z = A, beam of 5, at most 40 steps"),
-        metric("a", "nearest", 0.0, protocol="z = A, cosine among 9 sentences"),
-    ]
-    rows = [row.model_copy(update={"n": 10}) for row in rows]
-    assert texts.rates_frame(run_of(rows), "a").to_dict("records") == [
-        {
-            "measure, %": "exact match",
-            "how": "beam of 5, at most 40 steps",
-            "z = A - B + C": "90.0 [59.6, 98.2]",  # Wilson's interval of 9 of 10
-            "z = A": "",
-        },
-        {
-            "measure, %": "changed words present",
-            "how": "beam of 5, at most 40 steps",
-            "z = A - B + C": "",
-            "z = A": "50.0",
-        },
-        {"measure, %": "nearest", "how": "cosine among 9 sentences", "z = A - B + C": "", "z = A": "0.0 [0.0, 27.8]"},
-    ]
-    assert texts.rates_frame(None, "a").empty
-
-
-# -- the paired bootstrap ----------------------------------------------------------------------------------------------
-
-
-def by_hand(difference: NDArray[np.float64], resamples: int) -> tuple[float, float, float, float]:
-    """Items drawn one by one, in the order in which the counts were drawn."""
-    rng, size = np.random.default_rng([0]), len(difference)
-    means = []
-    for _ in range(resamples):
-        counts = rng.multinomial(size, [1 / size] * size)
-        means.append(np.repeat(difference, counts).mean())
-    ordered = sorted(means)
-    low, high = (np.interp(share * (resamples - 1), range(resamples), ordered) for share in (0.025, 0.975))
-    tails = sum(mean <= 1e-12 for mean in means), sum(mean >= -1e-12 for mean in means)
-    p = min(1.0, 2 * (1 + min(tails)) / (resamples + 1))
-    return float(difference.mean()), float(low), float(high), p
-
-
-@pytest.mark.parametrize("shift", [0.0, 0.2, 5.0, -0.3])
-def test_the_paired_bootstrap_by_hand(shift: float) -> None:
-    difference = np.random.default_rng(1).normal(shift, 1.0, 40)
-    found = texts.paired(difference, ("one", "other"), "d", "m", 300)
-    assert (found.estimate, found.low, found.high, found.p) == pytest.approx(by_hand(difference, 300), rel=1e-9)
-    assert (found.kind, found.a, found.b, found.dataset, found.metric) == ("paired bootstrap", "one", "other", "d", "m")
-    mirrored = texts.paired(-difference, ("other", "one"), "d", "m", 300)
-    assert (mirrored.estimate, mirrored.low, mirrored.high) == pytest.approx((-found.estimate, -found.high, -found.low))
-    assert mirrored.p == found.p
-
-
-def test_what_does_not_differ_is_not_significant() -> None:
-    same = texts.paired(np.zeros(30), ("a", "b"), "d", "m", 200)
-    assert (same.estimate, same.low, same.high, same.p) == (0, 0, 0, 1)
-    balanced = texts.paired(np.array([1.0, -1.0] + [0.0] * 38), ("a", "b"), "d", "m", 200)
-    assert balanced.p == 1
-    assert texts.paired(np.ones(30), ("a", "b"), "d", "m", 199).p == 2 / 200
-
-
-# -- table 2 -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def searched(trained: Mapping[str, Trained], settings: Settings) -> texts.Searched:
-    return texts.searched(trained["autoencoder+emb."], settings)
-
-
-def test_what_is_searched_is_held_out_and_distinct(
-    searched: texts.Searched, trained: Mapping[str, Trained], settings: Settings
-) -> None:
-    books = searched.books
-    assert books.held[np.searchsorted(books.offsets, searched.rows, side="right") - 1].all()
-    keys = {tuple(ids) for ids in texts.ids_of(books, searched.rows)}
-    assert len(keys) == len(searched.rows) > 20
-    lengths = books.tokens.lengths
-    assert lengths[searched.rows].min() >= 5 and lengths[searched.queries].max() <= 16
-    short = searched.rows[lengths[searched.rows] <= 16]
-    assert sorted(searched.queries) == sorted(short)  # fewer than are measured: all of them, in another order
-    assert searched.queries.tolist() != short.tolist()
-    assert searched.text(2) == books.text(searched.queries[2])
-    few = texts.searched(trained["autoencoder+emb."], settings.model_copy(update={"candidates": 20}))
-    again = texts.searched(trained["autoencoder+emb."], settings.model_copy(update={"candidates": 20}))
-    assert len(few.rows) == 20 and set(few.rows) < set(searched.rows) and set(few.queries) <= set(few.rows)
-    np.testing.assert_array_equal(few.rows, again.rows)
-    np.testing.assert_array_equal(few.queries, again.queries)
-    assert sorted(few.rows) == few.rows.tolist()
-
-
-def test_the_nearest_are_those_of_brute_force(searched: texts.Searched, trained: Mapping[str, Trained]) -> None:
-    encoder = trained["autoencoder+emb."].generator()[0].encoder
-    found = texts.nearest_of(searched, encoder)
-    vocabulary = searched.books.vocabulary
-
-    def unit(rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        table = []
-        for ids in texts.ids_of(searched.books, rows):
-            padded = torch.tensor([ids])
-            with torch.inference_mode():
-                table.append(encoder(padded, torch.tensor([len(ids)]))[0].double().numpy())
-        stacked = np.stack(table)
-        return np.asarray(stacked / np.linalg.norm(stacked, axis=1, keepdims=True))
-
-    assert max(max(ids) for ids in texts.ids_of(searched.books, searched.rows)) < len(vocabulary)
-    cosines = unit(searched.queries) @ unit(searched.rows).T
-    cosines[searched.queries[:, None] == searched.rows[None]] = -2
-    assert found.rows.shape == (len(searched.queries), 1)
-    assert not (found.rows[:, 0] == searched.queries).any()
-    np.testing.assert_allclose(found.cosines[:, 0], cosines.max(axis=1), atol=2e-6)
-    place = {row: at for at, row in enumerate(searched.rows.tolist())}
-    chosen = [cosines[at, place[row]] for at, row in enumerate(found.rows[:, 0].tolist())]
-    np.testing.assert_allclose(chosen, cosines.max(axis=1), atol=2e-6)
-    assert (found.rows[:, 0] == searched.rows[cosines.argmax(axis=1)]).mean() > 0.95  # the others are ties
-
-
-def test_the_untrained_encoder_has_the_same_words(
-    searched: texts.Searched, trained: Mapping[str, Trained], settings: Settings
-) -> None:
-    made, before = trained["autoencoder+emb."], texts.untrained_encoder(trained["autoencoder+emb."], settings)
-    after = made.generator()[0].encoder
-    assert torch.equal(before.embedding.weight, after.embedding.weight)
-    filters = [value.detach() for value in before.composition() if value.ndim == 2]
-    assert 0.06 < max(float(value.abs().max()) for value in filters) <= ablations.RANDOM_BOUND
-    assert not before.training
-    own = [value.detach() for value in over_books(made.recipe).composition() if value.ndim == 2]
-    for one, other in zip(filters, own, strict=True):  # the same draw, in another size
-        torch.testing.assert_close(one / ablations.RANDOM_BOUND, other / settings.encoder.bound)
-
-
-def test_a_sentence_is_like_itself_and_as_like_others_as_their_words(
-    searched: texts.Searched, settings: Settings
-) -> None:
-    count = len(searched.queries)
-    itself = Nearest(searched.queries[:, None], np.ones((count, 1)))
-    other = Nearest(np.roll(searched.queries, 1)[:, None], np.ones((count, 1)))
-    found = texts.likeness(searched, {"nearest": itself, "another": other}, settings)
-    assert list(found) == ["nearest", "another", "random sentence"]
-    np.testing.assert_allclose(found["nearest"], 1, atol=1e-9)
-    known = word_vectors.load("miniworld")
-    row = {word: at for at, word in enumerate(known.words)}
-    mean = known.matrix.mean(axis=0)
-
-    def average(at: int) -> NDArray[np.float64]:
-        said = searched.books.text(at).split()
-        table = [known.matrix[row[word]] if word in row else mean for word in said]
-        return np.mean(np.asarray(table, dtype=np.float64), axis=0)
-
-    for at in range(5):
-        one, two = average(searched.queries[at]), average(searched.queries[at - 1])
-        expected = one @ two / np.linalg.norm(one) / np.linalg.norm(two)
-        assert found["another"][at] == pytest.approx(expected, abs=1e-5)
-    assert found["random sentence"].mean() < 0.95
-    again = texts.likeness(searched, {"nearest": itself}, settings)
-    np.testing.assert_array_equal(again["random sentence"], found["random sentence"])
-
-
-def test_likeness_is_told_and_compared(searched: texts.Searched) -> None:
-    found = {"nearest": np.array([0.9, 0.7, 0.8]), "nearest, random CNN": np.array([0.6, 0.7, 0.5])}
-    rows = texts.likeness_metrics(found, searched)
-    assert [(row.method, row.n, row.metric) for row in rows] == [
-        ("nearest", 3, "likeness"), ("nearest, random CNN", 3, "likeness"),
-    ]  # fmt: skip
-    assert [row.value for row in rows] == pytest.approx([0.8, 0.6])
-    assert f"one of {len(searched.rows):,} sentences" in rows[0].protocol
-    frame = texts.likeness_frame(run_of(rows))
-    assert frame[["found", "likeness", "queries"]].values.tolist() == [
-        ["nearest", 0.8, 3], ["nearest, random CNN", 0.6, 3],
-    ]  # fmt: skip
-    assert texts.likeness_frame(None).empty
-    [test] = texts.likeness_tests(found, 200)
-    assert (test.a, test.b) == ("nearest", "nearest, random CNN")
-    assert test.estimate == pytest.approx(0.2) and test.low >= 0
