@@ -8,6 +8,8 @@
 # recorded run or an executed notebook: those are replaced, whole, by the command itself.
 from sentbook.runs import batch
 
+if workflow.is_main_process and not workflow.dryrun:
+    logger.addHandler(batch.JobLines())
 PROFILE = config.get("profile", "demo")
 # On a cluster's node the digests are those of the plan.
 JOBS = batch.plan(PROFILE) if workflow.is_main_process else batch.jobs(PROFILE)

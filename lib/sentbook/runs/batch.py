@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import re
 import signal
@@ -47,6 +48,8 @@ LEVELS = ("data", "vectors", "encoders", "notebooks", "verdicts", "book")
 # Megabytes and minutes to ask a cluster for where none are on record.
 _MEMORY = {"demo": 2_000, "small": 6_000, "paper": 24_000}
 _MINUTES = {"demo": 30, "small": 480, "paper": 2_880}
+# What Snakemake says once more of a job that failed.
+_TOLD_ALREADY = ("RuleException", "Exiting because", "WorkflowError:\nAt least one job")
 
 
 class BatchError(SentbookError):
@@ -354,6 +357,40 @@ def _name(process: int) -> str:
 
 
 # -- all of them -------------------------------------------------------------------------------------------------------
+
+
+class JobLines(logging.Handler):
+    """One line for each job that ended, from Snakemake's events: how many are done, which it was, and its seconds.
+
+    Of a job that failed the last lines of its log; what else is an error stands as Snakemake says it. Snakemake's own
+    lines are silenced by ``quiet`` in ``workflow/profiles``.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun: dict[int, tuple[str, float]] = {}
+        self._ended = ("", 0.0)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell of one event; see ``snakemake_interface_logger_plugins.common.LogEvent``."""
+        told = vars(record)
+        event = str(getattr(told.get("event"), "value", ""))
+        if event == "job_info":
+            self._begun[told["jobid"]] = (told["rule_msg"], record.created)
+        elif event == "job_finished":
+            self._ended = self._begun.get(told["job_id"], ("", record.created))
+        elif event == "progress":
+            name, begun = self._ended
+            self._say(f"{told['done']} of {told['total']}  {name}  {record.created - begun:.0f} s")
+        elif event == "job_error":
+            name, _ = self._begun.get(told["jobid"], (told["rule_name"], 0.0))
+            logs = [Path(file).read_text(errors="replace") for file in told["log"] if Path(file).is_file()]
+            self._say("\n".join([f"failed: {name}, see {', '.join(told['log'])}", *(tail(log, 8) for log in logs)]))
+        elif record.levelno >= logging.ERROR and not str(record.msg).startswith(_TOLD_ALREADY):
+            self._say(str(record.msg))
+
+    def _say(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
 
 
 def run(
