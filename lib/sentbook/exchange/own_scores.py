@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import Predictions
-from sentbook.evaluation.protocol_matrix import AGGREGATIONS, MEASURES
-from sentbook.evaluation.protocols import Aggregation
+from sentbook.evaluation.protocols import AGGREGATIONS, CORRELATIONS, Aggregation
 from sentbook.system.errors import ConfigError, DataError
 
 
@@ -64,11 +63,11 @@ def table(scores: Mapping[str, NDArray[np.float64]], sets: Sequence[ScoredPairs]
         book.add("own", None, name, values)
 
     def both(name: str, row: str, how: Aggregation) -> str:
-        found = [100 * book.value("own", None, row, measure, how) for measure in MEASURES]
+        found = [100 * book.value("own", None, row, measure, how) for measure in CORRELATIONS]
         size = sum(len(book.gold(member)) for member in book.members(row))
         return f"{name:<30}{size:>7}" + "".join(f"{value:>10.1f}" for value in found)
 
-    lines = [f"{'x 100':<30}{'pairs':>7}" + "".join(f"{measure:>10}" for measure in MEASURES)]
+    lines = [f"{'x 100':<30}{'pairs':>7}" + "".join(f"{measure:>10}" for measure in CORRELATIONS)]
     lines += [both(pairs.name, pairs.name, Aggregation.PER_SET) for pairs in sets]
     return [*lines, "", *(both(str(how), "year", how) for how in AGGREGATIONS)]
 

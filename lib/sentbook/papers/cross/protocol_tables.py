@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import yaml
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sentbook.data.readers.sts import SETS
-from sentbook.evaluation.protocol_matrix import BENCHMARK_HEAD, DROPPED, HOUSE, INNER, STEP, UNSEEN, WITH_TRAINING
-from sentbook.evaluation.protocols import Aggregation, Measure
+from sentbook.evaluation.protocols import Aggregation
+from sentbook.papers.cross.protocols import BENCHMARK_HEAD, DROPPED, FIELDS, HOUSE, INNER, STEP, UNSEEN, WITH_TRAINING
 from sentbook.records import Run, Test
 from sentbook.report import numbers
-from sentbook.report.figures import WIDTH
+from sentbook.report.figures import WIDTH, captioned, of_a_run
 from sentbook.report.markup import Fragment, esc, run_name
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import group_and_label, is_average, ordered, where_printed
@@ -49,7 +50,7 @@ class _Held:
     def encoder(self) -> str:
         return str(self.run.extra["encoder"])
 
-    @property
+    @cached_property
     def rows(self) -> list[str]:
         return ordered(row.dataset for row in self.run.metrics)
 
@@ -57,7 +58,7 @@ class _Held:
     def years(self) -> list[str]:
         return [row for row in self.rows if is_average(row)]
 
-    @property
+    @cached_property
     def fields(self) -> dict[str, dict[str, str]]:
         """Protocol -> its fields."""
         return {str(item["protocol"]): item for item in self.run.extra["protocols"]}
@@ -66,6 +67,7 @@ class _Held:
     def house(self) -> dict[str, str]:
         return self.fields[self.run.extra["house"]]
 
+    @cached_property
     def values(self) -> dict[tuple[str, str], list[float]]:
         """(Protocol, row) -> a value a seed."""
         found: dict[tuple[str, str], list[float]] = {}
@@ -73,19 +75,14 @@ class _Held:
             found.setdefault((row.protocol, row.dataset), []).append(row.value)
         return found
 
+    @cached_property
     def means(self) -> dict[tuple[str, str], float]:
-        return {at: float(np.mean(values)) for at, values in self.values().items()}
+        return {at: float(np.mean(values)) for at, values in self.values.items()}
 
     def named(self, row: str, **changes: str) -> str:
         """The protocol on ``row`` that differs from the house's by ``changes``; empty where it was not measured."""
-        wanted = {**self.house, **changes}
-        if not is_average(row):
-            wanted["aggregation"] = str(Aggregation.PER_SET)
-        del wanted["protocol"]
-        held = (
-            name for name, fields in self.fields.items() if {**fields, "protocol": name} == {**wanted, "protocol": name}
-        )
-        return next(held, "")
+        wanted = self.house | changes | ({} if is_average(row) else {"aggregation": str(Aggregation.PER_SET)})
+        return next((name for name, held in self.fields.items() if {**wanted, "protocol": name} == held), "")
 
     def combinations(self) -> list[dict[str, str]]:
         """The fields of every protocol on a year that is no choice moved alone."""
@@ -93,18 +90,16 @@ class _Held:
         return [f for f in self.fields.values() if not f["detail"] and f["aggregation"] != per_set]
 
     def effects(self) -> dict[str, dict[str, Test]]:
-        """Choice -> row -> its effect, the largest mean over the years first."""
+        """Choice -> row -> its effect, the largest mean distance over the years where it moves anything first."""
         found: dict[str, dict[str, Test]] = {}
         for test in self.run.tests:
             if test.b == HOUSE:
                 found.setdefault(test.a, {})[test.dataset] = test
-        return dict(sorted(found.items(), key=lambda item: -_size(item[1])))
-
-
-def _size(effects: Mapping[str, Test]) -> float:
-    """The mean distance over the years where a choice moves anything."""
-    moved = [abs(test.estimate) for row, test in effects.items() if is_average(row)]
-    return float(np.mean(moved)) if moved else 0.0
+        sizes = {
+            choice: [abs(test.estimate) for row, test in tests.items() if is_average(row)]
+            for choice, tests in found.items()
+        }
+        return dict(sorted(found.items(), key=lambda item: -float(np.mean(sizes[item[0]] or [0.0]))))
 
 
 def _short(row: str) -> str:
@@ -144,7 +139,7 @@ def effects(
     if run is None:
         return not_run(command)
     held = _Held(run)
-    means, values, sets = held.means(), held.values(), held.rows
+    means, values, sets = held.means, held.values, held.rows
     metric = str(held.house["measure"])
     inside = {row: (run.extra["intervals"][row]["low"], run.extra["intervals"][row]["high"]) for row in sets}
     key = {row: (held.encoder, row, metric) for row in sets}
@@ -188,201 +183,106 @@ def _capital(text: str) -> str:
 # -- all choices -------------------------------------------------------------------------------------------------------
 
 
-def path(run: Run | None, row: str = YEAR, *, caption: str = "") -> Plot | Fragment:
+@of_a_run
+def path(run: Run, row: str = YEAR, *, caption: str = "") -> Plot:
     """From our protocol to those of the lowest and of the highest number, a choice a step, with its interval."""
-    if run is None:
-        return Fragment("")
     held = _Held(run)
     row = row if row in held.years else held.years[0]
-    means = held.means()
     steps = {(test.a, test.b): test for test in run.tests if test.kind == STEP and test.dataset == row}
+    ways: list[list[str]] = run.extra["paths"][row]
     lines: list[tuple[str, float | None, Test | None]] = []
-    for title, way in zip(("Down to the lowest", "Up to the highest"), run.extra["paths"][row], strict=True):
-        lines += [(title, None, None), ("our protocol", means[way[0], row], None)]
-        lines += [(_step(held, a, b), means[b, row], steps[b, a]) for a, b in itertools.pairwise(way)]
+    for title, way in zip(("Down to the lowest", "Up to the highest"), ways, strict=True):
+        lines += [(title, None, None), (HOUSE, held.means[way[0], row], None)]
+        lines += [(_step(held, a, b), held.means[b, row], steps[b, a]) for a, b in itertools.pairwise(way)]
 
     def draw(figure: Figure, palette: Palette) -> None:
         axes = figure.subplots()
-        axes.set_ylim(len(lines) - 0.4, -0.6)
-        axes.set_yticks(range(len(lines)), [label for label, *_ in lines])
+        _lay_out(axes, [label for label, *_ in lines], f"{_short(row)}, correlation \u00d7 100")
         before = 0.0
-        for y, (label, value, test) in enumerate(lines):
-            axes.get_yticklabels()[y].set_fontweight("bold" if value is None else "normal")
+        for y, (_, value, test) in enumerate(lines):
             if value is None:
+                axes.get_yticklabels()[y].set_fontweight("bold")
                 continue
-            at, colour = 100 * value, palette.ink
-            text = numbers.plain(at)
+            at, colour, text = 100 * value, palette.ink, numbers.plain(100 * value)
             if test is not None:
                 colour = palette.hues[0] if test.estimate > 0 else palette.hues[1]
                 axes.plot([before, at], [y, y], color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
                 axes.plot([before, before], [y - 1, y], color=palette.soft, linewidth=0.7, linestyle=":")
                 text += f"\u2003{numbers.shown(test.estimate, test.metric, signed=True)} "
                 text += numbers.interval(test.low, test.high, test.metric, signed=True)
-            axes.plot([at], [y], marker="D" if label == "our protocol" else "o", markersize=5.2, color=colour)
-            axes.annotate(
-                text, (1.01, y), xycoords=("axes fraction", "data"), va="center", fontsize=8, annotation_clip=False
-            )
+            axes.plot([at], [y], marker="D" if test is None else "o", markersize=5.2, color=colour)
+            _beside(axes, y, text)
             before = at
-        axes.set_xlabel(f"{_short(row)}, correlation \u00d7 100")
-        axes.grid(axis="x")
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
         axes.margins(x=0.06)
 
-    low, high = (means[way[-1], row] for way in run.extra["paths"][row])
-    said = f"{held.encoder} on {_short(row)}: from {numbers.plain(100 * low)} to {numbers.plain(100 * high)}"
+    low, high = (numbers.plain(100 * held.means[way[-1], row]) for way in ways)
     order = "steps in the order text, score, measure, year; in another order they would be others"
-    note = f"{held.encoder}; {order}. 95 % over pairs."
-    plot = render(
+    return render(
         draw,
         size=(WIDTH, 0.8 + 0.27 * len(lines)),
-        caption=f"{caption.rstrip('.')}. {note}" if caption else note,
-        alt=f"{said} by the choice of protocol alone, a step a choice.",
+        caption=captioned(caption, f"{held.encoder}; {order}. 95 % over pairs."),
+        alt=f"{held.encoder} on {_short(row)}: from {low} to {high} by the choice of protocol alone, a step a choice.",
     )
-    return replace(plot, run=run_name(run))
 
 
 def _step(held: _Held, before: str, after: str) -> str:
     a, b = held.fields[before], held.fields[after]
-    [name] = [name for name in ("tokens", "score", "measure", "aggregation") if a[name] != b[name]]
-    return (
-        f"{b[name]} tokens" if name == "tokens" else numbers.name(b[name], unit=False) if name == "measure" else b[name]
-    )
+    [name] = [name for name in FIELDS if a[name] != b[name]]
+    return {"tokens": f"{b[name]} tokens", "measure": numbers.name(b["measure"], unit=False)}.get(name, b[name])
 
 
-def spread(run: Run | None, *, caption: str = "") -> Plot | Fragment:
+def _lay_out(axes: Axes, labels: Sequence[str], unit: str) -> None:
+    axes.set_ylim(len(labels) - 0.5, -0.6)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_xlabel(unit)
+    axes.grid(axis="x")
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def _beside(axes: Axes, y: float, text: str) -> None:
+    at = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 8}
+    axes.annotate(text, (1.01, y), annotation_clip=False, **at)  # type: ignore[arg-type]
+
+
+@of_a_run
+def spread(run: Run, *, caption: str = "") -> Plot:
     """Every combination's number on every test set: a dot each, ours a diamond."""
-    if run is None:
-        return Fragment("")
     held = _Held(run)
-    means, rows, house = held.means(), held.rows, held.house
-    dots = {row: [(held.fields[name], 100 * mean) for (name, at), mean in means.items() if at == row] for row in rows}
-    dots = {row: [(fields, value) for fields, value in found if not fields["detail"]] for row, found in dots.items()}
+    house, dots = held.house, dict[str, list[tuple[dict[str, str], float]]]()
+    for (name, row), mean in held.means.items():
+        if not held.fields[name]["detail"]:
+            dots.setdefault(row, []).append((held.fields[name], 100 * mean))
     kinds = ordered(fields["score"] for found in dots.values() for fields, _ in found)
+    ends = {row: [numbers.plain(end(value for _, value in dots[row])) for end in (min, max)] for row in held.rows}
 
     def draw(figure: Figure, palette: Palette) -> None:
         axes = figure.subplots()
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_yticks(range(len(rows)), [_short(row) for row in rows])
-        for y, row in enumerate(rows):
-            for place, kind in enumerate(kinds):
-                for alone in (False, True):
-                    found = [
-                        v for f, v in dots[row] if f["score"] == kind and (f["tokens"] == house["tokens"]) == alone
-                    ]
-                    axes.plot(
-                        found,
-                        [y - 0.17 + 0.34 * place] * len(found),
-                        linestyle="none",
-                        marker=MARKERS[place],
-                        markersize=4.6,
-                        color=palette.hues[place],
-                        markerfacecolor=palette.hues[place] if alone else "none",
-                        markeredgewidth=0.9,
-                        alpha=0.9,
-                        label=f"{kind}, {house['tokens']} tokens" if alone and not y else None,
-                    )
+        _lay_out(axes, list(map(_short, held.rows)), "Correlation \u00d7 100")
+        for (y, row), (place, kind), alone in itertools.product(enumerate(held.rows), enumerate(kinds), (False, True)):
+            found = [v for f, v in dots[row] if f["score"] == kind and (f["tokens"] == house["tokens"]) == alone]
+            colour = palette.hues[place]
             axes.plot(
-                [100 * means[held.named(row), row]],
-                [y - 0.17],
-                linestyle="none",
-                marker="D",
-                markersize=8.5,
-                markerfacecolor="none",
-                color=palette.ink,
-                label=None if y else "our protocol",
-            )
-            low, high = _range(dots[row])
-            axes.annotate(
-                f"{numbers.plain(low)}{numbers.DASH}{numbers.plain(high)}",
-                (1.01, y),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize=8,
-                annotation_clip=False,
-            )
-        axes.set_xlabel("Correlation \u00d7 100")
-        axes.grid(axis="x")
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
+                found, [y - 0.17 + 0.34 * place] * len(found), linestyle="none", marker=MARKERS[place], markersize=4.6,
+                color=colour, markerfacecolor=colour if alone else "none", markeredgewidth=0.9, alpha=0.9,
+                label=f"{kind}, {house['tokens']} tokens" if alone and not y else None,
+            )  # fmt: skip
+        for y, row in enumerate(held.rows):
+            axes.plot(
+                [100 * held.means[held.named(row), row]], [y - 0.17], linestyle="none", marker="D", markersize=8.5,
+                markerfacecolor="none", color=palette.ink, label=None if y else HOUSE,
+            )  # fmt: skip
+            _beside(axes, y, numbers.DASH.join(ends[row]))
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, borderaxespad=0.2, handletextpad=0.3)
 
-    said = "; ".join(
-        f"{_short(row)} from {numbers.plain(_range(dots[row])[0])} to {numbers.plain(_range(dots[row])[1])}"
-        for row in rows
-    )
+    said = "; ".join(f"{_short(row)} from {' to '.join(ends[row])}" for row in held.rows)
     note = f"{held.encoder}; hollow: other tokenisations. At the right the lowest and the highest number."
-    plot = render(
+    return render(
         draw,
-        size=(WIDTH, 0.95 + 0.42 * len(rows)),
-        caption=f"{caption.rstrip('.')}. {note}" if caption else note,
+        size=(WIDTH, 0.95 + 0.42 * len(held.rows)),
+        caption=captioned(caption, note),
         alt=f"The same vectors under every protocol: {said}.",
     )
-    return replace(plot, run=run_name(run))
-
-
-def _range(dots: Sequence[tuple[Any, float]]) -> tuple[float, float]:
-    values = [value for _, value in dots]
-    return min(values), max(values)
-
-
-def heat(run: Run | None, row: str = YEAR, *, caption: str = "") -> Plot | Fragment:
-    """Every combination's number on one year: score and tokens down, measure and aggregation across."""
-    if run is None:
-        return Fragment("")
-    held = _Held(run)
-    row = row if row in held.years else held.years[0]
-    means, known = held.means(), held.combinations()
-    downs = sorted(
-        ordered((f["score"], f["tokens"]) for f in known),
-        key=lambda at: ordered(f["score"] for f in known).index(at[0]),
-    )
-    across = sorted(ordered((f["measure"], f["aggregation"]) for f in known), key=lambda at: list(Measure).index(at[0]))  # type: ignore[arg-type]
-    names = {(f["score"], f["tokens"], f["measure"], f["aggregation"]): f["protocol"] for f in known}
-    table = np.array([[100 * means[names[(*down, *right)], row] for right in across] for down in downs])
-    low, high = float(table.min()), float(table.max())
-
-    def draw(figure: Figure, palette: Palette) -> None:
-        axes = figure.subplots()
-        axes.pcolormesh(
-            np.arange(len(across) + 1),
-            np.arange(len(downs) + 1),
-            table,
-            cmap=palette.ramp(palette.hues[0]),
-            vmin=low,
-            vmax=high,
-            antialiased=False,
-        )
-        for y, x in np.ndindex(table.shape):
-            strong = table[y, x] > low + 0.55 * (high - low)
-            ours = names[(*downs[y], *across[x])] == held.run.extra["house"]
-            axes.text(
-                x + 0.5,
-                y + 0.5,
-                numbers.plain(float(table[y, x])),
-                ha="center",
-                va="center",
-                color=palette.paper if strong else palette.ink,
-                fontsize=8.5,
-                fontweight="bold" if ours else "normal",
-            )
-        axes.set_ylim(len(downs), 0)
-        axes.set_yticks(np.arange(len(downs)) + 0.5, [f"{score}, {tokens}" for score, tokens in downs])
-        heads = [f"{numbers.short(measure).split(' ')[0]}\n{_narrow(aggregation)}" for measure, aggregation in across]
-        axes.set_xticks(np.arange(len(across)) + 0.5, heads)
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-
-    note = f"{held.encoder} on {_short(row)}, correlation \u00d7 100; bold: our protocol."
-    plot = render(
-        draw,
-        size=(WIDTH, 0.9 + 0.25 * len(downs)),
-        caption=f"{caption.rstrip('.')}. {note}" if caption else note,
-        alt=f"Heat map of {table.size} numbers of one encoder on {_short(row)}, from {low:.1f} to {high:.1f}.",
-    )
-    return replace(plot, run=run_name(run))
 
 
 def _narrow(aggregation: str) -> str:
@@ -394,7 +294,7 @@ def every(run: Run | None, *, caption: str = "Every combination", command: str =
     if run is None:
         return not_run(command)
     held = _Held(run)
-    means, sets, known = held.means(), held.rows, held.combinations()
+    means, sets, known = held.means, held.rows, held.combinations()
     rows = []
     for score in ordered(fields["score"] for fields in known):
         rows.append(Row(_capital(score), head=True))
@@ -548,7 +448,7 @@ def twice(run: Run | None, *, caption: str = "One encoder, printed twice: GRAN o
         if held is not None:
             detail = WITH_TRAINING if label.startswith("Three") else ""
             name = held.named("STS2012/avg", aggregation=str(way), detail=detail)
-            ours = numbers.plain(100 * held.means()[name, "STS2012/avg"])
+            ours = numbers.plain(100 * held.means[name, "STS2012/avg"])
             cells.append(Cell(ours, row=(held.encoder, "STS2012/avg", held.house["measure"])))
         rows.append(Row(f"{label}, {way}", cells))
     heads = ["GRAN, printed", *([f"{held.encoder}, ours"] if held else [])]
@@ -616,18 +516,3 @@ def fragments() -> dict[str, str]:
         "spread": spread(run, caption="Every combination of score, measure, aggregation and tokenisation"),
     }
     return {f"protocols_{name}.md": part.html() for name, part in shown.items()}
-
-
-def leak(run: Run | None) -> Table | Fragment:
-    """Show the share of each year's pairs that STS-B has among its training pairs."""
-    shares = run.extra.get("in STS-B's training pairs", {}) if run is not None else {}
-    if run is None or not shares:
-        return Fragment("")
-    return Table(
-        "Of the pairs of",
-        [_short(row) for row in shares],
-        [Row("are training pairs of STS-B", [f"{numbers.plain(100 * share, 0)} %" for share in shares.values()])],
-        "Test pairs that a head trained on STS-B has seen",
-        "the same two sentences, but for case, marks and spaces",
-        run=run,
-    )

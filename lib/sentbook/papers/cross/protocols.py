@@ -1,4 +1,4 @@
-"""One trained encoder under every protocol: what is scored, which choices are moved, and what the ledger keeps."""
+"""One trained encoder under every protocol: what is scored, which choices are moved, and how far a number moves."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from sentbook import records as results
 from sentbook.config import load
 from sentbook.data import suites
 from sentbook.data.overlap import key
 from sentbook.data.splits import STS2012_SOURCES
 from sentbook.data.text import UNKNOWN, TokenIds, Tokenisation
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.protocol_matrix import (
+from sentbook.evaluation.predictions import KIND, Predictions
+from sentbook.evaluation.protocols import (
     AGGREGATIONS,
-    BENCHMARK_HEAD,
-    DROPPED,
-    HOUSE,
-    INNER,
-    STEP,
-    UNSEEN,
-    WITH_TRAINING,
-    ProtocolMatrix,
+    CORRELATIONS,
+    COSINE_PEARSON,
+    Aggregation,
+    Measure,
+    Protocol,
+    Score,
 )
-from sentbook.evaluation.protocols import COSINE_PEARSON, Aggregation, Measure, Protocol, Score
-from sentbook.evaluation.statistics import corrected
+from sentbook.evaluation.statistics import Estimate, corrected, from_bootstrap, percentiles
+from sentbook.evaluation.sts import by_year
 from sentbook.models import FrozenVectors, encode_ids
+from sentbook.papers.cross.experiments import met
 from sentbook.papers.cross.settings import Settings as CrossSettings
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.settings import Settings as DNTSettings
+from sentbook.records import Metric, Test
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.cosine import cosine, tokenise_sets
@@ -45,6 +45,17 @@ from sentbook.training.search import points
 from sentbook.training.settings import HeadTraining
 
 Array = NDArray[np.float64]
+# The order in which the fields of a protocol act on a number: text, score, set, year.
+FIELDS = ("tokens", "score", "measure", "aggregation")
+# What a test is held against, and the kind of a step on a path.
+HOUSE = "our protocol"
+STEP = "paired bootstrap, step"
+# Choices that are no field of a protocol stand in its detail.
+DROPPED = "unknown words dropped"
+INNER = "inner product in place of the cosine"
+BENCHMARK_HEAD = "head trained on STS-B"
+UNSEEN = "pairs met in pre-training left out"
+WITH_TRAINING = "the three sets with training pairs"
 
 
 @dataclass(frozen=True)
@@ -74,8 +85,7 @@ def recipes(settings: CrossSettings) -> list[Recipe]:
         ConfigError: ``dnt`` has no such encoder.
     """
     transfer = transfer_settings(settings)
-    study = Study("dnt/table4", transfer)
-    known = dnt.encoders(study, transfer) | dnt.other_encoders(study, transfer)
+    known = dnt.pretrained(Study("dnt/table4", transfer), transfer)
     if settings.encoder not in known:
         raise ConfigError(f"There is no encoder '{settings.encoder}'; choose one of {', '.join(known)}.")
     return known[settings.encoder]
@@ -90,9 +100,6 @@ def test_sets(settings: CrossSettings) -> list[ScoredPairs]:
 
 
 test_sets.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
-
-
-# -- scores ------------------------------------------------------------------------------------------------------------
 
 
 class Encoded:
@@ -118,9 +125,8 @@ class Encoded:
 
     def cosines_of_known(self) -> dict[str, Array]:
         """Cosines without the tokens that have no vector, in place of the one vector of all of them."""
-        encoder = self.frozen.encoder
         return {
-            name: cosine(*(encode_ids(encoder, without_unknown(side)) for side in both))
+            name: cosine(*(encode_ids(self.frozen.encoder, without_unknown(side)) for side in both))
             for name, both in self.tokens.items()
         }
 
@@ -132,14 +138,9 @@ class Encoded:
         """
         splits = {split: suites.pairs(stage.dataset, split) for split in ("train", "trial", "test")}
         problem = HeadProblem(
-            self.frozen.encoder,
-            self.item.vocabulary,
-            stage,
-            splits,
-            seed=self.item.seed,
-            tokenisation=self.tokenisation,
-            vectors=self.frozen,
-        )
+            self.frozen.encoder, self.item.vocabulary, stage, splits, seed=self.item.seed,
+            tokenisation=self.tokenisation, vectors=self.frozen,
+        )  # fmt: skip
         history = fit(problem, stage, seed=self.item.seed, device=self.device, report=lambda line: None)
         return history.best, {name: problem.predict(sides) for name, sides in self.tokens.items()}
 
@@ -157,6 +158,174 @@ def without_unknown(tokens: TokenIds) -> TokenIds:
     return TokenIds(np.concatenate(known), np.cumsum([0, *map(len, known)]))
 
 
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def source(protocol: Protocol) -> Protocol:
+    """The protocol whose scores ``protocol`` reads: measure and aggregation need none of their own."""
+    return replace(protocol, measure=Measure.PEARSON, aggregation=Aggregation.MEAN)
+
+
+class ProtocolMatrix:
+    r"""Per-pair scores of one encoder by where they come from, and the number of each row under each protocol.
+
+    A row is a group of sets (``STS2014/avg``) or a set that is no part of a group (``SICK2014``); of the latter all
+    aggregations are one, and its protocols are *per set*.
+
+    Args:
+        sets: the scored pairs, in the order of the tables.
+        house: the protocol from which choices are moved.
+
+    Attributes:
+        groups: the rows that are made of several sets.
+        rows: all rows.
+
+    Example:
+        >>> gold = np.arange(8.0)
+        >>> sets = [ScoredPairs(f"Y/{name}", ["a"] * 8, ["b"] * 8, gold, (0, 7)) for name in "pq"]
+        >>> matrix = ProtocolMatrix(sets)
+        >>> matrix.add(COSINE_PEARSON, 1, {"Y/p": gold, "Y/q": 2 * gold + 1})
+        >>> pooled = replace(COSINE_PEARSON, aggregation=Aggregation.POOLED)
+        >>> [round(matrix.value(how, "Y/avg", 1), 2) for how in (COSINE_PEARSON, pooled)]
+        [1.0, 0.81]
+    """
+
+    def __init__(self, sets: Sequence[ScoredPairs], house: Protocol = COSINE_PEARSON) -> None:
+        self.house = house
+        groups = by_year([pairs for pairs in sets if "/" in pairs.name])
+        means = {f"{year}/avg": [pairs.name for pairs in members] for year, members in groups.items()}
+        self.groups = list(means)
+        self.rows = [*self.groups, *(pairs.name for pairs in sets if "/" not in pairs.name)]
+        # All pairs kept is as all pairs, but for the memory's layout, which the rounding of recorded intervals follows.
+        whole = {pairs.name: np.ones(len(pairs), dtype=bool) for pairs in sets}
+        # The book of all pairs, whose methods are protocols without measure and aggregation in words; and by the detail
+        # of protocols that see some pairs alone, the book of these.
+        self._books = {"": Predictions(sets, means=means).restricted(whole)}
+        self._sources: dict[Protocol, None] = {}
+
+    @property
+    def seeds(self) -> list[int | None]:
+        return self._books[""].seeds(str(source(self.house)))
+
+    def add(self, protocol: Protocol, seed: int, scores: Mapping[str, ArrayLike]) -> None:
+        """Take one seed's scores of every set; measure and aggregation of ``protocol`` do not count.
+
+        Raises:
+            ValueError: a set has no scores, or another number of scores than pairs.
+            NumericalError: a score is NaN or infinite.
+        """
+        self._sources[source(protocol)] = None
+        for name in self._books[""].names:
+            self._books[""].add(str(source(protocol)), seed, name, scores.get(name, ()))
+
+    def restrict(self, detail: str, kept: Mapping[str, NDArray[np.bool_]]) -> None:
+        """Let protocols with this ``detail`` see only some pairs of the scores so far: (N,) true where a pair counts.
+
+        Sets that are not named count as a whole, and a set of which fewer than two pairs are left does not count.
+        """
+        self._books[detail] = self._books[""].restricted(kept)
+
+    def _seen(self, protocol: Protocol) -> tuple[Predictions, Protocol]:
+        """The book of the pairs that ``protocol`` sees, and the protocol whose scores it reads there."""
+        restricted = protocol.detail in self._books
+        return self._books[protocol.detail if restricted else ""], source(
+            replace(protocol, detail="") if restricted else protocol
+        )
+
+    def protocols(self, row: str) -> list[Protocol]:
+        """Every combination that has scores, restrictions of pairs left out; the house's measure and mean first."""
+        ways = AGGREGATIONS if row in self.groups else (Aggregation.PER_SET,)
+        return [
+            replace(scored, measure=measure, aggregation=aggregation)
+            for scored in self._sources
+            if not scored.detail
+            for measure, aggregation in itertools.product(CORRELATIONS, ways)
+        ]
+
+    def fitting(self, protocol: Protocol, row: str) -> Protocol:
+        """``protocol`` as it is called on ``row``: per set where there is one set alone."""
+        return protocol if row in self.groups else replace(protocol, aggregation=Aggregation.PER_SET)
+
+    def differs(self, protocol: Protocol, row: str) -> bool:
+        """Whether ``protocol`` has scores, and another way to the row's number than the house's.
+
+        A restriction has one where it leaves out a pair of the row, and leaves in two of some set.
+        """
+        book, scored = self._seen(protocol)
+        if book is self._books[""] or scored not in self._sources:
+            return scored in self._sources and self.fitting(protocol, row) != self.fitting(self.house, row)
+        size, whole = (
+            sum(len(one.gold(name)) for name in one.members(row) if name in one.names)
+            for one in (book, self._books[""])
+        )
+        return 0 < size < whole
+
+    def value(self, protocol: Protocol, row: str, seed: int | None) -> float:
+        """One number; see `sentbook.evaluation.predictions.Predictions.value`."""
+        (book, scored), how = self._seen(protocol), self.fitting(protocol, row)
+        return book.value(str(scored), seed, row, how.measure, how.aggregation)
+
+    def mean(self, protocol: Protocol, row: str) -> float:
+        """The mean over seeds."""
+        return float(np.mean([self.value(protocol, row, seed) for seed in self.seeds]))
+
+    def resampled(self, protocol: Protocol, row: str, resamples: int) -> Array:
+        """(R,) values of a row on resampled pairs, mean over seeds.
+
+        Pairs are drawn within each set, the same for every protocol and seed, so that the difference of two protocols
+        is that of two numbers on the same pairs.
+        """
+        (book, scored), how = self._seen(protocol), self.fitting(protocol, row)
+        (found,) = book.resampled([str(scored)], row, how.measure, resamples, aggregation=how.aggregation)
+        return found
+
+    def effect(self, protocol: Protocol, row: str, resamples: int = 2000, *, against: Protocol | None = None) -> Test:
+        """``protocol`` less the house's (or ``against``) on a row, by the paired bootstrap over pairs, seeds pooled."""
+        other = self.house if against is None else against
+        sampled = self.resampled(protocol, row, resamples) - self.resampled(other, row, resamples)
+        names = {"a": str(self.fitting(protocol, row)), "b": str(self.fitting(other, row))}
+        found = from_bootstrap(self.mean(protocol, row) - self.mean(other, row), sampled)
+        return Test.of(found, kind=KIND, **names, dataset=row, metric=str(protocol.measure))
+
+    def interval(self, row: str, resamples: int = 2000) -> Estimate:
+        """The house's number on a row, mean over seeds, with its interval over pairs."""
+        return percentiles(self.mean(self.house, row), self.resampled(self.house, row, resamples))
+
+    def ends(self, row: str) -> tuple[Protocol, Protocol]:
+        """The combinations with the lowest and the highest number; of equals, the first."""
+        known = self.protocols(row)
+        means = [self.mean(protocol, row) for protocol in known]
+        return known[int(np.argmin(means))], known[int(np.argmax(means))]
+
+    def path(self, row: str, end: Protocol) -> list[Protocol]:
+        """From the house's protocol to ``end``, a field a step: tokens, score, measure, aggregation.
+
+        The steps add up to the whole way; by another order they would be others.
+        """
+        steps = [self.fitting(self.house, row)]
+        for field in FIELDS:
+            if getattr(steps[-1], field) != getattr(end, field):
+                steps.append(replace(steps[-1], **{field: getattr(end, field)}))
+        return steps
+
+    def measured(self, moved: Iterable[Choice], row: str) -> list[Protocol]:
+        """Every protocol that the ledger keeps of a row: all combinations, then the choices that are none of them, of
+        fewer sets also by the other aggregations."""
+        alone = [choice.protocol for choice in moved if self.differs(choice.protocol, row)]
+        fewer = [replace(how, aggregation=way) for how in alone if how.detail == WITH_TRAINING for way in AGGREGATIONS]
+        return list(dict.fromkeys(self.fitting(how, row) for how in [*self.protocols(row), *alone, *fewer]))
+
+    def metric_rows(self, method: str, moved: Sequence[Choice]) -> list[Metric]:
+        """The ledger's rows: every row and seed under every protocol that was measured."""
+        found = []
+        for row in self.rows:
+            for how in self.measured(moved, row):
+                book, scored = self._seen(how)
+                rows = book.metric_rows(how, [row], [str(scored)])
+                found += [metric.model_copy(update={"method": method}) for metric in rows]
+        return found
+
+
 def score(settings: CrossSettings, trained: Sequence[Trained]) -> tuple[ProtocolMatrix, list[dict[str, Any]]]:
     """Every score that a protocol reads, and how each head was chosen.
 
@@ -170,7 +339,7 @@ def score(settings: CrossSettings, trained: Sequence[Trained]) -> tuple[Protocol
     for tokens in dict.fromkeys((settings.tokenisation, *settings.tokenisations)):
         how = replace(house, tokens=tokens)
         encoded = [Encoded(item, sets, tokens, settings.device) for item in trained]
-        heads = {"": "sts12" if real else transfer.datasets[0]}
+        heads: dict[str, suites.Dataset] = {"": "sts12" if real else transfer.datasets[0]}
         for item in encoded:
             matrix.add(how, item.item.seed, item.cosines())
         if how == house:
@@ -179,25 +348,28 @@ def score(settings: CrossSettings, trained: Sequence[Trained]) -> tuple[Protocol
                 matrix.add(replace(how, detail=DROPPED), item.item.seed, item.cosines_of_known())
                 matrix.add(replace(how, detail=INNER), item.item.seed, item.inner_products())
         for detail, dataset in heads.items():
-            found, tried = _heads(transfer, encoded, dataset)  # type: ignore[arg-type]
+            found, tried = heads_of(transfer, encoded, dataset)
             for item, scores in zip(encoded, found, strict=True):
                 matrix.add(replace(how, score=Score.TRAINED_HEAD, detail=detail), item.item.seed, scores)
             chosen.append({"tokens": tokens, "dataset": dataset, **tried})
     matrix.restrict(UNSEEN, unseen(sets, trained))
-    surprises = [pairs for pairs in sets if pairs.name.startswith("STS2012/")]
-    kept = [f"STS2012/{source}" for source in STS2012_SOURCES]
-    matrix.restrict(WITH_TRAINING, {pairs.name: np.full(len(pairs), pairs.name in kept) for pairs in surprises})
+    kept = [f"STS2012/{name}" for name in STS2012_SOURCES]
+    year = [pairs for pairs in sets if pairs.name.startswith("STS2012/")]
+    matrix.restrict(WITH_TRAINING, {pairs.name: np.full(len(pairs), pairs.name in kept) for pairs in year})
     return matrix, chosen
 
 
-def _heads(
+def heads_of(
     transfer: DNTSettings, encoded: Sequence[Encoded], dataset: suites.Dataset
 ) -> tuple[list[dict[str, Array]], dict[str, Any]]:
-    """The scores of feature transfer by KL, one mapping a seed, and what its grid was chosen from."""
-    grid = points(*dnt.stage_of(transfer, "FT KL", dataset))
+    """The scores of feature transfer by KL, one mapping a seed, and what its grid was chosen from.
+
+    Raises:
+        NumericalError: every training of the grid diverged.
+    """
+    grid = [stage for stage in points(*dnt.stage_of(transfer, "FT KL", dataset)) if isinstance(stage, HeadTraining)]
     tried: list[tuple[float | None, dict[str, Array]]] = []
     for stage in grid:
-        assert isinstance(stage, HeadTraining), "feature transfer trains a head"
         try:
             tried.append(encoded[0].head(stage))
         except NumericalError:
@@ -205,34 +377,19 @@ def _heads(
     values = [value for value, _ in tried if value is not None]
     if not values:
         raise NumericalError(f"Every head on {dataset} diverged; add a lower learning rate to dnt's feature_grid.")
-    place = next(at for at, (value, _) in enumerate(tried) if value == max(values))
-    best = grid[place]
-    assert isinstance(best, HeadTraining), "feature transfer trains a head"
-    others = [item.head(best)[1] for item in encoded[1:]]
+    best, (_, first) = next(pair for pair in zip(grid, tried, strict=True) if pair[1][0] == max(values))
     about = {
         "learning_rate": best.learning_rate,
         "batch_size": best.batch_size,
         "development": max(values),
         "tried": [{"learning_rate": s.learning_rate, "development": v} for s, (v, _) in zip(grid, tried, strict=True)],
     }
-    return [tried[place][1], *others], about
-
-
-# -- pairs that were met -----------------------------------------------------------------------------------------------
-
-
-def met(trained: Iterable[Trained]) -> frozenset[str]:
-    """Keys of every sentence that some seed's pre-training may have drawn."""
-    keys: set[str] = set()
-    for recipe in (item.recipe for item in trained):
-        for stage in recipe.stages:
-            keys |= {key(text) for text in stage.sentences(recipe.seed, recipe.suite)}
-    return frozenset(keys)
+    return [first, *(item.head(best)[1] for item in encoded[1:])], about
 
 
 def unseen(sets: Sequence[ScoredPairs], trained: Iterable[Trained]) -> dict[str, NDArray[np.bool_]]:
-    """For each set which of its pairs hold no sentence that the encoder's pre-training met."""
-    known = met(trained)
+    """For each set which of its pairs hold no sentence that the encoder's pre-training met, of any seed."""
+    known = met(item.recipe for item in trained)
     return {
         pairs.name: np.array([not {key(a), key(b)} & known for a, b in zip(pairs.first, pairs.second, strict=True)])
         for pairs in sets
@@ -241,13 +398,14 @@ def unseen(sets: Sequence[ScoredPairs], trained: Iterable[Trained]) -> dict[str,
 
 def shared_with_benchmark(sets: Sequence[ScoredPairs]) -> dict[str, float]:
     """Row -> the share of its pairs that are training pairs of STS-B: what a head trained there has seen."""
-    train = suites.pairs("stsb", "train")
-    known = {frozenset((key(a), key(b))) for a, b in zip(train.first, train.second, strict=True)}
-    found: dict[str, list[bool]] = {}
+
+    def keys(pairs: ScoredPairs) -> list[frozenset[str]]:
+        return [frozenset((key(a), key(b))) for a, b in zip(pairs.first, pairs.second, strict=True)]
+
+    known, found = set(keys(suites.pairs("stsb", "train"))), dict[str, list[bool]]()
     for pairs in sets:
         row = f"{pairs.name.split('/')[0]}/avg" if "/" in pairs.name else pairs.name
-        hits = [frozenset((key(a), key(b))) in known for a, b in zip(pairs.first, pairs.second, strict=True)]
-        found.setdefault(row, []).extend(hits)
+        found.setdefault(row, []).extend(pair in known for pair in keys(pairs))
     return {row: float(np.mean(hits)) for row, hits in found.items()}
 
 
@@ -258,33 +416,26 @@ def choices(settings: CrossSettings) -> list[Choice]:
     """Each choice moved alone, in the order in which a number is made: pairs, text, score, measure, year."""
     house = replace(COSINE_PEARSON, tokens=settings.tokenisation)
     head = replace(house, score=Score.TRAINED_HEAD)
-    moved = [
+    others = [tokens for tokens in settings.tokenisations if tokens != settings.tokenisation]
+    return [
         Choice(WITH_TRAINING, "sets", replace(house, detail=WITH_TRAINING)),
         Choice(UNSEEN, "training data", replace(house, detail=UNSEEN)),
-        *(
-            Choice(f"tokens: {tokens}", "tokenisation", replace(house, tokens=tokens))
-            for tokens in settings.tokenisations
-            if tokens != settings.tokenisation
-        ),
+        *(Choice(f"tokens: {tokens}", "tokenisation", replace(house, tokens=tokens)) for tokens in others),
         Choice(DROPPED, "unknown words", replace(house, detail=DROPPED)),
         Choice(INNER, "score", replace(house, detail=INNER)),
         Choice("trained head", "score", head),
         Choice(BENCHMARK_HEAD, "score", replace(head, detail=BENCHMARK_HEAD)),
         Choice("Spearman in place of Pearson", "measure", replace(house, measure=Measure.SPEARMAN)),
-        *(
-            Choice(str(aggregation), "aggregation", replace(house, aggregation=aggregation))
-            for aggregation in (Aggregation.WEIGHTED, Aggregation.POOLED)
-        ),
+        *(Choice(str(way), "aggregation", replace(house, aggregation=way)) for way in AGGREGATIONS[1:]),
     ]
-    return moved
 
 
-def comparisons(matrix: ProtocolMatrix, moved: Iterable[Choice], resamples: int) -> list[results.Test]:
+def comparisons(matrix: ProtocolMatrix, moved: Iterable[Choice], resamples: int) -> list[Test]:
     """Each choice less the house's protocol on every row where it can be moved, Holm's correction over its rows.
 
     Then, for each group of sets, the steps from the house's protocol to those of the lowest and the highest number.
     """
-    found: list[results.Test] = []
+    found: list[Test] = []
     for choice in moved:
         rows = [row for row in matrix.rows if matrix.differs(choice.protocol, row)]
         family = [matrix.effect(choice.protocol, row, resamples) for row in rows]
@@ -298,47 +449,26 @@ def comparisons(matrix: ProtocolMatrix, moved: Iterable[Choice], resamples: int)
     return found
 
 
-def _recorded(matrix: ProtocolMatrix, moved: Iterable[Choice], row: str) -> list[Protocol]:
-    """Every combination, and the choices that are none of them; fewer sets also by the other aggregations."""
-    alone = [choice.protocol for choice in moved if matrix.differs(choice.protocol, row)]
-    fewer = [
-        replace(protocol, aggregation=aggregation)
-        for protocol in alone
-        if protocol.detail == WITH_TRAINING
-        for aggregation in AGGREGATIONS
-    ]
-    return list(dict.fromkeys([*matrix.protocols(row), *alone, *fewer]))
-
-
-def metric_rows(matrix: ProtocolMatrix, method: str, moved: Sequence[Choice]) -> list[results.Metric]:
-    """The ledger's rows: every row and seed under every protocol that was measured."""
-    return [metric for row in matrix.rows for metric in matrix.metric_rows(method, _recorded(matrix, moved, row), row)]
-
-
 def extra(
-    matrix: ProtocolMatrix,
-    settings: CrossSettings,
-    moved: Sequence[Choice],
-    chosen: Sequence[Mapping[str, Any]],
+    matrix: ProtocolMatrix, settings: CrossSettings, moved: Sequence[Choice], chosen: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """What the page says beside the numbers: the protocols by their fields, the paths, the overlap, the heads."""
-    known = dict.fromkeys(
-        matrix.fitting(protocol, row) for row in matrix.rows for protocol in _recorded(matrix, moved, row)
-    )
-    sets = test_sets(settings)
+
+    def fields(protocol: Protocol) -> dict[str, str]:
+        return {name: str(value) for name, value in vars(protocol).items()}
+
+    known = dict.fromkeys(how for row in matrix.rows for how in matrix.measured(moved, row))
     return {
         "encoder": settings.encoder,
         "house": str(matrix.house),
-        "protocols": [{"protocol": str(how), **_fields(how)} for how in known],
-        "choices": [{"name": choice.name, "kind": choice.kind, **_fields(choice.protocol)} for choice in moved],
+        "protocols": [{"protocol": str(how), **fields(how)} for how in known],
+        "choices": [{"name": choice.name, "kind": choice.kind, **fields(choice.protocol)} for choice in moved],
         "paths": {
             row: [[str(how) for how in matrix.path(row, end)] for end in matrix.ends(row)] for row in matrix.groups
         },
         "intervals": {row: vars(matrix.interval(row, settings.resamples)) for row in matrix.rows},
-        "in STS-B's training pairs": shared_with_benchmark(sets) if settings.suite != "miniworld" else {},
+        "in STS-B's training pairs": (
+            shared_with_benchmark(test_sets(settings)) if settings.suite != "miniworld" else {}
+        ),
         "heads": list(chosen),
     }
-
-
-def _fields(protocol: Protocol) -> dict[str, str]:
-    return {name: str(value) for name, value in vars(protocol).items()}
