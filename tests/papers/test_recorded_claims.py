@@ -12,7 +12,7 @@ import pytest
 
 from sentbook.evaluation.predictions import PAIRS
 from sentbook.evaluation.statistics import Estimate
-from sentbook.papers.dnt.claims import Settings
+from sentbook.papers.dnt.claims import Cells
 from sentbook.papers.dnt.winners import CHOSEN
 from sentbook.records import Claim, Finding, Run, Test
 from sentbook.runs import claims, ledger
@@ -82,7 +82,7 @@ class RecordedEvidence(Evidence):
         intervals = run.extra.get("intervals over examples", {})
         book: Any = Recorded(run.metrics, run.tests, intervals)
         if CHOSEN in run.extra:
-            book = Settings(Chosen(run))
+            book = Cells(Chosen(run))
         elif any(row.metric == "accuracy" for row in run.metrics):
             book = Columns(run.metrics, run.tests, intervals)
         found = cls.of(run, book)
@@ -97,6 +97,14 @@ class RecordedEvidence(Evidence):
                 if (part := shares[leaf.what])
             },
             **{name: int(leaves[0].value) for name in ("parameters", "words") if leaves},
+            # What a notebook of the last paper computes from its rows and hands over.
+            "more with InferSent": [_test(leaf) for leaf in leaves if "InferSent − with" in leaf.what],
+            "speed of frozen words": [_test(leaf) for leaf in leaves if leaf.what.startswith("words frozen − ")],
+            "speed of DNT over NT": {
+                leaf.what: Estimate(leaf.value, leaf.low or leaf.value, leaf.high or leaf.value)
+                for leaf in leaves
+                if "DNT / NT" in leaf.what
+            },
         }
         return found
 
@@ -139,7 +147,7 @@ class RecordedEvidence(Evidence):
 def _test(leaf: Finding) -> Test:
     """The test behind a finding ``A − B on row``."""
     names, _, dataset = leaf.what.partition(" on ")
-    a, b = names.split(" − ")
+    a, b = names.rsplit(" − ", 1)
     low, high = (leaf.value if end is None else end for end in (leaf.low, leaf.high))
     return Test(kind=leaf.how, a=a, b=b, dataset=dataset, metric=leaf.unit, estimate=leaf.value, low=low, high=high)
 

@@ -189,15 +189,7 @@ def test_what_cannot_be_shown_is_said(run: Run) -> None:
         tables.comparison(run.model_copy(update={"metrics": [*run.metrics, run.metrics[0]]}))
     with pytest.raises(ConfigError, match="give one for each"):
         text_tables.samples(["a"], {"greedy": []})
-    with pytest.raises(ConfigError, match="Name the data sets"):
-        dnt_tables.splits_table([])
     assert "make run NOTEBOOK=cse/table1" in tables.comparison(None, summary.reported("cse", "table1")).html()
-
-
-def test_sizes_of_the_miniworld_stand_beside_no_paper() -> None:
-    frame = dnt_tables.splits_table(["miniworld", "miniworld-answers"]).frame
-    assert frame[["Train", "Dev", "Test"]].to_numpy().tolist() == [["450", "50", "500"]] * 2
-    assert list(frame["Scale"]) == ["1 to 5", "0 to 5"]
 
 
 # -- the paper, the recorded run, the reader's -------------------------------------------------------------------------

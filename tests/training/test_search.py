@@ -94,7 +94,7 @@ def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         monkeypatch.setattr(suites, "pairs", make)
         study = Study("dnt/table4", settings(**changes))
         starts = {"PP": study.recipes("PP [UE]", AverageEncoder())}
-        rows = dnt.wanted(study.settings, starts, ["FT KL", "DNT row1"], ["miniworld"])
+        rows = dnt.wanted(study.settings, starts, ["FT KL", "DNT, words updated"], ["miniworld"])
         histories = [(row.stage, row.trained[0].metadata["history"]) for row in search(study, rows)]
         chosen.append([(stage, history["best"], history["best_step"]) for stage, history in histories])
     assert chosen[0] == chosen[1]

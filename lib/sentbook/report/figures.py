@@ -71,15 +71,23 @@ def training_curves(
     metric: str = "pearson",
     split: str | None = None,
     methods: Sequence[str] | None = None,
+    curves: Sequence[CurvePoint] | None = None,
     caption: str = "",
     height: float = 3.0,
 ) -> Plot:
     """A metric over the training examples seen: a line a method (mean of its seeds) in its band (95 % t-interval).
 
+    Args:
+        curves: some of the run's, under other names; None: all of them.
+
     Raises:
         ConfigError: the run holds no such curve.
     """
-    points = [p for p in run.curves if p.metric == metric and (split is None or p.split == split)]
+    points = [
+        p
+        for p in (run.curves if curves is None else curves)
+        if p.metric == metric and (split is None or p.split == split)
+    ]
     names = list(methods) if methods is not None else ordered(p.method for p in points)
     points = [p for p in points if p.method in names]
     if not points:

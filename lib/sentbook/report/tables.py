@@ -395,12 +395,13 @@ def test_matrix(
     *,
     caption: str = "Differences",
     command: str = "make run PROFILE=small",
+    label: Callable[[str], str] = str,
     just_made: bool = False,
     changes: Sequence[str] = (),
 ) -> Table | Fragment:
     """Show the run's tests, a row a comparison A - B and a column a data set; bold where Holm's p is below .05.
 
-    The interval stands below each difference.
+    The interval stands below each difference. ``label`` says how a method is called in the table.
     """
     if run is None:
         return not_run(command)
@@ -408,7 +409,7 @@ def test_matrix(
     found = {(t.a, t.b, t.dataset): t for t in run.tests}
     rows = [
         Row(
-            Html(f'{esc(a)}<span class="sb-ci">{numbers.MINUS} {esc(b)}</span>'),
+            Html(f'{esc(label(a))}<span class="sb-ci">{numbers.MINUS} {esc(label(b))}</span>'),
             [_difference(found.get((a, b, dataset))) for dataset in datasets],
         )
         for a, b in ordered((t.a, t.b) for t in run.tests)

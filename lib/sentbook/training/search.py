@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from sentbook.system.errors import NumericalError
@@ -37,6 +37,11 @@ class Wanted:
     starts: Sequence[Recipe]
     stage: Transfer
     grid: Grid
+
+    def changed(self, name: str, **settings: Any) -> Wanted:
+        """This row with other settings of its transfer; ``name`` follows the method's."""
+        stage = self.stage.model_copy(update=settings)
+        return replace(self, method=f"{self.method}{name}", stage=stage)
 
     def recipes(self, stage: Transfer) -> list[Recipe]:
         """This row's recipes, one a seed, by the transfer ``stage``."""

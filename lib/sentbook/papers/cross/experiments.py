@@ -25,7 +25,7 @@ from sentbook.training.recipes import Recipe, load
 from sentbook.training.search import Wanted
 
 # The row of a setting, the same for every encoder, so that no row is chosen by a result.
-ROWS: dict[str, dnt.Row] = {"FT": "FT KL", "DNT": "DNT row1"}
+ROWS: dict[str, dnt.Row] = {"FT": "FT KL", "DNT": "DNT, words updated"}
 ORDER = ("PP", "CSE", "WSV", "BiLSTM-Avg", "GRAN", "InferSent", "CNN-LSTM")
 # Data sets of pairs with a label -> their task.
 TASK_OF_PAIRS: dict[str, str] = {"msrp": "MSRP", "miniworld-paraphrase": "miniworld/paraphrase"}

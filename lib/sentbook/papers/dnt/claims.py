@@ -1,33 +1,22 @@
-"""Zhang et al. 2018: settings compared cell by cell, rules that only its claims need, and what they compute.
+"""Zhang et al. 2018: settings compared cell by cell, and the two rules that only its claims need.
 
 A setting of an encoder stands for its row that is best on the development pairs.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from sentbook.data import suites
-from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import measure_on
-from sentbook.evaluation.statistics import Estimate, seed_interval
-from sentbook.papers.dnt.winners import (
-    SETTINGS,
-    best_rows,
-    encoder_of,
-    judged_cells,
-    losses,
-    named,
-    setting_of,
-    updated_and_frozen,
-)
-from sentbook.records import Cost, Finding, Test
+from sentbook.evaluation.statistics import Estimate
+from sentbook.papers.dnt.winners import SETTINGS, encoder_of, judged_cells, named, partners, setting_of, words_pairs
+from sentbook.records import Finding, Test
 from sentbook.runs.evidence import Evidence, Missing
 from sentbook.runs.printed import table as printed_table
 from sentbook.runs.verdicts import Judgement, bound, count, near
@@ -36,8 +25,6 @@ ENCODERS = ("BiLSTM-Avg", "GRAN", "InferSent")
 SETS = tuple(suites.TEST_NAMES[dataset] for dataset in suites.TRANSFER)
 ACTIVITIES = tuple(suites.TEST_NAMES[dataset] for dataset in suites.ACTIVITIES)
 FINE = (*ACTIVITIES, "SAG")
-Dev = Mapping[tuple[str, str], float]
-_SHARE = re.compile(r"(?P<method>.+) (?P<share>\d+(?:\.\d+)?) %")
 
 
 # -- settings in cells -------------------------------------------------------------------------------------------------
@@ -48,19 +35,18 @@ def _cells(encoders: Iterable[str] = ENCODERS, datasets: Iterable[str] = SETS) -
     return [f"{dataset} with {encoder}" for encoder in encoders for dataset in names]
 
 
-class Settings:
+class Cells:
     """A book whose methods are the transfer settings and whose rows are cells, ``SAG with GRAN``.
 
     On a data set alone its methods are settings of encoders, ``GRAN [DNT]``.
 
     Args:
         best: of `sentbook.papers.dnt.winners.best_rows`.
-        rows: the book of every row; None: of no claim about single rows.
         words: what sentences of evidence are filled with.
     """
 
-    def __init__(self, best: Any, rows: Predictions | None = None, words: Mapping[str, str] | None = None) -> None:
-        self.best, self.every, self.words = best, rows, words or {}
+    def __init__(self, best: Any, words: Mapping[str, str] | None = None) -> None:
+        self.best, self.words = best, words or {}
         self.methods = list(SETTINGS)
         self.names = [f"{dataset} with {encoder}" for encoder, dataset in judged_cells(best, ())]
         self.cells = [(row, self.measures(row)[0]) for row in self.names]
@@ -116,50 +102,13 @@ class Settings:
         return max(found)
 
 
-def at_smallest_share(book: Predictions, dev: Dev) -> Settings:
-    """Settings trained on the smallest share of the pairs, and UE, under their names without the share.
-
-    Args:
-        book: methods such as ``GRAN [FT] KL 10 %``; UE without a share, since it needs no pairs.
-        dev: (row, test set) -> value on the development pairs, which choose a setting's row.
-
-    Raises:
-        ValueError: no method names a share.
-    """
-    parsed = {method: _SHARE.fullmatch(method) for method in book.methods}
-    smallest = min(float(found["share"]) for found in parsed.values() if found)
-    part, values = book.copy([]), {}
-    for method, found in parsed.items():
-        if setting_of(method) != "UE" if found is None else float(found["share"]) != smallest:
-            continue
-        name = method if found is None else found["method"]
-        for dataset in book.names:
-            if book.has(method, dataset):
-                part.take(book, method, dataset, name)
-            if (method, dataset) in dev:
-                values[name, dataset] = dev[method, dataset]
-    return Settings(best_rows(values, part), words={"share": f"{smallest:g} %"})
-
-
-def gains_of_training(evidence: Evidence) -> dict[str, Estimate]:
-    """Give every trained row of InferSent minus none on answer grading, with its interval over pairs."""
-    if evidence.book.every is None or not evidence.book.has("UE", "SAG with InferSent"):
-        raise Missing("needs InferSent on SAG without training")
-    rows, found = evidence.book.every, {}
-    for method in rows.methods:
-        if encoder_of(method) == "InferSent" and setting_of(method) != "UE" and rows.has(method, "SAG"):
-            test = rows.difference(method, named("InferSent", "UE"), "SAG", resamples=evidence.resamples)
-            found[f"{method} − UE on SAG"] = Estimate(test.estimate, test.low, test.high)
-    return found
-
-
 # -- rows that differ in one thing -------------------------------------------------------------------------------------
 
 
 def _compared(evidence: Evidence, what: str) -> list[Test]:
     """The run's tests of rows that differ in the words (updated or frozen) or in the loss alone."""
     methods = list(dict.fromkeys(name for test in evidence.tests for name in (test.a, test.b)))
-    pairs = {"words": updated_and_frozen, "losses": losses}[what](methods)
+    pairs = words_pairs(methods) if what == "words" else partners(methods, " MSE", " KL")
     found = [test for test in evidence.tests if (test.a, test.b) in pairs]
     if not found:
         raise Missing(f"needs rows that differ in their {what}")
@@ -210,102 +159,4 @@ def mostly_near(evidence: Evidence, what: str, *, margin: float) -> Judgement:
     )
 
 
-def more_with_infersent(evidence: Evidence) -> list[Test]:
-    """Give sizes of MSE - KL with InferSent minus those with the others, by Welch's t over cells."""
-    sizes: dict[tuple[str, str], list[float]] = {}
-    for test in _compared(evidence, "losses"):
-        sizes.setdefault((encoder_of(test.a), test.dataset), []).append(abs(test.estimate))
-    if any((encoder, name) not in sizes for encoder in ENCODERS for name in SETS):
-        raise Missing("needs rows of both losses of all three encoders on all data sets")
-
-    def of(encoders: Sequence[str], datasets: Sequence[str]) -> list[float]:
-        return [size for encoder in encoders for name in datasets for size in sizes[encoder, name]]
-
-    return [
-        _welch(of(ENCODERS[2:], names), of(ENCODERS[:2], names), where)
-        for where, names in (("all data sets", SETS), ("human activities", ACTIVITIES))
-    ]
-
-
-def _welch(a: Sequence[float], b: Sequence[float], where: str) -> Test:
-    bounds = stats.ttest_ind(a, b, equal_var=False).confidence_interval()
-    gap = float(np.mean(a) - np.mean(b))
-    low, high = (float(bounds.low), float(bounds.high)) if np.isfinite(bounds.low) else (gap, gap)
-    return Test(
-        kind="Welch",
-        a="|MSE − KL| with InferSent",
-        b="with the others",
-        dataset=f"{where} ({len(a)} and {len(b)} cells)",
-        metric="difference",
-        estimate=gap,
-        low=low,
-        high=high,
-    )
-
-
-def _normalised(evidence: Evidence, *, on_pac: bool) -> list[Test]:
-    """Targets in [0, 1] minus targets in [-1, 1], or of PAC the other way round."""
-    found = []
-    for test in evidence.tests:
-        if test.a.endswith(" norm0to1") and test.b.endswith(" norm-1to1") and (test.dataset == "PAC") == on_pac:
-            turned = {"estimate": -test.estimate, "low": -test.high, "high": -test.low} if on_pac else {}
-            names = {"a": "[-1, 1]", "b": "[0, 1]"} if on_pac else {"a": "[0, 1]", "b": "[-1, 1]"}
-            found.append(test.model_copy(update={**names, **turned}))
-    return found
-
-
-# -- time --------------------------------------------------------------------------------------------------------------
-
-
-def _speeds(evidence: Evidence) -> dict[str, float]:
-    """Examples a second by method, the mean over its timed trainings."""
-    by_method: dict[str, list[float]] = {}
-    timed = (
-        [Cost.model_validate(row) for row in evidence.extra["timed"]] if "timed" in evidence.extra else evidence.cost
-    )
-    for row in timed:
-        by_method.setdefault(row.method, []).append(row.examples_per_second)
-    return {method: float(np.mean(values)) for method, values in by_method.items()}
-
-
-def speed_without_classifier(evidence: Evidence) -> Estimate:
-    """Give the speed of DNT over that of NT, of either loss, with the same words updated or frozen, over rows."""
-    speeds, ratios = _speeds(evidence), []
-    for method, speed in speeds.items():
-        encoder, direct, row = method.partition(" [DNT]")
-        same_words = re.compile(rf"{re.escape(encoder)} \[NT\] (?:MSE|KL){re.escape(row)}")
-        beside = [other for name, other in speeds.items() if direct and same_words.fullmatch(name)]
-        ratios += [speed / np.mean(beside)] if beside else []
-    if not ratios:
-        raise Missing("no trainings of DNT and NT were timed here")
-    return seed_interval(ratios)
-
-
-def speed_of_frozen_words(evidence: Evidence) -> Test:
-    """Give how much faster training with frozen words is, as a share, over rows."""
-    speeds = _speeds(evidence)
-    ratios = [speeds[frozen] / speeds[updated] - 1 for updated, frozen in updated_and_frozen(speeds)]
-    if not ratios:
-        raise Missing("no trainings with words updated and with words frozen were timed here")
-    share = seed_interval(ratios)
-    return Test(
-        kind="t",
-        a="words frozen",
-        b="words updated",
-        dataset="examples a second, as a share of the latter",
-        metric="share",
-        estimate=share.estimate,
-        low=share.low,
-        high=share.high,
-    )
-
-
 RULES = {"no_pattern": no_pattern, "mostly_near": mostly_near}
-FINDINGS = {
-    "gains of training": gains_of_training,
-    "more with InferSent": more_with_infersent,
-    "[0, 1] against [-1, 1], but for PAC": lambda evidence: _normalised(evidence, on_pac=False),
-    "[-1, 1] against [0, 1], on PAC": lambda evidence: _normalised(evidence, on_pac=True),
-    "speed of DNT over NT": speed_without_classifier,
-    "speed of frozen words": speed_of_frozen_words,
-}

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
-import torch
 from numpy.typing import NDArray
 
 from sentbook import records as results
@@ -15,35 +13,32 @@ from sentbook.data import suites, vectors
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import Aggregation, Protocol, Score, measure_on
-from sentbook.evaluation.statistics import Estimate, corrected, seed_interval
-from sentbook.models import encode
+from sentbook.evaluation.statistics import corrected
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.papers.dnt.settings import Settings
+from sentbook.papers.dnt.winners import encoder_of, row_label
 from sentbook.study import Study
 from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import SETTINGS, Setting
-from sentbook.training.recipes import Recipe, Trained, load, prepare_stage
+from sentbook.training.recipes import Recipe, Trained, prepare_stage
 from sentbook.training.search import Found, Transfer, Wanted
-from sentbook.training.settings import Grid, HeadTraining, Stage
+from sentbook.training.settings import Grid, Stage
 
-Row = Literal["FT MSE", "FT KL", "NT MSE row1", "NT MSE row2", "NT KL row1", "NT KL row2", "DNT row1", "DNT row2"]
+# A row of table 4, one of each for every encoder: the setting, its loss, and what becomes of the word vectors.
+Row = Literal[
+    "FT MSE",
+    "FT KL",
+    "NT MSE, words updated",
+    "NT MSE, words frozen",
+    "NT KL, words updated",
+    "NT KL, words frozen",
+    "DNT, words updated",
+    "DNT, words frozen",
+]
 ROWS: tuple[Row, ...] = get_args(Row)
-_NAMED = {setting.name: setting for setting in SETTINGS}
-# What a row freezes and updates is said by table 3 alone.
-SETTING_OF: dict[Row, Setting] = {
-    "FT MSE": _NAMED["Feature transfer"],
-    "FT KL": _NAMED["Feature transfer"],
-    "NT MSE row1": _NAMED["Network transfer"],
-    "NT MSE row2": _NAMED["Network transfer, wem frozen"],
-    "NT KL row1": _NAMED["Network transfer"],
-    "NT KL row2": _NAMED["Network transfer, wem frozen"],
-    "DNT row1": _NAMED["Direct network transfer"],
-    "DNT row2": _NAMED["Direct network transfer, wem frozen"],
-}
 # Rows with every seed; the others have those of ablations.
-EVERY_SEED: tuple[Row, ...] = ("FT KL", "DNT row1", "DNT row2")
-TARGETS: tuple[Literal["[0, 1]", "[-1, 1]"], ...] = ("[0, 1]", "[-1, 1]")
+EVERY_SEED: tuple[Row, ...] = ("FT KL", "DNT, words updated", "DNT, words frozen")
 # Names of today's encoders in tables.
 SHORT: dict[str, str] = {"all-minilm-l6-v2": "MiniLM", "universal-sentence-encoder": "USE"}
 Starts = Mapping[str, Sequence[Recipe]]
@@ -85,16 +80,17 @@ def modern_encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]
 
 
 def method_of(encoder: str, row: Row) -> str:
-    """A row's name as in the paper's table 4, where InferSent's only row of NT and DNT has frozen words.
+    """Name a row as runs do: ``row1`` of the paper's table 4 updates the word vectors, ``row2`` freezes them.
+
+    The paper's InferSent has frozen words alone, and no number.
 
     Example:
-        >>> method_of("GRAN", "NT KL row1"), method_of("InferSent", "DNT row2")
+        >>> method_of("GRAN", "NT KL, words updated"), method_of("InferSent", "DNT, words frozen")
         ('GRAN [NT] KL row1', 'InferSent [DNT]')
     """
-    setting, _, rest = row.partition(" ")
-    if encoder == "InferSent":
-        rest = rest.removesuffix("row2").strip()
-    return f"{encoder} [{setting}] {rest}".strip()
+    setting, _, loss = row.partition(",")[0].partition(" ")
+    number = "row1" if row.endswith("updated") else "row2" if row.endswith("frozen") and encoder != "InferSent" else ""
+    return " ".join(filter(None, (encoder, f"[{setting}]", loss, number)))
 
 
 def is_printed(method: str) -> bool:
@@ -112,9 +108,16 @@ def as_printed(book: Predictions) -> Predictions:
     return book.only(list(filter(is_printed, book.methods)))
 
 
+def setting_of_row(row: Row) -> Setting:
+    """What a row freezes and updates, which table 3 says."""
+    names = {"FT": "Feature transfer", "NT": "Network transfer", "DNT": "Direct network transfer"}
+    name = names[row.partition(",")[0].partition(" ")[0]] + ", wem frozen" * row.endswith("words frozen")
+    return next(setting for setting in SETTINGS if setting.name == name)
+
+
 def stage_of(settings: Settings, row: Row, dataset: suites.Dataset) -> tuple[Transfer, Grid]:
     """The stage of a row on ``dataset``, as its setting in table 3 has it, and the grid it is chosen from."""
-    setting = SETTING_OF[row]
+    setting = setting_of_row(row)
     changes: dict[str, Any] = {
         "dataset": dataset,
         "embedding_update": "lazy" if setting.words == "updated" else "frozen",
@@ -145,62 +148,6 @@ def wanted(
         for dataset in (settings.datasets if datasets is None else datasets)
         for row in rows
     ]
-
-
-def by_target(settings: Settings, starts: Starts) -> list[Wanted]:
-    """The rows of table 5: direct network transfer towards both ranges of the gold score."""
-    names = {"[0, 1]": "norm0to1", "[-1, 1]": "norm-1to1"}
-    made = []
-    for row in wanted(settings, starts, ("DNT row1", "DNT row2")):
-        if not is_printed(row.method):
-            continue
-        for target in TARGETS:
-            stage = row.stage.model_copy(update={"target": target})
-            made.append(Wanted(f"{row.method} {names[target]}", row.starts, stage, row.grid))
-    return made
-
-
-def by_share(settings: Settings, starts: Starts) -> list[Wanted]:
-    """Feature, network and direct network transfer from shares of the training pairs, every seed, words updated."""
-    rows: tuple[Row, ...] = ("FT KL", "NT KL row1", "DNT row1")
-    return [
-        Wanted(
-            share_name(row.method, share),
-            row.starts,
-            row.stage.model_copy(update={"share": share}),
-            row.grid,
-        )
-        for share in settings.shares
-        for row in wanted(settings, starts, rows, settings.shared_datasets, every_seed=rows)
-    ]
-
-
-def share_name(method: str, share: float) -> str:
-    """
-    Example:
-        >>> share_name("GRAN [FT] KL", 0.25)
-        'GRAN [FT] KL 25 %'
-    """
-    return f"{method} {round(100 * share)} %"
-
-
-def by_hidden(settings: Settings, starts: Starts) -> list[Wanted]:
-    """Feature transfer by KL with other hidden layers than the configuration's: none, as SentEval, and 300 units."""
-    return [
-        Wanted(
-            f"{row.method}, {words}",
-            row.starts[: len(settings.ablation_seeds)],
-            row.stage.model_copy(update={"hidden": hidden}),
-            row.grid,
-        )
-        for row in wanted(settings, starts, ["FT KL"])
-        for words, hidden in (("no hidden layer", None), ("300 hidden", 300))
-    ]
-
-
-def answer_sets(settings: Settings) -> tuple[suites.Dataset, ...]:
-    """The graded answers of the configuration; the real ones also divided at random."""
-    return ("sag", "sag-random") if "sag" in settings.datasets else ("miniworld-answers",)
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------
@@ -274,6 +221,16 @@ def curves(
     ]
 
 
+def curves_of(points: Iterable[results.CurvePoint], encoder: str, dataset: str) -> list[results.CurvePoint]:
+    """The curves of one encoder on one data set, of `curves` or of a recorded run, under the labels of their rows."""
+    split = [(point, *point.method.rsplit(", ", 1)) for point in points]
+    return [
+        point.model_copy(update={"method": row_label(row)})
+        for point, row, name in split
+        if name == dataset and encoder_of(row) == encoder
+    ]
+
+
 def costs(universal: Iterable[Trained], found: Iterable[Found]) -> list[results.Cost]:
     """Of each row the seconds of one seed on all data sets, those of its grid's other points left out."""
     single = [item.cost() for item in universal]
@@ -312,8 +269,6 @@ def chosen(found: Iterable[Found]) -> list[dict[str, Any]]:
 
 # -- time --------------------------------------------------------------------------------------------------------------
 
-TIMED: tuple[Row, ...] = ("NT MSE row1", "NT MSE row2", "NT KL row1", "NT KL row2", "DNT row1", "DNT row2")
-
 
 def timed(settings: Settings, starts: Starts, *, share: float = 0.2) -> list[results.Cost]:
     """Examples a second of processor time, of an epoch on a share of one data set's training pairs.
@@ -328,7 +283,7 @@ def timed(settings: Settings, starts: Starts, *, share: float = 0.2) -> list[res
     found = []
     for number in settings.seeds:
         for encoder, recipes in starts.items():
-            for row in TIMED:
+            for row in ROWS[2:]:
                 stage, grid = stage_of(settings, row, dataset)
                 size = min(grid.batch_sizes)
                 stage = stage.model_copy(update={"share": share, "epochs": 1, "batch_size": size, "keep": "last"})
@@ -348,12 +303,18 @@ def timed(settings: Settings, starts: Starts, *, share: float = 0.2) -> list[res
     return found
 
 
+def speeds(timed: Iterable[results.Cost]) -> dict[str, float]:
+    """Examples a second by method, the mean over its timed trainings."""
+    by_method: dict[str, list[float]] = {}
+    for row in timed:
+        by_method.setdefault(row.method, []).append(row.examples_per_second)
+    return {method: float(np.mean(values)) for method, values in by_method.items()}
+
+
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
-Pairs = Sequence[tuple[str, str]]
 
-
-def contrasts(book: Predictions, pairs: Pairs, resamples: int) -> list[results.Test]:
+def contrasts(book: Predictions, pairs: Sequence[tuple[str, str]], resamples: int) -> list[results.Test]:
     """A - B of each pair of methods on every test set, Holm's correction over the test sets of each pair."""
     names = [name for name in book.names if name in suites.TEST_NAMES.values()]
     tests: list[results.Test] = []
@@ -361,105 +322,3 @@ def contrasts(book: Predictions, pairs: Pairs, resamples: int) -> list[results.T
         family = [book.difference(a, b, name, resamples=resamples) for name in names]
         tests += corrected(family)
     return tests
-
-
-def _partners(methods: Iterable[str], ours: str, theirs: str) -> list[tuple[str, str]]:
-    """Methods that hold ``ours`` beside those that hold ``theirs`` in its place."""
-    known = dict.fromkeys(methods)
-    return [(name, other) for name in known if ours in name and (other := name.replace(ours, theirs)) in known]
-
-
-def target_pairs(methods: Sequence[str]) -> Pairs:
-    """Targets in [0, 1] against targets in [-1, 1]."""
-    return _partners(methods, "norm0to1", "norm-1to1")
-
-
-def hidden_pairs(methods: Sequence[str]) -> Pairs:
-    """Other hidden layers against the configuration's."""
-    return _partners(methods, ", no hidden layer", "") + _partners(methods, ", 300 hidden", "")
-
-
-def share_pairs(settings: Settings, methods: Sequence[str]) -> Pairs:
-    """Direct network transfer against the others with the same share of the training pairs, and against none."""
-    rows = [
-        pair
-        for share in settings.shares
-        for other in ("[FT] KL", "[NT] KL row1")
-        for pair in _partners(methods, share_name("[DNT] row1", share), share_name(other, share))
-    ]
-    shares = [(share_name("BiLSTM-Avg [DNT] row1", share), "BiLSTM-Avg [UE]") for share in settings.shares]
-    return rows + [(a, b) for a, b in shares if a in methods and b in methods]
-
-
-def direct_pairs(methods: Sequence[str]) -> Pairs:
-    """Direct network transfer against the same encoder's other settings."""
-    return [pair for other in ("[UE]", "[FT] KL") for pair in _partners(methods, "[DNT] row1", other)]
-
-
-# -- table 5 -----------------------------------------------------------------------------------------------------------
-
-
-def nonnegative(universal: Iterable[Trained], settings: Settings) -> dict[str, Estimate]:
-    """Encoder -> the share of the numbers in its vectors of test sentences that are 0 or more, over its seeds."""
-    sets = [suites.pairs(dataset, "test") for dataset in settings.datasets]
-    sentences = list(dict.fromkeys(text for pairs in sets for side in (pairs.first, pairs.second) for text in side))
-    shares: dict[str, list[float]] = {}
-    for item in universal:
-        found = encode(item.encoder(), item.vocabulary, sentences, item.recipe.tokenisation)
-        shares.setdefault(item.method.removesuffix(" [UE]"), []).append(float((found >= 0).mean()))
-    return {encoder: seed_interval(values) for encoder, values in shares.items()}
-
-
-def shares_frame(shares: Mapping[str, Estimate]) -> pd.DataFrame:
-    """`nonnegative` as a table."""
-    return pd.DataFrame(
-        [
-            (name, *(round(100 * value, 1) for value in (share.estimate, share.low, share.high)))
-            for name, share in shares.items()
-        ],
-        columns=["encoder", "share, %", "95 % from", "to"],
-    )
-
-
-# -- table 3 -----------------------------------------------------------------------------------------------------------
-
-
-@torch.no_grad()
-def moved(start: Recipe, found: Iterable[Found]) -> pd.DataFrame:
-    """How far each transfer moved the words and the encoder above them: $||\\theta - \\theta_0||$ of each part.
-
-    The classifier is not kept; ``cla`` says whether there was one.
-    """
-    before = load(start).encoder()
-    rows = []
-    for row in found:
-        after = row.trained[0].encoder()
-        composition = [
-            (new - old).square().sum() for new, old in zip(after.composition(), before.composition(), strict=True)
-        ]
-        rows.append(
-            {
-                "method": row.method,
-                "wem": float((after.embedding.weight - before.embedding.weight).norm()),
-                "enc": float(torch.stack(composition).sum().sqrt()),
-                "cla": "trained" if isinstance(row.stage, HeadTraining) else "none",
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def distances(moved: pd.DataFrame, dataset: str) -> list[results.Metric]:
-    """The rows of `moved` for the ledger."""
-    return [
-        results.Metric(
-            method=str(row["method"]),
-            dataset=dataset,
-            metric="distance",
-            protocol=f"Euclidean distance of {part} before and after",
-            seed=None,
-            value=float(row[part]),
-            n=1,
-        )
-        for row in moved.to_dict("records")
-        for part in ("wem", "enc")
-    ]

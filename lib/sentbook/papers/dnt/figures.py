@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +13,10 @@ from sentbook.data.suites import STSB_DEV
 from sentbook.evaluation.statistics import Estimate, seed_interval
 from sentbook.records import Run
 from sentbook.report import numbers
-from sentbook.report.figures import WIDTH
-from sentbook.report.markup import Fragment, run_name
+from sentbook.report.figures import WIDTH, of_a_run
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import full_name, group_and_label, is_average, ordered
 from sentbook.report.svg import Plot, render
-from sentbook.report.table import not_run
 
 _SHARE = re.compile(r"(?P<row>.+) (?P<percent>\d+) %$")
 
@@ -44,13 +41,12 @@ def _lines(run: Run) -> dict[str, dict[str, _Line]]:
     return found
 
 
-def share_curves(run: Run | None, *, caption: str = "", command: str = "make run PROFILE=small") -> Plot | Fragment:
+@of_a_run
+def share_curves(run: Run, *, caption: str = "") -> Plot:
     """A panel a data set: each row's value over the share of training pairs; dashed: unsupervised evaluation.
 
     Bands are 95 % intervals over seeds.
     """
-    if run is None:
-        return not_run(command)
     found = _lines(run)
     datasets = [name for name in ordered(m.dataset for m in run.metrics) if name in found]
     rows = ordered(row for name in datasets for row in found[name])
@@ -88,13 +84,12 @@ def share_curves(run: Run | None, *, caption: str = "", command: str = "make run
         for dataset in datasets
     )
     words = f"{caption.rstrip('.')}. " if caption else ""
-    plot = render(
+    return render(
         draw,
         size=(WIDTH, height + 0.4),
         caption=f"{words}Lines: means over seeds with 95 % intervals, shaded; dashed: unsupervised evaluation.",
         alt=f"Correlation over the share of training pairs. {said}.",
     )
-    return replace(plot, run=run_name(run))
 
 
 def _end(line: _Line, at: int) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from sentbook.papers.dnt.winners import (
     encoder_of,
     is_row,
     named,
+    row_label,
     setting_of,
     tie_group,
     within,
@@ -39,15 +40,13 @@ from sentbook.report.summary import (
     test_of,
     where_printed,
 )
-from sentbook.report.table import TEXT, Cell, Row, Table, not_run
+from sentbook.report.table import Cell, Row, Table, not_run
 from sentbook.report.tables import best, difference_cell
 from sentbook.report.view import of_view
-from sentbook.system.errors import ConfigError
 
 _COMMAND = "make run NOTEBOOK=dnt/table4 PROFILE=small"
 _STSB = suites.TEST_NAMES["stsb"]
 _TIED = "\u2248"
-_ROW = re.compile(r"\] ?(?P<loss>MSE|KL)?(?: ?(?P<number>row[12]))?(?P<rest>.*)")
 Values = dict[tuple[str, str], float]
 
 
@@ -106,30 +105,14 @@ def _rows(ours: Values, paper: Values, columns: Sequence[str]) -> dict[str, list
     """Encoder -> its methods in the paper's order."""
 
     def place(method: str) -> tuple[int, bool, bool]:
-        found = _ROW.search(method)
-        loss, number = (found["loss"], found["number"]) if found else (None, None)
-        return SETTINGS.index(setting_of(method)), loss == "KL", number != "row1"
+        words = row_label(method)
+        return SETTINGS.index(setting_of(method)), " KL" in words, "words updated" not in words
 
     methods = ordered(m for m, d in [*paper, *ours] if d in columns)
     encoders: dict[str, list[str]] = {}
     for method in methods:
         encoders.setdefault(encoder_of(method), []).append(method)
     return {encoder: sorted(found, key=place) for encoder, found in encoders.items()}
-
-
-def row_label(method: str) -> str:
-    """Label a row under its encoder's heading; one without a number has its words frozen, as the paper's InferSent has.
-
-    Example:
-        >>> row_label("GRAN [NT] KL row1"), row_label("InferSent [DNT]"), row_label("GRAN [FT] MSE")
-        ('NT KL, words updated', 'DNT, words frozen', 'FT MSE')
-    """
-    setting, found = setting_of(method), _ROW.search(method)
-    loss, number, rest = (found["loss"], found["number"], found["rest"].strip()) if found else (None, None, "")
-    words = ""
-    if setting in ("NT", "DNT"):
-        words = ", words updated" if number == "row1" else ", words frozen"
-    return f"{setting}{f' {loss}' if loss else ''}{words}{f', {rest}' if rest else ''}"
 
 
 # -- table 4 ---------------------------------------------------------------------------------------------------------
@@ -342,63 +325,55 @@ def wins_table(
     )
 
 
-# -- sizes of the data sets ------------------------------------------------------------------------------------------
-
-PARTS = {"train": "train", "dev": "trial", "test": "test"}
-NAMES = {
-    "stsb": "STS Benchmark",
-    "sick": "SICK",
-    "sts12": "STS 2012",
-    "sim": "Activities: similarity (SIM)",
-    "rel": "Activities: relatedness (REL)",
-    "ma": "Activities: motivational alignment (MA)",
-    "pac": "Activities: perceived actor congruence (PAC)",
-    "sag": "Short answer grading (SAG)",
-}
-# Zhang et al. 2018, section 4.1: train, dev, test.
-PRINTED = {
-    "stsb": (5749, 1500, 1379),
-    "sick": (4439, 495, 4906),
-    "sts12": (2000, 234, 1959),
-    **dict.fromkeys(suites.ACTIVITIES, (1000, 373, 1000)),
-    "sag": (1460, 500, 552),
-}
-WHY = {
-    "sick": "the SemEval files hold 9,927 pairs; 9,840 are those of the other release (SICK.zip)",
-    **dict.fromkeys(suites.ACTIVITIES, "the authors\u2019 file of dev pairs has two more than they state"),
-    "sag": "the assignments hold 1,721 answers, too few for 1,460 and 500",
-}
-UNEXPLAINED = "not known"
+# -- what the development pairs chose --------------------------------------------------------------------------------
 
 
-def splits_table(datasets: Iterable[str], *, caption: str = "Data sets") -> Table:
-    """Show sizes of train, dev and test, scale and measure; where the paper states another size, that size and why.
+@of_view
+def choices(
+    run: Run | None,
+    *,
+    caption: str = "Learning rates that the development pairs chose",
+    just_made: bool = False,
+    command: str = _COMMAND,
+    changes: Sequence[str] = (),
+) -> Table | Fragment:
+    """Show the learning rate chosen for each row on each data set, with the values of the others in its title."""
+    if run is None:
+        return not_run(command)
+    held = {(one["method"], one["dataset"]): one for one in run.extra["chosen"]}
+    columns = ordered(dataset for _, dataset in held)
+    encoders: dict[str, list[str]] = {}
+    for method, _ in held:
+        encoders.setdefault(encoder_of(method), []).append(method)
+    rows = []
+    for encoder, methods in encoders.items():
+        rows.append(Row(encoder, head=True))
+        for method in ordered(methods):
+            rows.append(Row(row_label(method), [_choice(held.get((method, dataset)), dataset) for dataset in columns]))
+    heads = [full_name(*group_and_label(dataset)) for dataset in columns]
+    foot = "Below a rate: its development value. The values of the other points of the grid stand in the cell's title."
+    return Table("Row", heads, rows, caption, "first seed", foot, run=run, changes=changes)
 
-    Args:
-        datasets: names of `sentbook.data.suites.DATASETS`; their files are read.
 
-    Raises:
-        ConfigError: no data set, or an unknown one.
-        DataError: a file is missing, or has not its official size.
-    """
-    rows, reasons = [], []
-    for dataset in datasets:
-        splits = {part: suites.pairs(dataset, split) for part, split in PARTS.items()}
-        stated = PRINTED.get(dataset, (None,) * len(PARTS))
-        sizes = [
-            Cell(numbers.count(len(pairs)), "" if size in (None, len(pairs)) else f"paper {numbers.count(size or 0)}")
-            for pairs, size in zip(splits.values(), stated, strict=True)
-        ]
-        reasons.append(WHY.get(dataset, UNEXPLAINED) if any(size.below for size in sizes) else "")
-        low, high = splits["test"].scale
-        name = NAMES.get(dataset) or full_name(*group_and_label(suites.test_name(dataset)))
-        measure = numbers.name(str(suites.measure_of(dataset)), unit=False)
-        rows.append(Row(name, [*sizes, f"{numbers.plain(low, 0)} to {numbers.plain(high, 0)}", measure]))
-    if not rows:
-        raise ConfigError(f"Name the data sets of the table, among {', '.join(suites.DATASETS)}.")
-    heads, how, kinds = [*(part.capitalize() for part in PARTS), "Scale", "Measure"], "pairs", {}
-    if any(reasons):
-        heads, kinds = [*heads, "Why another size"], {len(heads): TEXT}
-        rows = [row._replace(cells=[*row.cells, reason]) for row, reason in zip(rows, reasons, strict=True)]
-        how = "pairs; the paper\u2019s number below ours where it differs"
-    return Table("Data set", heads, rows, caption, how, kinds=kinds, wrap=True, facts=True)
+def _choice(one: Mapping[str, Any] | None, dataset: str) -> Cell:
+    if one is None:
+        return Cell()
+
+    def shown(value: float | None) -> str:
+        return "diverged" if value is None else numbers.shown(value, str(MEASURES[dataset]))
+
+    several = len({point["batch_size"] for point in one["tried"]}) > 1
+    tried = [
+        f"{point['learning_rate']:g}{', batches of ' + str(point['batch_size']) if several else ''}: "
+        f"{shown(point['development'])}"
+        for point in one["tried"]
+    ]
+    return Cell(f"{one['learning_rate']:g}", shown(one["development"]), title="; ".join(tried))
+
+
+def means(run: Run | None) -> dict[str, dict[str, float]]:
+    """Data set -> row -> its value in the data set's own measure, the mean over seeds."""
+    found: dict[str, dict[str, float]] = {}
+    for (method, dataset), value in _held(run, None).values.items():
+        found.setdefault(dataset, {})[method] = value
+    return found

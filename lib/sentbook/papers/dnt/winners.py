@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ SMALLEST = "smallest p after Holm"
 LEVEL = 0.05
 
 Cell = tuple[str, str]
+_ROW = re.compile(r"\] ?(?P<loss>MSE|KL)?(?: ?(?P<number>row[12]))?(?P<rest>.*)")
 _METHOD = re.compile(rf"(?P<encoder>\S.*?) \[(?P<setting>{'|'.join(SETTINGS)})\](?: \S.*)?")
 
 
@@ -78,6 +79,31 @@ def named(encoder: str, setting: str) -> str:
     return f"{encoder} [{setting}]"
 
 
+def row_label(method: str) -> str:
+    """Label a row under its encoder's heading; one without a number has its words frozen, as the paper's InferSent has.
+
+    Example:
+        >>> row_label("GRAN [NT] KL row1"), row_label("InferSent [DNT]"), row_label("GRAN [FT] MSE")
+        ('NT KL, words updated', 'DNT, words frozen', 'FT MSE')
+    """
+    setting, found = setting_of(method), _ROW.search(method)
+    loss, number, rest = (found["loss"], found["number"], found["rest"].strip(", ")) if found else (None, None, "")
+    words = ""
+    if setting in ("NT", "DNT"):
+        words = ", words updated" if number == "row1" else ", words frozen"
+    return f"{setting}{f' {loss}' if loss else ''}{words}{f', {rest}' if rest else ''}"
+
+
+def label(method: str) -> str:
+    """Label a row with its encoder, in words; another name stays.
+
+    Example:
+        >>> label("GRAN [DNT] row1 10 %"), label("no row")
+        ('GRAN DNT, words updated, 10 %', 'no row')
+    """
+    return f"{encoder_of(method)} {row_label(method)}" if is_row(method) else method
+
+
 def _chosen_with(name: str) -> str:
     """The data set whose development pairs choose the rows of ``name``: STSB's, STS12's for a part of it."""
     if name == suites.STSB_DEV:
@@ -88,32 +114,25 @@ def _chosen_with(name: str) -> str:
 # -- rows that differ in one thing -------------------------------------------------------------------------------------
 
 
-def updated_and_frozen(methods: Iterable[str]) -> list[tuple[str, str]]:
-    """Rows that differ in the words alone: updated (``row1``) and frozen (``row2``, or of InferSent no number).
+def partners(methods: Iterable[str], ours: str, theirs: str) -> list[tuple[str, str]]:
+    """Pair the methods that hold ``ours`` with those that hold ``theirs`` in its place, and differ in nothing else.
 
     Example:
-        >>> updated_and_frozen(["GRAN [DNT] row1", "GRAN [DNT] row2", "InferSent [DNT]", "InferSent [DNT] row1"])
-        [('GRAN [DNT] row1', 'GRAN [DNT] row2'), ('InferSent [DNT] row1', 'InferSent [DNT]')]
-    """
-    names = list(methods)
-    pairs = []
-    for updated in names:
-        start = updated.removesuffix(" row1")
-        frozen = [other for other in (f"{start} row2", start) if other != updated and other in names]
-        pairs += [(updated, other) for other in frozen[:1] if start != updated]
-    return pairs
-
-
-def losses(methods: Iterable[str]) -> list[tuple[str, str]]:
-    """Rows that differ in the loss alone: MSE and KL.
-
-    Example:
-        >>> losses(["GRAN [UE]", "GRAN [FT] MSE", "GRAN [FT] KL"])
+        >>> partners(["GRAN [UE]", "GRAN [FT] MSE", "GRAN [FT] KL"], "MSE", "KL")
         [('GRAN [FT] MSE', 'GRAN [FT] KL')]
     """
-    names = list(methods)
-    pairs = [(method, method.replace("] MSE", "] KL")) for method in names if "] MSE" in method]
-    return [(a, b) for a, b in pairs if b in names]
+    known = dict.fromkeys(methods)
+    return [(name, other) for name in known if ours in name and (other := name.replace(ours, theirs)) in known]
+
+
+def words_pairs(methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Rows that differ in the words alone: updated, and frozen, where InferSent's have no number."""
+    return partners(methods, " row1", "") + partners(methods, "row1", "row2")
+
+
+def direct_pairs(methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Direct network transfer against the same encoder's other settings."""
+    return [pair for other in ("[UE]", "[FT] KL") for pair in partners(methods, "[DNT] row1", other)]
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------
