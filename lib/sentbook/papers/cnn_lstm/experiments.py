@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from sentbook import records as results
@@ -19,14 +18,10 @@ from sentbook.data.tasks import task
 from sentbook.evaluation import classification
 from sentbook.evaluation.features import OUTCOME_VERSION, Family, Features, classify, combined
 from sentbook.evaluation.predictions import INTERVALS, Predictions, sts_predictions, task_predictions
-from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.statistics import Estimate
-from sentbook.models import build
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.encoder_decoder import Kind
-from sentbook.papers.cnn_lstm.fine_tuning import Cell, cells
-from sentbook.papers.cnn_lstm.ranking import DATASETS, Ranked, captioned, compare, interval, protocol_of, rank_images
+from sentbook.papers.cnn_lstm.ranking import DATASETS, Ranked, captioned, interval, protocol_of, rank_images
 from sentbook.papers.cnn_lstm.relatedness_head import SKIP_THOUGHTS_RELATEDNESS, PairVectors, relatedness
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
@@ -44,6 +39,9 @@ MODELS: dict[str, Kind] = {
 }
 FIXED = "+emb."
 COMBINE = ("hierarchical model", "composite model")
+# Pairs of rows that several tables compare: fixed and learned words, and each row with its random start.
+WORDS = [(f"{name}{FIXED}", name) for name in (*MODELS, "combine")]
+STARTS = [(f"{name}{suffix}", f"random CNN{suffix}") for suffix in ("", FIXED) for name in (*MODELS, "combine")]
 # Filters of a CNN that is not trained: uniform as Glorot and Bengio 2010 have it for four words of 300 dimensions and
 # 200 filters. Random words are as large as N(0, 1), 25 times the pre-trained ones, and their filters so much smaller.
 RANDOM_BOUND, RANDOM_WORDS = 0.07, 25
@@ -159,19 +157,12 @@ def majority_rows(settings: Settings) -> list[results.Metric]:
     ]
 
 
-def contrasts(book: Predictions, settings: Settings) -> list[results.Test]:
-    """The comparisons that the paper's text makes, each a family over the columns."""
-    pairs = [
-        ("autoencoder", "future predictor"),
-        ("hierarchical model", "future predictor"),
-        ("composite model", "autoencoder"),
-        *((f"combine{suffix}", f"{name}{suffix}") for suffix in ("", FIXED) for name in COMBINE),
-        *((f"{name}{FIXED}", name) for name in (*MODELS, "combine")),
-        *((f"{name}{suffix}", f"random CNN{suffix}") for suffix in ("", FIXED) for name in (*MODELS, "combine")),
-        ("combine+emb.", "average of words"),
-    ]
-    have = set(book.methods)
-    return [test for a, b in pairs if {a, b} <= have for test in book.table_tests(a, b, settings.resamples)]
+def _outcomes(
+    function: Callable[..., Arrays], rows: Sequence[Features], settings: Settings, **identity: object
+) -> Iterable[tuple[Features, Arrays]]:
+    """What ``function`` gives for each row, found by all that decides it or made now, side by side."""
+    keys = [digest({"version": OUTCOME_VERSION, "features": row.key(), **identity, "seed": row.seed}) for row in rows]
+    return zip(rows, outcomes(function, [(row, settings) for row in rows], keys, settings.jobs), strict=True)
 
 
 def related(settings: Settings, rows: Sequence[Features]) -> Predictions:
@@ -179,61 +170,35 @@ def related(settings: Settings, rows: Sequence[Features]) -> Predictions:
     test = suites.relatedness(settings.relatedness, "test")
     name = "SICK2014-test" if settings.relatedness == "sick" else test.name
     book = sts_predictions([replace(test, name=name)])
-    keys = [
-        digest(
-            {
-                "version": OUTCOME_VERSION,
-                "features": row.key(),
-                "dataset": settings.relatedness,
-                "protocol": str(SKIP_THOUGHTS_RELATEDNESS),
-                "seed": row.seed,
-            }
-        )
-        for row in rows
-    ]
-    arguments = [(row, settings.relatedness, settings.device) for row in rows]
-    for row, found in zip(rows, outcomes(_relate, arguments, keys, settings.jobs), strict=True):
+    given = {"dataset": settings.relatedness, "protocol": str(SKIP_THOUGHTS_RELATEDNESS)}
+    for row, found in _outcomes(_relate, rows, settings, **given):
         book.add(row.method, row.seed, name, found["test"])
     return book
 
 
-def _relate(row: Features, dataset: str, device: str) -> Arrays:
+def _relate(row: Features, settings: Settings) -> Arrays:
     def vectors(split: str) -> PairVectors:
-        pairs = suites.relatedness(dataset, split)
-        first, second = np.split(row.vectors([*pairs.first, *pairs.second], device), 2)
+        pairs = suites.relatedness(settings.relatedness, split)
+        first, second = np.split(row.vectors([*pairs.first, *pairs.second], settings.device), 2)
         return PairVectors(first, second, pairs.gold)
 
     return {"test": relatedness(vectors("train"), vectors("trial"), vectors("test"), seed=row.seed).test}
 
 
-def relatedness_metrics(book: Predictions) -> list[results.Metric]:
-    """r, rho and squared error of each method and seed."""
-    measures = (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
-    return book.metric_rows(str(SKIP_THOUGHTS_RELATEDNESS), metrics=measures)
-
-
-def ranked(settings: Settings, rows: Sequence[Features]) -> dict[str, list[Ranked]]:
-    """What every row's vectors reach in ranking images and sentences for each other; a run a seed."""
+def ranked(settings: Settings, rows: Sequence[Features]) -> dict[str, dict[int, Ranked]]:
+    """What every row's vectors reach in ranking images and sentences for each other, by method and seed."""
     training = settings.ranking
-    keys = [
-        digest(
-            {
-                "version": OUTCOME_VERSION,
-                "features": row.key(),
-                "images": images_digest(divided(training.corpus, training.path)),
-                "training": training.model_dump(mode="json", exclude={"path"}),
-                "seed": row.seed,
-            }
+    protocol = protocol_of(training, len(captioned(training, "test")))
+    given = {
+        "images": images_digest(divided(training.corpus, training.path)),
+        "training": training.model_dump(mode="json", exclude={"path"}),
+    }
+    found: dict[str, dict[int, Ranked]] = {}
+    for row, arrays in _outcomes(_rank, rows, settings, **given):
+        made = Ranked(
+            DATASETS[training.corpus], protocol, arrays["annotation"], arrays["search"], int(arrays["parameters"])
         )
-        for row in rows
-    ]
-    arguments = [(row, settings) for row in rows]
-    found: dict[str, list[Ranked]] = {}
-    for row, arrays in zip(rows, outcomes(_rank, arguments, keys, settings.jobs), strict=True):
-        protocol = protocol_of(training, len(captioned(training, "test")))
-        annotation, search, parameters = arrays["annotation"], arrays["search"], int(arrays["parameters"])
-        made = Ranked(DATASETS[training.corpus], protocol, annotation, search, parameters)
-        found.setdefault(row.method, []).append(made)
+        found.setdefault(row.method, {})[row.seed] = made
     return found
 
 
@@ -242,53 +207,17 @@ def _rank(row: Features, settings: Settings) -> Arrays:
         return row.vectors(sentences, settings.device)
 
     found = rank_images(vectors, settings.ranking, seed=row.seed, device=settings.device, report=lambda line: None)
-    return {
-        "annotation": found.annotation,
-        "search": found.search,
-        "parameters": np.array(found.parameters),
-    }
+    return {"annotation": found.annotation, "search": found.search, "parameters": np.array(found.parameters)}
 
 
-RECALLS = ("annotation_R@1", "search_R@1")
-
-
-def ranking_tests(found: Mapping[str, list[Ranked]], resamples: int) -> list[results.Test]:
-    """combine+emb. minus every other model with fixed words, fixed minus learned words, and each minus a random CNN."""
-    fixed = [f"{name}{FIXED}" for name in (*MODELS, "combine")]
-    pairs = [("combine+emb.", name) for name in fixed[:-1]]
-    pairs += [(name, name.removesuffix(FIXED)) for name in fixed]
-    pairs += [(name, "random CNN+emb.") for name in fixed]
-    return [
-        compare(found[a], found[b], (a, b), metric, resamples)
-        for a, b in pairs
-        if a in found and b in found
-        for metric in RECALLS
-    ]
-
-
-def ranking_intervals(found: Mapping[str, list[Ranked]], resamples: int) -> dict[tuple[str, str], Estimate]:
-    """(method, measure) -> the value with its interval over images."""
-    measures = (*RECALLS, "annotation_MedR", "search_MedR")
-    return {(name, measure): interval(runs, measure, resamples) for name, runs in found.items() for measure in measures}
-
-
-def ranking_extra(found: Mapping[str, list[Ranked]], intervals: Mapping[tuple[str, str], Estimate]) -> dict[str, Any]:
-    """Intervals over images as tables read them."""
-    dataset = next(iter(found.values()))[0].dataset
+def ranking_intervals(found: Mapping[str, Sequence[Ranked]], resamples: int) -> dict[str, Any]:
+    """Intervals over images for a run's ``extra``, as `sentbook.evaluation.predictions.Predictions.intervals`."""
     by_measure: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for (method, measure), value in intervals.items():
-        by_measure.setdefault(measure, {}).setdefault(dataset, {})[method] = [value.low, value.high]
+    for measure in ("annotation_R@1", "search_R@1", "annotation_MedR", "search_MedR"):
+        for method, runs in found.items():
+            value = interval(runs, measure, resamples)
+            by_measure.setdefault(measure, {}).setdefault(runs[0].dataset, {})[method] = [value.low, value.high]
     return {INTERVALS: by_measure}
-
-
-def ranking_name(run: results.Run | None) -> str:
-    """What a run ranked: COCO-1k, or what stands in for it."""
-    return run.metrics[0].dataset if run is not None else "COCO-1k"
-
-
-def some(rows: Iterable[Features], methods: Sequence[str]) -> list[Features]:
-    """The rows of these methods."""
-    return [row for row in rows if row.method in methods]
 
 
 SKIP_THOUGHTS = tuple(
@@ -303,38 +232,3 @@ SKIP_THOUGHTS = tuple(
     )
 )
 SENTEVAL = tuple(map(str, (classification.SENTEVAL_NESTED, classification.SENTEVAL_ONE_TEST)))
-
-
-def relatedness_tests(book: Predictions, resamples: int) -> list[results.Test]:
-    """The comparisons of table 5, in r and in squared error."""
-    pairs = [
-        ("composite model", "hierarchical model"),
-        ("hierarchical model", "autoencoder"),
-        ("autoencoder", "future predictor"),
-        ("combine", "composite model"),
-        ("combine+emb.", "composite model+emb."),
-        *((f"{name}{FIXED}", name) for name in (*MODELS, "combine")),
-        *((f"{name}{suffix}", f"random CNN{suffix}") for suffix in ("", FIXED) for name in (*MODELS, "combine")),
-        ("combine+emb.", "average of words"),
-    ]
-    return [
-        book.difference(a, b, book.names[0], str(measure), resamples)
-        for a, b in pairs
-        if a in book.methods and b in book.methods
-        for measure in (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
-    ]
-
-
-# -- figure 3 ----------------------------------------------------------------------------------------------------------
-
-
-def cells_of_figure3(settings: Settings) -> list[Cell]:
-    """Every task of single sentences with all labels, and the questions' with shares of them."""
-    single = [name for name in settings.classification if not task(name).pairs]
-    questions = [name for name in single if task(name).test is not None]
-    return list(dict.fromkeys([*cells(single, settings.runs), *cells(questions, settings.runs, settings.shares)]))
-
-
-def published_parameters() -> int:
-    """Of the encoder in the paper's size, words left out."""
-    return build(CNNEncoder(), torch.zeros(3, 300), seed=0).parameter_count()
