@@ -93,7 +93,7 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
     assert config.parse(type(again.settings), origin.config) == again.settings
     assert origin.config_hash == digest(again.settings)
     assert origin.data == {"eval/y": "bb", "train/x": "aa"}  # the artifact remembers its files
-    assert origin.substitutions == [vectors.substitute("miniworld", "cse"), corpora.SUBSTITUTES["miniworld-phrases"]]
+    assert origin.substitutions == [vectors.substitute("miniworld", "cse"), corpora.CORPORA["miniworld-phrases"].substitute]
     assert set(origin.packages) == set(versions.RECORDED_PACKAGES)
     assert origin.seeds == [1, 2]  # of what was trained; the untrained row has no seed of its own
     assert (origin.git_commit, origin.device) == ("0123abc", "cpu")
@@ -161,7 +161,7 @@ def test_what_is_noted_is_recorded_with_its_beginning() -> None:
     run = done.record(metrics=[METRIC])
     assert [item["key"] for item in run.extra["artifacts"]] == [item.key for item in tuned]
     assert run.provenance.seeds == [3]
-    assert corpora.SUBSTITUTES["miniworld-phrases"] in run.provenance.substitutions
+    assert corpora.CORPORA["miniworld-phrases"].substitute in run.provenance.substitutions
     assert {point.method for point in run.curves} == {"CSE"} == {row.method for row in run.cost}
 
 

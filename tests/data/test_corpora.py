@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,11 +21,11 @@ def numbered(name: str, size: int) -> ParaphrasePairs:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two corpora of 60 and 40 pairs in place of the real ones."""
-    builders: dict[str, Callable[[int], ParaphrasePairs]] = {
-        "left": lambda seed: numbered("left", 60),
-        "right": lambda seed: numbered("right", 40),
+    made = {
+        name: corpora.Corpus("", (), lambda seed, name=name, size=size: numbered(name, size))
+        for name, size in (("left", 60), ("right", 40))
     }
-    monkeypatch.setattr(corpora, "CORPORA", builders)
+    monkeypatch.setattr(corpora, "CORPORA", made)
 
 
 def rows(pairs: ParaphrasePairs) -> list[tuple[str, str, str]]:
@@ -62,7 +61,6 @@ def test_unknown_corpus(made: None) -> None:
 
 
 def test_every_corpus_is_described_with_its_licence() -> None:
-    assert set(corpora.CORPORA) == set(corpora.SUBSTITUTES) == set(corpora.FILES)
     for name in corpora.CORPORA:
         card = corpora.describe(name)
         assert card["substitute"] and card["licence"]
@@ -121,7 +119,7 @@ def test_phrases_of_the_real_corpora(mirror: Path, tmp_path: Path, monkeypatch: 
     pairs = corpora._phrases.__wrapped__()
     assert len(pairs) == 524_410 and len(set(zip(pairs.first, pairs.second, strict=True))) == len(pairs)
     assert max(len(side.split()) for side in [*pairs.first, *pairs.second]) <= alignment.LONGEST_SPAN + 2
-    assert set(corpora.FILES["phrases"]) <= set(sources.used())
+    assert set(corpora.CORPORA["phrases"].files) <= set(sources.used())
 
 
 @pytest.mark.real_data
@@ -133,11 +131,3 @@ def test_no_test_sentence_is_left_in_training(mirror: Path) -> None:
     shared = {row["test"]: row["sentences"] for row in overlap.report([before], tests)}
     assert shared["STS2015/images"] > 900 and shared["SICK2014"] > 100  # the same photographs' captions
     assert len(after) < len(before) and overlap.report([after], tests) == []
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize("name", [name for name in corpora.CORPORA if name not in ("phrases",) and corpora.FILES[name]])
-def test_the_named_files_are_those_read(mirror: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(sources, "_used", {})
-    corpora.CORPORA[name](0)
-    assert set(sources.used()) == set(corpora.FILES[name])

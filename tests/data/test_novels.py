@@ -71,6 +71,14 @@ def test_paragraphs_headings_and_ornaments() -> None:
     assert list(sentences(lines, "lines")) == ["it was late . he left .", "chapter one", "why ?"]
 
 
+def test_sentences_of_a_paragraph() -> None:
+    text = "\u201cGo!\u201d said Mrs. J. Hill. He went (so it seemed.) Why? At 3.30 p.m. he came back"
+    assert split_sentences(text) == [
+        "\u201cGo!\u201d said Mrs. J. Hill.", "He went (so it seemed.)", "Why?", "At 3.30 p.m. he came back",
+    ]  # fmt: skip
+    assert split_sentences("  ") == []
+
+
 # -- what is on disk ---------------------------------------------------------------------------------------------------
 
 

@@ -40,16 +40,16 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rows_are_taken_from_every_column() -> None:
     kept = np.array([False, True, True, False])
-    found = splits.take(scored("x", 4), kept)
+    found = scored("x", 4).take(kept)
     assert (found.name, found.scale, found.domain) == ("x", (0, 5), "x")
     assert (found.first, found.second, found.gold.tolist()) == (["a x 1", "a x 2"], ["b x 1", "b x 2"], [1.0, 2.0])
     labelled = LabelledPairs("y", list("abcd"), list("efgh"), np.arange(4), ("no", "yes"))
-    others = splits.take(labelled, ~kept)
+    others = labelled.take(~kept)
     assert (others.first, others.second, others.labels.tolist()) == (["a", "d"], ["e", "h"], [0, 3])
     assert others.classes == ("no", "yes")
     graded = GradedAnswers("z", list("abcd"), list("efgh"), list("ijkl"), np.arange(4.0), (0, 5))
-    assert splits.take(graded, kept).question == ["b", "c"] and splits.take(graded, kept).reference == ["f", "g"]
-    assert len(splits.take(graded, np.zeros(4, dtype=bool))) == 0
+    assert graded.take(kept).question == ["b", "c"] and graded.take(kept).reference == ["f", "g"]
+    assert len(graded.take(np.zeros(4, dtype=bool))) == 0
 
 
 @given(st.lists(st.integers(0, 3), max_size=60), st.dictionaries(st.integers(0, 4), st.integers(0, 20)), st.integers(0))

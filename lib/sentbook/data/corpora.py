@@ -4,73 +4,50 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from sentbook.data import alignment, readers, sources, text
+from sentbook.data import alignment, sources, text
 from sentbook.data.originals import original
 from sentbook.data.overlap import remove
+from sentbook.data.readers import paraphrases
 from sentbook.data.types import ParaphrasePairs
-from sentbook.system.errors import ConfigError
+from sentbook.system.errors import ConfigError, StorageError
+from sentbook.system.files import replacing
 
 MINIWORLD_PAIRS = 8_000
 
-FILES: dict[str, tuple[str, ...]] = {
-    "ppdb": (
-        "train/ppdb/ppdb-1.0-m-lexical.pairs.tsv.gz",
-        "train/ppdb/ppdb-1.0-xxxl-lexical.uniquepairs.tsv.gz",
-        "train/ppdb/ppdb-2.0-xxl-lexical.equivalence.tsv.gz",
-    ),
-    "phrases": (
-        "train/simplification/turk_asset_tune.tsv.gz",
-        "train/simplification/wiki_simple_aligned_small.tsv.gz",
-        "train/simplification/wikisplit_googlecomp.tsv.gz",
-        "train/simplification/onestopenglish_aligned.tsv.gz",
-        "train/bible/bible_8_versions.tsv.xz",
-    ),
-    "captions": tuple(f"train/captions/train.{column}.en.gz" for column in range(1, 6)),
-    "rewrites": ("train/simplification/turk_asset_tune.tsv.gz",),
-    "simple-wikipedia": ("train/simplification/wiki_simple_aligned_small.tsv.gz",),
-    "wikisplit": ("train/simplification/wikisplit_googlecomp.tsv.gz",),
-    "onestop": ("train/simplification/onestopenglish_aligned.tsv.gz",),
-    "quora": ("train/quora/quora_duplicate_pairs_54k.tsv.gz",),
-    "twitter": ("train/twitter_url/twitter_url_51k.tsv.gz",),
-    "parasci": ("train/parasci/parasci.tsv.gz",),
-    "bible": ("train/bible/bible_8_versions.tsv.xz",),
-    "miniworld-phrases": (),
-    "miniworld-sentences": (),
-}
-"""The registered files that each corpus is read from."""
 
-SUBSTITUTES: dict[str, str] = {
-    "ppdb": "PPDB lexical pairs (words only) for the phrase pairs of PPDB XL",
-    "phrases": "phrases aligned in simplifications and Bible versions for the phrase pairs of PPDB XL",
-    "captions": "Flickr30k captions of one photo for Simple Wikipedia pairs",
-    "rewrites": "TurkCorpus and ASSET rewrites for Simple Wikipedia pairs",
-    "simple-wikipedia": "3,656 Simple Wikipedia pairs for 167,689",
-    "wikisplit": "WikiSplit and compressed sentences for Simple Wikipedia pairs",
-    "onestop": "OneStopEnglish reading levels for Simple Wikipedia pairs",
-    "quora": "Quora duplicate questions for Simple Wikipedia pairs",
-    "twitter": "tweets judged paraphrases for Simple Wikipedia pairs",
-    "parasci": "ParaSCI for Simple Wikipedia pairs",
-    "bible": "Bible versions for Simple Wikipedia pairs",
-    "miniworld-phrases": "generated phrase pairs of the mini-world",
-    "miniworld-sentences": "generated sentence pairs of the mini-world",
-}
+@dataclass(frozen=True)
+class Corpus:
+    """A training corpus of pairs.
+
+    Attributes:
+        substitute: what stands in for what, in words.
+        files: that it is read from, registered.
+        read: its pairs by the seed, which only those use that pair at random.
+    """
+
+    substitute: str
+    files: tuple[str, ...]
+    read: Callable[[int], ParaphrasePairs]
 
 
-# Of inference, see `sentbook.data.inference`.
-_INFERENCE = {
+def _aligned(name: str, what: str) -> Corpus:
+    substitute = f"{what} for Simple Wikipedia pairs"
+    return Corpus(substitute, (paraphrases.ALIGNED[name].file,), lambda seed: paraphrases.aligned(name))
+
+
+# Of inference, see `sentbook.data.inference`; of encoder-decoders, see `sentbook.data.novels`.
+_OTHERS = {
     "nli": "inference pairs of SNLI's dev and test, CAD, ConjNLI and SICK train for SNLI and MultiNLI",
     "miniworld-entailment": "generated inference pairs of the mini-world",
-}
-# Of encoder-decoders, see `sentbook.data.novels`.
-_BOOKS = {
     "novels": "100 English novels (774,485 sentences, every fifth book held out) for BookCorpus (70 million sentences)",
     "folder": "your own books for BookCorpus (70 million sentences)",
     "miniworld-stories": "generated stories of the mini-world",
@@ -84,7 +61,7 @@ def substitute(name: str, paper: str) -> str:
         >>> substitute("onestop", "dnt")
         'OneStopEnglish reading levels for ParaNMT-50M and Simple Wikipedia'
     """
-    words = {**SUBSTITUTES, **_INFERENCE, **_BOOKS}.get(name, "")
+    words = CORPORA[name].substitute if name in CORPORA else _OTHERS.get(name, "")
     ours, _, theirs = words.rpartition(" for ")
     sentences = original(paper, "sentences")
     return f"{ours} for {sentences}" if sentences and theirs == "Simple Wikipedia pairs" else words
@@ -97,30 +74,29 @@ def describe(name: str) -> dict[str, str]:
         ConfigError: an unknown corpus.
     """
     _check([name])
-    entries = [sources.registry()[file] for file in FILES[name]]
+    corpus = CORPORA[name]
+    entries = [sources.registry()[file] for file in corpus.files]
     return {
         "name": name,
-        "substitute": SUBSTITUTES[name],
+        "substitute": corpus.substitute,
         "licence": "; ".join(dict.fromkeys(entry["licence"] for entry in entries)) or "generated, no licence needed",
         "paper": "; ".join(dict.fromkeys(entry["paper"] for entry in entries)),
-        "files": ", ".join(FILES[name]),
+        "files": ", ".join(corpus.files),
     }
 
 
 def _align() -> ParaphrasePairs:
-    return alignment.phrase_pairs(
-        [readers.rewrites(), readers.simple_wikipedia(), readers.wikisplit(), readers.onestop(), readers.bible()]
-    )
+    return alignment.phrase_pairs([*map(paraphrases.aligned, PHRASES), paraphrases.bible()])
 
 
 @lru_cache(maxsize=1)
 def _phrases() -> ParaphrasePairs:
     """Aligned once (7 s) and kept in the cache; its name there is a digest of the inputs and of the code."""
     identity = hashlib.sha256()
-    for file in FILES["phrases"]:
+    for file in CORPORA["phrases"].files:
         sources.path(file)  # also records that this process used it
         identity.update(sources.sha256(file).encode())
-    for module in (alignment, text, readers.paraphrases):
+    for module in (alignment, text, paraphrases):
         identity.update(Path(str(module.__file__)).read_bytes())
     kept = sources.cache_folder() / "derived" / f"phrases-{identity.hexdigest()[:16]}.tsv.gz"
     try:
@@ -129,14 +105,13 @@ def _phrases() -> ParaphrasePairs:
         return ParaphrasePairs("phrases", [row[0] for row in rows], [row[1] for row in rows], ["phrases"] * len(rows))
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, IndexError):  # not there, or damaged: align again
         pairs = _align()
-    temporary = kept.with_name(f"{kept.name}.{os.getpid()}.part")
-    try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with gzip.open(temporary, "wt", compresslevel=3, encoding="utf-8", newline="\n") as stream:
-            stream.writelines(f"{one}\t{other}\n" for one, other in zip(pairs.first, pairs.second, strict=True))
-        temporary.replace(kept)
-    except OSError:
-        pass  # a cache that cannot be written costs seconds, not the run
+    # A cache that cannot be written costs seconds, not the run.
+    with (
+        suppress(StorageError),
+        replacing(kept) as temporary,
+        gzip.open(temporary, "wt", compresslevel=3, encoding="utf-8", newline="\n") as stream,
+    ):
+        stream.writelines(f"{one}\t{other}\n" for one, other in zip(pairs.first, pairs.second, strict=True))
     return pairs
 
 
@@ -148,21 +123,40 @@ def _miniworld(kind: str) -> ParaphrasePairs:
     return world.phrases(MINIWORLD_PAIRS) if kind == "phrases" else world.sentences(MINIWORLD_PAIRS)
 
 
-# Each takes the seed, which only those use that pair or generate at random.
-CORPORA: dict[str, Callable[[int], ParaphrasePairs]] = {
-    "ppdb": lambda seed: readers.ppdb_lexical(),
-    "phrases": lambda seed: _phrases(),
-    "captions": readers.captions,
-    "rewrites": lambda seed: readers.rewrites(),
-    "simple-wikipedia": lambda seed: readers.simple_wikipedia(),
-    "wikisplit": lambda seed: readers.wikisplit(),
-    "onestop": lambda seed: readers.onestop(),
-    "quora": lambda seed: readers.quora(),
-    "twitter": lambda seed: readers.twitter(),
-    "parasci": lambda seed: readers.parasci(),
-    "bible": lambda seed: readers.bible(),
-    "miniworld-phrases": lambda seed: _miniworld("phrases"),
-    "miniworld-sentences": lambda seed: _miniworld("sentences"),
+# Of these and of Bible versions phrases are aligned.
+PHRASES = ("rewrites", "simple-wikipedia", "wikisplit", "onestop")
+CORPORA: dict[str, Corpus] = {
+    "ppdb": Corpus(
+        "PPDB lexical pairs (words only) for the phrase pairs of PPDB XL",
+        tuple(sorted(paraphrases.PPDB)),
+        lambda seed: paraphrases.ppdb_lexical(),
+    ),
+    "phrases": Corpus(
+        "phrases aligned in simplifications and Bible versions for the phrase pairs of PPDB XL",
+        (*(paraphrases.ALIGNED[name].file for name in PHRASES), paraphrases.BIBLE),
+        lambda seed: _phrases(),
+    ),
+    "captions": Corpus(
+        "Flickr30k captions of one photo for Simple Wikipedia pairs", paraphrases.CAPTIONS, paraphrases.captions
+    ),
+    "rewrites": _aligned("rewrites", "TurkCorpus and ASSET rewrites"),
+    "simple-wikipedia": Corpus(
+        "3,656 Simple Wikipedia pairs for 167,689",
+        (paraphrases.ALIGNED["simple-wikipedia"].file,),
+        lambda seed: paraphrases.aligned("simple-wikipedia"),
+    ),
+    "wikisplit": _aligned("wikisplit", "WikiSplit and compressed sentences"),
+    "onestop": _aligned("onestop", "OneStopEnglish reading levels"),
+    "quora": _aligned("quora", "Quora duplicate questions"),
+    "twitter": _aligned("twitter", "tweets judged paraphrases"),
+    "parasci": _aligned("parasci", "ParaSCI"),
+    "bible": Corpus(
+        "Bible versions for Simple Wikipedia pairs", (paraphrases.BIBLE,), lambda seed: paraphrases.bible()
+    ),
+    "miniworld-phrases": Corpus("generated phrase pairs of the mini-world", (), lambda seed: _miniworld("phrases")),
+    "miniworld-sentences": Corpus(
+        "generated sentence pairs of the mini-world", (), lambda seed: _miniworld("sentences")
+    ),
 }
 
 
@@ -188,7 +182,7 @@ def load(
     _check(names)
     rows: list[tuple[str, str, str]] = []
     for name in names:
-        pairs, _ = remove(CORPORA[name](seed), exclude) if exclude else (CORPORA[name](seed), 0)
+        pairs, _ = remove(CORPORA[name].read(seed), exclude)
         rows += zip(pairs.first, pairs.second, [name] * len(pairs), strict=True)
     order = np.random.default_rng([seed, 1]).permutation(len(rows))[:limit]
     # Marks alone (a lone bullet, say) leave no token.

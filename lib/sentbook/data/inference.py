@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sentbook.data import readers
 from sentbook.data.miniworld import World
@@ -39,17 +38,8 @@ def pool(corpus: str, *, exclude: frozenset[str] = frozenset()) -> tuple[Labelle
         np.concatenate([pooled.labels, labels]),
         pooled.classes,
     )
-    allowed = np.array(
-        [
-            key(one) not in exclude and key(other) not in exclude
-            for one, other in zip(both.first, both.second, strict=True)
-        ]
-    )
+    pairs = zip(both.first, both.second, strict=True)
+    allowed = [key(one) not in exclude and key(other) not in exclude for one, other in pairs]
     order = np.random.default_rng(0).permutation(np.flatnonzero(allowed))
     held = round(HELD_OUT * len(order))
-    return _rows(both, order[held:]), _rows(both, order[:held])
-
-
-def _rows(pairs: LabelledPairs, rows: NDArray[np.int64]) -> LabelledPairs:
-    first, second = ([side[row] for row in rows] for side in (pairs.first, pairs.second))
-    return LabelledPairs(pairs.name, first, second, pairs.labels[rows], pairs.classes)
+    return both.take(order[held:]), both.take(order[:held])

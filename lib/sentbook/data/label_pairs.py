@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sentbook.data.readers.tables import one_of
-from sentbook.data.splits import SPLITS, held_out
+from sentbook.data.splits import SPLITS, held_out_share
 from sentbook.data.tasks import Examples, Task, task
 from sentbook.data.types import ScoredPairs
 
@@ -46,10 +45,10 @@ def divided(name: str) -> dict[str, Examples]:
     found = task(name)
     rest, test = found.train, found.test
     if test is None:
-        held = _held(rest, TEST_SHARE)
-        rest, test = _take(rest, ~held), _take(rest, held)
-    trial = _held(rest, TRIAL_SHARE)
-    return {"train": _take(rest, ~trial), "trial": _take(rest, trial), "test": test}
+        held = held_out_share(rest.labels, TEST_SHARE)
+        rest, test = rest.take(~held), rest.take(held)
+    trial = held_out_share(rest.labels, TRIAL_SHARE)
+    return {"train": rest.take(~trial), "trial": rest.take(trial), "test": test}
 
 
 def training(name: str) -> Examples:
@@ -94,22 +93,5 @@ def _pairs(dataset: str, split: str) -> ScoredPairs:
         steps = rng.integers(1, len(members), size=len(same))
         second[same] = members[(np.searchsorted(members, first[same]) + steps) % len(members)]
         second[different] = others[rng.integers(len(others), size=len(different))]
-    sentences = examples.first
-    return ScoredPairs(
-        f"{TASK_OF[dataset]} pairs",
-        [sentences[row] for row in first],
-        [sentences[row] for row in second],
-        gold.astype(np.float64),
-        (0, 1),
-    )
-
-
-def _held(examples: Examples, share: float) -> NDArray[np.bool_]:
-    return held_out(
-        examples.labels, {label: round(share * count) for label, count in enumerate(np.bincount(examples.labels))}
-    )
-
-
-def _take(examples: Examples, kept: NDArray[np.bool_]) -> Examples:
-    rows = np.flatnonzero(kept)
-    return Examples([examples.first[row] for row in rows], None, examples.labels[rows])
+    one, other = (examples.take(rows).first for rows in (first, second))
+    return ScoredPairs(f"{TASK_OF[dataset]} pairs", one, other, gold.astype(np.float64), (0, 1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from sentbook.data.text import tokenise_words
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
 
@@ -34,10 +36,10 @@ test_keys.__test__ = False  # type: ignore[attr-defined]  # not a pytest functio
 
 def remove(pairs: ParaphrasePairs, keys: frozenset[str]) -> tuple[ParaphrasePairs, int]:
     """``pairs`` without those that hold a sentence of ``keys``, and how many were removed."""
-    rows = list(zip(pairs.first, pairs.second, pairs.source, strict=True))
-    kept = [row for row in rows if key(row[0]) not in keys and key(row[1]) not in keys]
-    first, second, source = ([row[column] for row in kept] for column in range(3))
-    return ParaphrasePairs(pairs.name, first, second, source), len(rows) - len(kept)
+    kept = [
+        key(one) not in keys and key(other) not in keys for one, other in zip(pairs.first, pairs.second, strict=True)
+    ]
+    return pairs.take(np.array(kept, dtype=np.bool_)), kept.count(False)
 
 
 def report(corpora: Sequence[ParaphrasePairs], tests: Sequence[ScoredPairs]) -> list[dict[str, Any]]:
@@ -52,9 +54,8 @@ def report(corpora: Sequence[ParaphrasePairs], tests: Sequence[ScoredPairs]) -> 
     rows: list[dict[str, Any]] = []
     for corpus in corpora:
         keys = ((key(one), key(other)) for one, other in zip(corpus.first, corpus.second, strict=True))
-        touching = [
-            pair for pair in keys if pair[0] in anywhere or pair[1] in anywhere
-        ]  # few, so the sets cost nothing
+        # Few, so that the sets cost nothing.
+        touching = [pair for pair in keys if pair[0] in anywhere or pair[1] in anywhere]
         sentences = frozenset(side for pair in touching for side in pair)
         for name, wanted in sets.items():
             shared = wanted & sentences

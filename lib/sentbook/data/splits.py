@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sentbook.data import readers
 from sentbook.data.readers.tables import one_of
-from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
+from sentbook.data.types import Columns, GradedAnswers, LabelledPairs, ScoredPairs
 
-Data = TypeVar("Data", ScoredPairs, LabelledPairs, GradedAnswers)
+Data = TypeVar("Data", bound=Columns)
 SPLITS = ("train", "trial", "test")
 # Of MSRP's training pairs: those that choose epochs and thresholds.
 MSRP_TRIAL = 0.1
@@ -25,19 +25,6 @@ EXAMS = ("11", "12")
 ANSWERS_TRAIN, ANSWERS_TEST = 1460, 552
 
 
-def take(data: Data, kept: NDArray[np.bool_]) -> Data:
-    """The rows of ``data`` where (N,) ``kept`` is true, in order."""
-    rows = np.flatnonzero(kept)
-    columns: dict[str, Any] = {field.name: getattr(data, field.name) for field in fields(data)}
-    chosen: dict[str, Any] = {}
-    for name, column in columns.items():
-        if isinstance(column, list):
-            chosen[name] = [column[row] for row in rows]
-        elif isinstance(column, np.ndarray):
-            chosen[name] = column[rows]
-    return replace(data, **chosen)
-
-
 def share_of(data: Data, share: float, seed: int) -> Data:
     """A share of ``data``'s rows, drawn by ``seed``; a larger share holds every smaller one.
 
@@ -47,7 +34,7 @@ def share_of(data: Data, share: float, seed: int) -> Data:
         return data
     size = len(data)
     chosen = np.random.default_rng([seed, size]).permutation(size)[: max(2, round(share * size))]
-    return take(data, np.isin(np.arange(size), chosen))
+    return data.take(np.sort(chosen))
 
 
 def held_out(groups: ArrayLike, sizes: Mapping[int, int], seed: int = 0) -> NDArray[np.bool_]:
@@ -66,6 +53,11 @@ def held_out(groups: ArrayLike, sizes: Mapping[int, int], seed: int = 0) -> NDAr
     for group, size in sizes.items():
         held += rng.permutation(np.flatnonzero(members == group))[:size].tolist()
     return np.isin(np.arange(len(members)), held)
+
+
+def held_out_share(labels: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
+    """Which of (N,) labelled rows are held out: of each label its share, drawn at random (seed 0)."""
+    return held_out(labels, {label: round(share * count) for label, count in enumerate(np.bincount(labels))})
 
 
 def shares(counts: Sequence[int], total: int) -> list[int]:
@@ -102,9 +94,8 @@ def msrp(split: str) -> LabelledPairs:
     if split == "test":
         return readers.msrp("test")
     everything = readers.msrp("train")
-    counts = np.bincount(everything.labels)
-    trial = held_out(everything.labels, {label: round(MSRP_TRIAL * count) for label, count in enumerate(counts)})
-    return take(everything, trial if split == "trial" else ~trial)
+    trial = held_out_share(everything.labels, MSRP_TRIAL)
+    return everything.take(trial if split == "trial" else ~trial)
 
 
 def sts2012_tests() -> list[ScoredPairs]:
@@ -132,7 +123,7 @@ def sts2012(split: str) -> ScoredPairs:
     sizes = [len(pairs) for pairs in sets]
     sources = np.repeat(np.arange(len(sets)), sizes)
     trial = held_out(sources, dict(enumerate(shares(sizes, STS2012_TRIAL))))
-    return take(pool("STS12", sets), trial if split == "trial" else ~trial)
+    return pool("STS12", sets).take(trial if split == "trial" else ~trial)
 
 
 def short_answers_at_random(split: str) -> GradedAnswers:
@@ -147,7 +138,7 @@ def short_answers_at_random(split: str) -> GradedAnswers:
     order = np.random.default_rng(0).permutation(len(answers))
     held = len(answers) - ANSWERS_TEST
     bounds = {"train": (0, ANSWERS_TRAIN), "trial": (ANSWERS_TRAIN, held), "test": (held, len(answers))}
-    return take(answers, np.isin(np.arange(len(answers)), order[slice(*bounds[split])]))
+    return answers.take(np.sort(order[slice(*bounds[split])]))
 
 
 def short_answers(split: str) -> GradedAnswers:
@@ -167,6 +158,6 @@ def short_answers(split: str) -> GradedAnswers:
     answers = readers.short_answers()
     exam = np.array([question.split(".")[0] in EXAMS for question in answers.question])
     if split == "test":
-        return take(answers, exam)
+        return answers.take(exam)
     trial = held_out(exam, {0: int((~exam).sum()) - ANSWERS_TRAIN})
-    return take(answers, trial if split == "trial" else ~exam & ~trial)
+    return answers.take(trial if split == "trial" else ~exam & ~trial)

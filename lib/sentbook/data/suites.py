@@ -45,23 +45,6 @@ TRANSFER: tuple[Dataset, ...] = ("stsb", "sick", "sts12", "sim", "rel", "ma", "p
 # The four dimensions in which pairs of human activities are scored.
 ACTIVITIES = ("sim", "rel", "ma", "pac")
 STSB_DEV = "STSB-dev"
-# The test sets' names in the papers' tables, ``papers/dnt_table4.csv`` first.
-TEST_NAMES = {
-    "stsb": "STSB-test",
-    "sick": "SICK",
-    "sts12": "STS12",
-    "sim": "SIM",
-    "rel": "REL",
-    "ma": "MA",
-    "pac": "PAC",
-    "sag": "SAG",
-    "sag-random": "SAG at random",
-    "msrp": "MSRP",
-    "miniworld": "miniworld/relatedness",
-    "miniworld-paraphrase": "miniworld/paraphrase",
-    "miniworld-answers": "miniworld/answers",
-    **{dataset: f"{task} pairs" for dataset, task in label_pairs.TASK_OF.items()},
-}
 
 
 @cache
@@ -109,9 +92,8 @@ def pairs(dataset: str, split: str) -> ScoredPairs:
         ConfigError: an unknown data set or split.
         DataError: a file is missing, or has not its official size.
     """
-    if _known(dataset) in ("sick", "miniworld"):
-        return relatedness(dataset, split)
-    return _MAKERS[dataset](split)
+    _, read = _SETS[_known(dataset)]
+    return read(split)
 
 
 def parts(dataset: str) -> tuple[ScoredPairs, ...]:
@@ -175,35 +157,40 @@ def _known(dataset: str) -> str:
     return dataset
 
 
+# As their releases name them.
+_RELEASED = {"train": "train", "trial": "dev", "test": "test"}
+
+
 def _benchmark(split: str) -> ScoredPairs:
-    name = one_of("STS-B split", split, {"train": "train", "trial": "dev", "test": "test"})
-    return replace(readers.stsbenchmark(name), name="STSB")
+    return replace(readers.stsbenchmark(one_of("STS-B split", split, _RELEASED)), name="STSB")
 
 
-def _activity(dimension: str) -> Callable[[str], ScoredPairs]:
-    def make(split: str) -> ScoredPairs:
-        name = one_of("activities split", split, {"train": "train", "trial": "dev", "test": "test"})
-        return readers.activities(name)[dimension]
-
-    return make
+def _activity(dimension: str, split: str) -> ScoredPairs:
+    return readers.activities(one_of("activities split", split, _RELEASED))[dimension]
 
 
-def _as_scores(pairs: LabelledPairs) -> ScoredPairs:
-    return ScoredPairs(pairs.name, pairs.first, pairs.second, pairs.labels.astype(np.float64), (0, 1))
+def _scored(read: Callable[[str], LabelledPairs], split: str) -> ScoredPairs:
+    found = read(split)
+    return ScoredPairs(found.name, found.first, found.second, found.labels.astype(np.float64), (0, 1))
 
 
-def _as_pairs(answers: GradedAnswers) -> ScoredPairs:
-    return ScoredPairs(answers.name, answers.reference, answers.answer, answers.gold, answers.scale, "answers")
+def _answered(read: Callable[[str], GradedAnswers], split: str) -> ScoredPairs:
+    found = read(split)
+    return ScoredPairs(found.name, found.reference, found.answer, found.gold, found.scale, "answers")
 
 
-_MAKERS: dict[str, Callable[[str], ScoredPairs]] = {
-    "msrp": lambda split: _as_scores(splits.msrp(split)),
-    "miniworld-paraphrase": lambda split: _as_scores(World().paraphrase(split)),
-    "stsb": _benchmark,
-    "sts12": splits.sts2012,
-    **{name: _activity(name.upper()) for name in ACTIVITIES},
-    "sag": lambda split: _as_pairs(splits.short_answers(split)),
-    "sag-random": lambda split: _as_pairs(splits.short_answers_at_random(split)),
-    "miniworld-answers": lambda split: _as_pairs(World().graded_answers(split)),
-    **{dataset: partial(label_pairs.pairs, dataset) for dataset in label_pairs.TASK_OF},
+# Of each data set its test set's name in the papers' tables, ``papers/dnt_table4.csv`` first, and its pairs by split.
+_SETS: dict[str, tuple[str, Callable[[str], ScoredPairs]]] = {
+    "stsb": ("STSB-test", _benchmark),
+    "sick": ("SICK", partial(relatedness, "sick")),
+    "sts12": ("STS12", splits.sts2012),
+    **{name: (name.upper(), partial(_activity, name.upper())) for name in ACTIVITIES},
+    "sag": ("SAG", partial(_answered, splits.short_answers)),
+    "sag-random": ("SAG at random", partial(_answered, splits.short_answers_at_random)),
+    "msrp": ("MSRP", partial(_scored, splits.msrp)),
+    "miniworld": ("miniworld/relatedness", partial(relatedness, "miniworld")),
+    "miniworld-paraphrase": ("miniworld/paraphrase", partial(_scored, World().paraphrase)),
+    "miniworld-answers": ("miniworld/answers", partial(_answered, World().graded_answers)),
+    **{name: (f"{task} pairs", partial(label_pairs.pairs, name)) for name, task in label_pairs.TASK_OF.items()},
 }
+TEST_NAMES = {dataset: name for dataset, (name, _) in _SETS.items()}

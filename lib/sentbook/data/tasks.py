@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sentbook.data import readers
 from sentbook.data.miniworld import World
 from sentbook.data.readers.tables import one_of
-from sentbook.data.types import LabelledPairs, LabelledSentences
+from sentbook.data.types import Columns, LabelledPairs, LabelledSentences
 
 Task = Literal[
     "MR",
@@ -34,7 +35,7 @@ NAMES: tuple[Task, ...] = get_args(Task)
 
 
 @dataclass(frozen=True)
-class Examples:
+class Examples(Columns):
     """Sentences, or pairs of them, with a class each.
 
     Attributes:
@@ -46,9 +47,6 @@ class Examples:
     first: list[str]
     second: list[str] | None
     labels: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.first)
 
     @property
     def sentences(self) -> list[str]:
@@ -101,31 +99,33 @@ def task(name: str) -> ClassificationTask:
         >>> len(found.train), len(found.test), round(found.majority, 2)
         (600, 300, 0.17)
     """
-    one_of("task", name, dict.fromkeys(NAMES))
-    if name == "MSRP":
-        return _of(name, readers.msrp("train"), readers.msrp("test"))
-    if name == "TREC":
-        return _of(name, readers.trec("train"), readers.trec("test"))
-    if name in TASKS:
-        return _of(name, {"MR": readers.mr, "CR": readers.cr, "SUBJ": readers.subj, "MPQA": readers.mpqa}[name]())
-    kind = name.removeprefix("miniworld/")
-    if kind == "paraphrase":
-        return _of(name, World().paraphrase("train"), World().paraphrase("test"))
-    parts = [World().classification(kind, split) for split in ("train", "trial", "test")]
-    if kind == "question":
-        return _of(name, parts[0], parts[2])
-    sentences = [sentence for part in parts for sentence in part.sentences]
-    labels = np.concatenate([part.labels for part in parts])
-    return _of(name, LabelledSentences(name, sentences, labels, parts[0].classes))
+    read = one_of("task", name, _READERS)
+    if name in _TESTED:
+        parts = [read("train"), read("test")]
+    else:
+        parts = [read()] if name in TASKS else [read(split) for split in ("train", "trial", "test")]
+    examples = [
+        Examples(part.first, part.second, part.labels)
+        if isinstance(part, LabelledPairs)
+        else Examples(part.sentences, None, part.labels)
+        for part in parts
+    ]
+    if name in _TESTED:
+        return ClassificationTask(name, parts[0].classes, *examples)
+    sentences = [sentence for part in examples for sentence in part.first]
+    pooled = Examples(sentences, None, np.concatenate([part.labels for part in examples]))
+    return ClassificationTask(name, parts[0].classes, pooled, None)
 
 
-def _of(
-    name: str, train: LabelledSentences | LabelledPairs, test: LabelledSentences | LabelledPairs | None = None
-) -> ClassificationTask:
-    return ClassificationTask(name, train.classes, _examples(train), None if test is None else _examples(test))
-
-
-def _examples(found: LabelledSentences | LabelledPairs) -> Examples:
-    if isinstance(found, LabelledPairs):
-        return Examples(found.first, found.second, found.labels)
-    return Examples(found.sentences, None, found.labels)
+_READERS: dict[str, Callable[..., LabelledSentences | LabelledPairs]] = {
+    "MR": readers.mr,
+    "CR": readers.cr,
+    "SUBJ": readers.subj,
+    "MPQA": readers.mpqa,
+    "TREC": readers.trec,
+    "MSRP": readers.msrp,
+    **{f"miniworld/{kind}": partial(World().classification, kind) for kind in World.TASKS},
+    "miniworld/paraphrase": World().paraphrase,
+}
+# With a test set; the others are predicted fold by fold.
+_TESTED = {"TREC", "MSRP", "miniworld/question", "miniworld/paraphrase"}

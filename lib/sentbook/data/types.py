@@ -1,11 +1,9 @@
-"""The shapes in which data leave this room; readers and the mini-world both return them.
-
-Every class checks its own lengths on construction, so that a misaligned file cannot travel further.
-"""
+"""The shapes in which data leave this room; readers and the mini-world both return them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +11,39 @@ from numpy.typing import NDArray
 from sentbook.system.errors import DataError
 
 
-def _same_length(name: str, **columns: object) -> None:
-    sizes = {key: len(column) for key, column in columns.items()}  # type: ignore[arg-type]
-    if len(set(sizes.values())) > 1:
-        raise DataError(f"{name} is misaligned ({sizes}); fetch it again with `sentbook data fetch`.")
+@dataclass(frozen=True)
+class Columns:
+    """Columns of one length: its lists and arrays. What is neither, a name or a scale, is of all rows.
+
+    Raises:
+        DataError: columns of different lengths, so that a misaligned file cannot travel further.
+    """
+
+    def __post_init__(self) -> None:
+        sizes = {name: len(column) for name, column in self._columns().items()}
+        if len(set(sizes.values())) > 1:
+            name = getattr(self, "name", type(self).__name__)
+            raise DataError(f"{name} is misaligned ({sizes}); fetch it again with `sentbook data fetch`.")
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns().values())))
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Self:
+        """The rows where (N,) ``rows`` is true, or those that it names, in its order."""
+        chosen = np.arange(len(self))[rows]
+        columns: dict[str, Any] = {
+            name: column[chosen] if isinstance(column, np.ndarray) else [column[row] for row in chosen]
+            for name, column in self._columns().items()
+        }
+        return replace(self, **columns)
+
+    def _columns(self) -> dict[str, Any]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, list | np.ndarray)}
 
 
 @dataclass(frozen=True)
-class ScoredPairs:
+class ScoredPairs(Columns):
     """Sentence pairs with a gold similarity.
 
     Attributes:
@@ -38,15 +61,9 @@ class ScoredPairs:
     scale: tuple[float, float]
     domain: str = ""
 
-    def __post_init__(self) -> None:
-        _same_length(self.name, first=self.first, second=self.second, gold=self.gold)
-
-    def __len__(self) -> int:
-        return len(self.first)
-
 
 @dataclass(frozen=True)
-class ParaphrasePairs:
+class ParaphrasePairs(Columns):
     """Pairs taken to mean the same, for training with a margin. ``source`` names the corpus of each pair."""
 
     name: str
@@ -54,15 +71,9 @@ class ParaphrasePairs:
     second: list[str]
     source: list[str]
 
-    def __post_init__(self) -> None:
-        _same_length(self.name, first=self.first, second=self.second, source=self.source)
-
-    def __len__(self) -> int:
-        return len(self.first)
-
 
 @dataclass(frozen=True)
-class LabelledPairs:
+class LabelledPairs(Columns):
     """Sentence pairs with a class: paraphrase or not (MSRP), or entailment (NLI). ``labels`` index ``classes``."""
 
     name: str
@@ -71,15 +82,9 @@ class LabelledPairs:
     labels: NDArray[np.int64]
     classes: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        _same_length(self.name, first=self.first, second=self.second, labels=self.labels)
-
-    def __len__(self) -> int:
-        return len(self.first)
-
 
 @dataclass(frozen=True)
-class LabelledSentences:
+class LabelledSentences(Columns):
     """Sentences with a class (MR, CR, SUBJ, MPQA, TREC). ``labels`` index ``classes``."""
 
     name: str
@@ -87,41 +92,26 @@ class LabelledSentences:
     labels: NDArray[np.int64]
     classes: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        _same_length(self.name, sentences=self.sentences, labels=self.labels)
-
-    def __len__(self) -> int:
-        return len(self.sentences)
-
 
 @dataclass(frozen=True)
-class Stories:
+class Stories(Columns):
     """Contiguous text: each story is its sentences in order (novels, BookCorpus)."""
 
     name: str
     stories: list[list[str]]
 
-    def __len__(self) -> int:
-        return len(self.stories)
-
 
 @dataclass(frozen=True)
-class CaptionedScenes:
+class CaptionedScenes(Columns):
     """Feature vectors (N, F) of images or generated scenes, each with its captions."""
 
     name: str
     features: NDArray[np.float32]
     captions: list[list[str]]
 
-    def __post_init__(self) -> None:
-        _same_length(self.name, features=self.features, captions=self.captions)
-
-    def __len__(self) -> int:
-        return len(self.captions)
-
 
 @dataclass(frozen=True)
-class GradedAnswers:
+class GradedAnswers(Columns):
     """Student answers with a reference answer and a mean grade on ``scale``; ``question`` is the question's id."""
 
     name: str
@@ -130,9 +120,3 @@ class GradedAnswers:
     answer: list[str]
     gold: NDArray[np.float64]
     scale: tuple[float, float]
-
-    def __post_init__(self) -> None:
-        _same_length(self.name, question=self.question, reference=self.reference, answer=self.answer, gold=self.gold)
-
-    def __len__(self) -> int:
-        return len(self.answer)

@@ -37,10 +37,10 @@ def _run_pages() -> dict[str, str]:
 
 def _corpora() -> str:
     rows = []
-    for name, sentence in corpora.SUBSTITUTES.items():
+    for name, corpus in corpora.CORPORA.items():
         if not name.startswith("miniworld"):
             found = corpora.describe(name)
-            rows.append([f"`{name}`", sentence, esc(found["paper"]), esc(found["licence"])])
+            rows.append([f"`{name}`", corpus.substitute, esc(found["paper"]), esc(found["licence"])])
     return pipes(["corpus", "stands in for", "source", "licence"], rows, left=4)
 
 

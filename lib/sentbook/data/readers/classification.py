@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sentbook.data.readers.tables import expect, lines, one_of
+from sentbook.data.readers.tables import Row, expect, lines, one_of
 from sentbook.data.types import LabelledSentences
 
 # Per class: its name, its file, usable lines (CR has 2 + 2 blank lines, MPQA 1 + 2).
@@ -69,8 +69,10 @@ def trec(split: str, variant: str = "senteval") -> LabelledSentences:
     Ten distinct questions occur in both splits.
     """
     file, size = one_of("TREC split", split, TREC_FILES)
-    folder = one_of("variant", variant, FOLDERS)
-    parts = [line.partition(" ") for line in lines(f"eval/trec/{folder}{file}", "latin-1")]
+    name = f"eval/trec/{one_of('variant', variant, FOLDERS)}{file}"
+    parts = [line.partition(" ") for line in lines(name, "latin-1")]
     expect(f"TREC {split}", len(parts), size)
-    labels = np.array([TREC_CLASSES.index(label.partition(":")[0]) for label, _, _ in parts], dtype=np.int64)
-    return LabelledSentences("TREC", [question for _, _, question in parts], labels, TREC_CLASSES)
+    # The coarse type stands before the colon.
+    found = [Row([kind.partition(":")[0], text], name, number) for number, (kind, _, text) in enumerate(parts, start=1)]
+    labels = np.array([row.label(0, TREC_CLASSES) for row in found], dtype=np.int64)
+    return LabelledSentences("TREC", [row[1] for row in found], labels, TREC_CLASSES)

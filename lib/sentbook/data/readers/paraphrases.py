@@ -9,17 +9,72 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sentbook.data.readers.tables import expect, lines, rows
 from sentbook.data.types import ParaphrasePairs
 
 
-def _pairs(name: str, found: Iterable[tuple[str, str]]) -> ParaphrasePairs:
-    """Distinct pairs in file order, without those whose sides are equal or empty."""
-    kept = dict.fromkeys(
-        (first, second) for first, second in found if first.strip() and second.strip() and first != second
-    )
-    return ParaphrasePairs(name, [first for first, _ in kept], [second for _, second in kept], [name] * len(kept))
+@dataclass(frozen=True)
+class Aligned:
+    """A file whose lines begin with two sentences.
+
+    Attributes:
+        title: of the corpus, in messages.
+        file: registered.
+        size: its official number of rows.
+        columns: of each row.
+        judged: the column that must be ``1``; None where every row counts.
+        treebank: whether brackets are written as the Treebank does; they are made plain.
+    """
+
+    title: str
+    file: str
+    size: int
+    columns: int = 3
+    judged: int | None = None
+    treebank: bool = False
+
+
+ALIGNED = {
+    # Crowd-written simplifications of 2,000 Wikipedia sentences, by 8 writers (Xu et al. 2016) and 10 (Alva-Manchego
+    # et al. 2020).
+    "rewrites": Aligned("TurkCorpus and ASSET", "train/simplification/turk_asset_tune.tsv.gz", 36_000, 4),
+    # Of Wikipedia and Simple Wikipedia: validation and test parts of other work.
+    "simple-wikipedia": Aligned(
+        "Simple Wikipedia", "train/simplification/wiki_simple_aligned_small.tsv.gz", 3_656, treebank=True
+    ),
+    # Sentences and their split (Botha et al. 2018) or compressed (Filippova and Altun 2013) forms.
+    "wikisplit": Aligned("WikiSplit and compression", "train/simplification/wikisplit_googlecomp.tsv.gz", 12_000),
+    # News sentences at two reading levels (Vajjala and Lucic 2018).
+    "onestop": Aligned("OneStopEnglish", "train/simplification/onestopenglish_aligned.tsv.gz", 5_994),
+    # Questions marked as duplicates.
+    "quora": Aligned("Quora duplicates", "train/quora/quora_duplicate_pairs_54k.tsv.gz", 54_000),
+    # Tweets judged paraphrases, of pairs that share an address (Lan et al. 2017).
+    "twitter": Aligned("Twitter URL", "train/twitter_url/twitter_url_51k.tsv.gz", 51_524, 4, judged=2),
+    # Scientific paraphrases found automatically (Dong et al. 2021).
+    "parasci": Aligned("ParaSCI", "train/parasci/parasci.tsv.gz", 40_210),
+}
+PPDB = {
+    "train/ppdb/ppdb-2.0-xxl-lexical.equivalence.tsv.gz": 50_154,
+    "train/ppdb/ppdb-1.0-m-lexical.pairs.tsv.gz": 69_704,
+    "train/ppdb/ppdb-1.0-xxxl-lexical.uniquepairs.tsv.gz": 210_372,
+}
+CAPTIONS = tuple(f"train/captions/train.{column}.en.gz" for column in range(1, 6))
+BIBLE = "train/bible/bible_8_versions.tsv.xz"
+# Pairs of English versions of the Bible.
+VERSIONS = (("BBE", "WEB"), ("LEB", "KJV"), ("DRA", "WEB"))
+_BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-LRB-": "(", "-RRB-": ")"}
+
+
+def aligned(name: str) -> ParaphrasePairs:
+    """One of `ALIGNED`."""
+    corpus = ALIGNED[name]
+    found = rows(corpus.file, corpus.columns)
+    expect(corpus.title, len(found), corpus.size)
+    kept = [row for row in found if corpus.judged is None or row[corpus.judged] == "1"]
+    plain = _plain if corpus.treebank else str
+    return _pairs(name, ((plain(row[0]), plain(row[1])) for row in kept))
 
 
 def ppdb_lexical() -> ParaphrasePairs:
@@ -28,15 +83,10 @@ def ppdb_lexical() -> ParaphrasePairs:
     Either order counts as the same pair.
     """
     found: dict[tuple[str, str], None] = {}
-    sizes = {
-        "2.0-xxl-lexical.equivalence": 50_154,
-        "1.0-m-lexical.pairs": 69_704,
-        "1.0-xxxl-lexical.uniquepairs": 210_372,
-    }
-    for release, size in sizes.items():
-        cells = list(rows(f"train/ppdb/ppdb-{release}.tsv.gz", 2))
-        expect(f"PPDB {release}", len(cells), size)
-        found |= dict.fromkeys((min(row[:2]), max(row[:2])) for row in cells)
+    for file, size in PPDB.items():
+        cells = rows(file, 2)
+        expect(file, len(cells), size)
+        found |= dict.fromkeys((min(row.cells[:2]), max(row.cells[:2])) for row in cells)
     return _pairs("ppdb", found)
 
 
@@ -46,7 +96,7 @@ def captions(seed: int = 0) -> ParaphrasePairs:
     The files sort a photo's captions by length; they are shuffled by ``seed`` before they are paired. Captions of a
     photo describe one scene and need not be paraphrases.
     """
-    columns = [lines(f"train/captions/train.{column}.en.gz") for column in range(1, 6)]
+    columns = [lines(file) for file in CAPTIONS]
     for column in columns:
         expect("Flickr30k captions", len(column), 29_000)
     rng, found = random.Random(seed), []
@@ -57,66 +107,21 @@ def captions(seed: int = 0) -> ParaphrasePairs:
     return _pairs("captions", found)
 
 
-def rewrites() -> ParaphrasePairs:
-    """Crowd-written simplifications of 2,000 Wikipedia sentences.
-
-    Source: TurkCorpus (Xu et al. 2016), 8 writers; ASSET (Alva-Manchego et al. 2020), 10 writers.
-    """
-    cells = list(rows("train/simplification/turk_asset_tune.tsv.gz", 4))
-    expect("TurkCorpus and ASSET", len(cells), 36_000)
-    return _pairs("rewrites", ((row[0], row[1]) for row in cells))
+def bible() -> ParaphrasePairs:
+    """The same verse in two English versions, for each pair of `VERSIONS`; a verse absent from one is left out."""
+    head, *verses = rows(BIBLE, 9)
+    expect("Bible verses", len(verses), 31_099)
+    column = {version: index for index, version in enumerate(head.cells)}
+    return _pairs("bible", ((row[column[one]], row[column[other]]) for one, other in VERSIONS for row in verses))
 
 
-def simple_wikipedia() -> ParaphrasePairs:
-    """Aligned Wikipedia and Simple Wikipedia sentences: 3,656 of them, from validation and test parts of other work."""
-    cells = list(rows("train/simplification/wiki_simple_aligned_small.tsv.gz", 3))
-    expect("Simple Wikipedia", len(cells), 3_656)
-    brackets = {"-lrb-": "(", "-rrb-": ")", "-LRB-": "(", "-RRB-": ")"}
-
-    def plain(text: str) -> str:
-        return " ".join(brackets.get(word, word) for word in text.split(" "))
-
-    return _pairs("simple-wikipedia", ((plain(row[0]), plain(row[1])) for row in cells))
+def _pairs(name: str, found: Iterable[tuple[str, str]]) -> ParaphrasePairs:
+    """Distinct pairs in file order, without those whose sides are equal or empty."""
+    kept = dict.fromkeys(
+        (first, second) for first, second in found if first.strip() and second.strip() and first != second
+    )
+    return ParaphrasePairs(name, [first for first, _ in kept], [second for _, second in kept], [name] * len(kept))
 
 
-def wikisplit() -> ParaphrasePairs:
-    """Sentences and their split (WikiSplit, Botha et al. 2018) or compressed (Filippova and Altun 2013) forms."""
-    cells = list(rows("train/simplification/wikisplit_googlecomp.tsv.gz", 3))
-    expect("WikiSplit and compression", len(cells), 12_000)
-    return _pairs("wikisplit", ((row[0], row[1]) for row in cells))
-
-
-def onestop() -> ParaphrasePairs:
-    """News sentences at two reading levels (OneStopEnglish, Vajjala and Lucic 2018)."""
-    cells = list(rows("train/simplification/onestopenglish_aligned.tsv.gz", 3))
-    expect("OneStopEnglish", len(cells), 5_994)
-    return _pairs("onestop", ((row[0], row[1]) for row in cells))
-
-
-def quora() -> ParaphrasePairs:
-    """Questions marked as duplicates."""
-    cells = list(rows("train/quora/quora_duplicate_pairs_54k.tsv.gz", 3))
-    expect("Quora duplicates", len(cells), 54_000)
-    return _pairs("quora", ((row[0], row[1]) for row in cells))
-
-
-def twitter() -> ParaphrasePairs:
-    """Tweets judged paraphrases, of pairs that share an address (Lan et al. 2017)."""
-    cells = list(rows("train/twitter_url/twitter_url_51k.tsv.gz", 4))
-    expect("Twitter URL", len(cells), 51_524)
-    return _pairs("twitter", ((row[0], row[1]) for row in cells if row[2] == "1"))
-
-
-def parasci() -> ParaphrasePairs:
-    """Scientific paraphrases found automatically (ParaSCI, Dong et al. 2021)."""
-    cells = list(rows("train/parasci/parasci.tsv.gz", 3))
-    expect("ParaSCI", len(cells), 40_210)
-    return _pairs("parasci", ((row[0], row[1]) for row in cells))
-
-
-def bible(versions: tuple[tuple[str, str], ...] = (("BBE", "WEB"), ("LEB", "KJV"), ("DRA", "WEB"))) -> ParaphrasePairs:
-    """The same verse in two English versions, for each pair of ``versions``; a verse absent from one is left out."""
-    table = list(rows("train/bible/bible_8_versions.tsv.xz", 9))
-    expect("Bible verses", len(table) - 1, 31_099)
-    column = {version: index for index, version in enumerate(table[0])}
-    return _pairs("bible", ((row[column[one]], row[column[other]]) for one, other in versions for row in table[1:]))
+def _plain(text: str) -> str:
+    return " ".join(_BRACKETS.get(word, word) for word in text.split(" "))

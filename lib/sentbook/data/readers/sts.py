@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from sentbook.data.readers.tables import expect, lines, one_of, rows
+from sentbook.data.readers.tables import Format, expect, rows, scored
 from sentbook.data.types import ScoredPairs
-from sentbook.system.errors import ConfigError, DataError
+from sentbook.system.errors import ConfigError
 
 # Per year: (name in the papers' tables, name in the release, scored pairs), in the order of the papers' tables.
 SETS: dict[int, tuple[tuple[str, str, int], ...]] = {
@@ -43,29 +43,24 @@ SETS: dict[int, tuple[tuple[str, str, int], ...]] = {
         ("question", "question-question", 209),
     ),
 }
-BENCHMARK_SIZES = {"train": 5749, "dev": 1500, "test": 1379}
+# Read without quoting: a default CSV reader joins lines at unbalanced quotes and loses rows.
+BENCHMARK = Format(
+    "STS-B",
+    "eval/stsbenchmark",
+    {"train": ("sts-train.csv", 5749), "dev": ("sts-dev.csv", 1500), "test": ("sts-test.csv", 1379)},
+    columns=7,
+)
 
 
 def _read(name: str, folder: str, release: str, official: int, prefix: str = "STS") -> ScoredPairs:
-    sentences = lines(f"eval/{folder}/{prefix}.input.{release}.txt")
-    gold = lines(f"eval/{folder}/{prefix}.gs.{release}.txt")
-    expect(f"{name} (gold lines)", len(gold), len(sentences))
-    for number, line in enumerate(sentences, start=1):
-        if "\t" not in line:
-            raise DataError(
-                f"{folder}/{prefix}.input.{release}.txt, line {number}: one sentence, not a pair; fetch it again."
-            )
+    pairs = rows(f"eval/{folder}/{prefix}.input.{release}.txt", 2)
+    gold = rows(f"eval/{folder}/{prefix}.gs.{release}.txt", 1)
+    expect(f"{name} (gold lines)", len(gold), len(pairs))
     # A blank gold line means that the pair was not scored; it is not a 0.
-    scored = [(line.split("\t"), float(score)) for line, score in zip(sentences, gold, strict=True) if score.strip()]
-    expect(name, len(scored), official)
-    return ScoredPairs(
-        name=name,
-        first=[cells[0] for cells, _ in scored],
-        second=[cells[1] for cells, _ in scored],
-        gold=np.array([score for _, score in scored]),
-        scale=(0, 5),
-        domain=release,
-    )
+    given = [(pair, score.number(0, (0, 5))) for pair, score in zip(pairs, gold, strict=True) if score[0].strip()]
+    expect(name, len(given), official)
+    first, second = ([pair[side] for pair, _ in given] for side in (0, 1))
+    return ScoredPairs(name, first, second, np.array([score for _, score in given]), (0, 5), release)
 
 
 @cache
@@ -98,15 +93,8 @@ def sts2012_train() -> list[ScoredPairs]:
 def stsbenchmark(split: str) -> ScoredPairs:
     """STS Benchmark, ``train`` 5749, ``dev`` 1500 or ``test`` 1379 pairs (Cer et al. 2017).
 
-    The files are read without quoting: a default CSV reader joins lines at unbalanced quotes and loses rows.
+    Raises:
+        ConfigError: an unknown split.
+        DataError: the file is missing or damaged, or has not its official size.
     """
-    size = one_of("STS-B split", split, BENCHMARK_SIZES)
-    cells = list(rows(f"eval/stsbenchmark/sts-{split}.csv", 7))
-    expect(f"STS-B {split}", len(cells), size)
-    return ScoredPairs(
-        name=f"STSB-{split}",
-        first=[row[5] for row in cells],
-        second=[row[6] for row in cells],
-        gold=np.array([float(row[4]) for row in cells]),
-        scale=(0, 5),
-    )
+    return scored(f"STSB-{split}", BENCHMARK.rows(split), (5, 6), 4, (0, 5))
