@@ -1,0 +1,321 @@
+"""The loop: a training cut anywhere, or in parts, is the same one; lazy agrees with dense; faults are sentences."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from sentbook.data.text import TokenIds, Vocabulary
+from sentbook.data.types import ScoredPairs
+from sentbook.models import build
+from sentbook.models.average import AverageEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.decoders import DecoderOptions
+from sentbook.models.encoder_decoder import EncoderDecoder, Kind
+from sentbook.system.errors import CheckpointError, ConfigError, DeviceError, NumericalError, SentbookError
+from sentbook.training import checkpoint, loop
+from sentbook.training.loop import History, device_of, fit
+from sentbook.training.problem import Problem
+from sentbook.training.problems.generation import GenerationProblem, OrderedSentences
+from sentbook.training.problems.paraphrase import ParaphraseProblem
+from sentbook.training.settings import MarginTraining, Training
+
+WORDS = [f"w{chr(97 + a)}{chr(97 + b)}" for a in range(8) for b in range(8)]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+FAST = {"epochs": 2, "learning_rate": 0.01, "checks_per_epoch": 2, "dropout": 0.2, "pull_back_words": 1e-3}
+
+
+class InParts(Training):
+    """Any update of the words, in parts."""
+
+    accumulate: int = 1
+
+
+def margin(**changes: object) -> MarginTraining:
+    return MarginTraining(**{**FAST, "batch_size": 16, "scramble": 0.5, "composition_decay": 1e-3, **changes})
+
+
+def in_parts(**changes: object) -> InParts:
+    return InParts(**{**FAST, "batch_size": 4, "clip": 5.0, "embedding_update": "dense", **changes})
+
+
+def paraphrase(options: Encoder | None = None) -> ParaphraseProblem:
+    """60 pairs that share a topic, words of one row of an 8 x 8 table; its loss draws permutations from numpy."""
+    rng = np.random.default_rng(0)
+    vocabulary = Vocabulary(WORDS)
+    weight = torch.randn(len(vocabulary), 6, generator=torch.Generator().manual_seed(0))
+    weight[0] = 0
+    topics = rng.integers(0, 8, 60)
+    first, second, others = (
+        [" ".join(WORDS[8 * topic + word] for word in rng.integers(0, 8, rng.integers(2, 7))) for topic in order]
+        for order in (topics, topics, rng.permutation(topics))
+    )
+    check = ScoredPairs("check", first + first, second + others, np.repeat([5.0, 0.0], 60), (0, 5))
+    tokens = {"check": (vocabulary.encode(check.first), vocabulary.encode(check.second))}
+    encoder = build(options or CSEEncoder(filters=3), weight, seed=1)
+    return ParaphraseProblem(encoder, vocabulary.encode(first + second), margin(), [check], tokens)
+
+
+def written(books: list[int], seed: int = 0, size: int = 3) -> OrderedSentences:
+    """Books of so many sentences of random words."""
+    rng, starts = np.random.default_rng(seed), np.cumsum([0, *books])
+    rows, offsets = np.arange(starts[-1]), np.concatenate([[0], rng.integers(1, 9, starts[-1]).cumsum()])
+    paragraphs = np.concatenate([np.arange(start, end - size + 1, size) for start, end in pairwise(starts)])
+    tokens = TokenIds(rng.integers(1, 12, offsets[-1]), offsets)
+    return OrderedSentences(tokens, rows, np.delete(rows, starts[1:] - 1), paragraphs, size)
+
+
+def generation(kind: Kind = "autoencoder", wide: bool = False, **options: Any) -> GenerationProblem:
+    weight = torch.randn(12, 6, generator=torch.Generator().manual_seed(0))
+    weight[0] = 0
+    encoder = build(CNNEncoder(filters=4, bound=0.3), weight, seed=1)
+    model = EncoderDecoder(encoder, kind, DecoderOptions(hidden=5, bound=0.3, dropout=0 if wide else 0.3), seed=2)
+    train, held = written([7, 3, 4, 9, 8]), written([5, 3], seed=1)
+    return GenerationProblem(model.double() if wide else model, train, held, **options)
+
+
+def trained(problem: Problem, given: Training, seed: int = 4, **named: Any) -> History:
+    return fit(problem, given, seed=seed, device="cpu", **{"key": "k", "report": lambda line: None, **named})
+
+
+def state(problem: Problem) -> dict[str, Tensor]:
+    head = {} if problem.head is None else problem.head.state_dict()
+    return problem.encoder.state_dict() | {f"head.{name}": value for name, value in head.items()}
+
+
+def assert_same(one: Problem, other: Problem) -> None:
+    assert state(one).keys() == state(other).keys()
+    for name, value in state(one).items():
+        assert torch.equal(state(other)[name], value), name
+
+
+def cut(problem: Problem, step: int) -> None:
+    """Let the loss of one step fail."""
+    loss, calls = problem.loss, iter(range(1, step))
+
+    def failing(*given: Any) -> Tensor:
+        if next(calls, None) is None:
+            raise RuntimeError("power cut")
+        return loss(*given)
+
+    problem.loss = failing  # type: ignore[method-assign]
+
+
+@pytest.fixture
+def checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after each step."""
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -1.0)
+
+
+# -- resume ------------------------------------------------------------------------------------------------------------
+
+# An epoch is at least five steps, in two segments.
+MAKERS: dict[str, Callable[[], Problem]] = {"pairs": paraphrase} | {
+    kind: (lambda kind=kind: generation(kind)) for kind in KINDS
+}
+UPDATES = [("adam", "dense"), ("adam", "lazy"), ("adagrad", "dense"), ("sgd", "frozen")]
+
+
+@cache
+def whole(kind: str, given: Training) -> tuple[Problem, History]:
+    problem = MAKERS[kind]()
+    return problem, trained(problem, given)
+
+
+def without_time(history: History) -> dict[str, object]:
+    return {name: value for name, value in vars(history).items() if "seconds" not in name and "memory" not in name}
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    kind=st.sampled_from(sorted(MAKERS)),
+    update=st.sampled_from(UPDATES),
+    keep=st.sampled_from(["best", "last"]),
+    parts=st.sampled_from([1, 2]),
+    steps=st.lists(st.integers(2, 5), min_size=1, max_size=2),
+)
+def test_a_training_cut_anywhere_ends_as_if_it_had_not_been(
+    kind: str, update: tuple[str, str], keep: str, parts: int, steps: list[int]
+) -> None:
+    """Between two steps, two parts of a step or two segments, once or twice; what torch drew before does not matter."""
+    changes = {"optimiser": update[0], "embedding_update": update[1], "keep": keep}
+    changes |= {"batch_size": 8 if kind == "pairs" else 2 if kind == "hierarchical" else 4}
+    given = margin(**changes) if kind == "pairs" else in_parts(**changes, accumulate=parts)
+    expected, history = whole(kind, given)
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(loop, "CHECKPOINT_SECONDS", -1.0)
+        for step in steps:
+            problem = MAKERS[kind]()
+            cut(problem, step * (parts if kind != "pairs" else 1))
+            with pytest.raises(RuntimeError, match="power cut"):
+                trained(problem, given, folder=Path(folder))
+            torch.manual_seed(step)
+        lines: list[str] = []
+        again = MAKERS[kind]()
+        before = checkpoint.read_metadata(Path(folder) / checkpoint.IN_PROGRESS, "k")["history"]
+        got = trained(again, given, folder=Path(folder), report=lines.append)
+    assert lines[0].startswith("resumed after")
+    assert without_time(got) == without_time(history) and got.seconds > before["seconds"] > 0
+    assert_same(again, expected)
+
+
+def test_checkpoints_are_rare_and_a_loss_that_is_not_finite_is_never_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(generation(), in_parts(), folder=tmp_path)
+    assert not list(tmp_path.iterdir())  # none in a minute
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -1.0)
+    made, calls = generation(), iter([1, 1, float("nan")])
+    loss = made.loss
+    made.loss = lambda *given: loss(*given) * next(calls)  # type: ignore[method-assign]
+    with pytest.raises(NumericalError, match=r"The loss became nan in epoch 1; lower the learning rate \(now 0.01\)"):
+        trained(made, in_parts(), folder=tmp_path)
+    tensors, metadata = checkpoint.load(tmp_path / checkpoint.IN_PROGRESS, "k")
+    assert metadata["midway"]["batch"] == 2
+    assert all(value.isfinite().all() for value in tensors.values())
+
+
+@pytest.mark.parametrize("kept", [0, 8, 1000, -1])
+def test_with_a_damaged_checkpoint_the_training_begins_again(tmp_path: Path, checkpoints: None, kept: int) -> None:
+    """It is set aside and said, and the numbers are those of a training that was never stopped."""
+    expected, history = whole("pairs", margin())
+    broken = paraphrase()
+    cut(broken, 3)
+    with pytest.raises(RuntimeError, match="power cut"):
+        trained(broken, margin(), folder=tmp_path)
+    file, aside = tmp_path / checkpoint.IN_PROGRESS, tmp_path / "damaged.safetensors"
+    content = file.read_bytes()[:kept]
+    file.write_bytes(content)
+    lines: list[str] = []
+    again = paraphrase()
+    assert trained(again, margin(), folder=tmp_path, report=lines.append).curve == history.curve
+    assert lines[0] == f"the checkpoint is damaged; it is now {aside}, and the training begins again"
+    assert aside.read_bytes() == content
+    assert_same(again, expected)
+
+
+def test_a_checkpoint_of_another_configuration_is_refused_and_an_interrupt_says_how_to_go_on(
+    tmp_path: Path, checkpoints: None
+) -> None:
+    stopped = paraphrase()
+
+    def stop() -> float:
+        raise KeyboardInterrupt
+
+    stopped.validate = stop  # type: ignore[method-assign]
+    with pytest.raises(SentbookError, match="run the same command to go on"):
+        trained(stopped, margin(), folder=tmp_path, key="one")
+    with pytest.raises(CheckpointError, match=r"belongs to another configuration \(one, not two\)"):
+        trained(paraphrase(), margin(), folder=tmp_path, key="two")
+
+
+# -- parts of a batch --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("update", "optimiser", "per"), [("dense", "sgd", "token"), ("lazy", "adam", "sentence")])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_training_in_parts_is_the_same_training(kind: Kind, update: str, optimiser: str, per: str) -> None:
+    found = []
+    for parts in (1, 2, 50):
+        made = generation(kind, wide=True, per=per)
+        given = in_parts(accumulate=parts, dropout=0.0, embedding_update=update, optimiser=optimiser, clip=None)
+        found.append((trained(made, given), state(made)))
+    for history, values in found[1:]:
+        assert history.examples == found[0][0].examples
+        assert [row["value"] for row in history.curve] == pytest.approx([row["value"] for row in found[0][0].curve])
+        for name, value in values.items():
+            torch.testing.assert_close(value, found[0][1][name], rtol=0, atol=1e-6)
+
+
+def test_a_loss_that_compares_examples_is_not_cut() -> None:
+    class MarginInParts(MarginTraining):
+        accumulate: int = 2
+
+    with pytest.raises(ConfigError, match=r"^A batch of ParaphraseProblem cannot be cut into parts; set accumulate to"):
+        trained(paraphrase(), MarginInParts())
+
+
+# -- what is learned ---------------------------------------------------------------------------------------------------
+
+
+def test_the_seed_decides() -> None:
+    one, same, other = (paraphrase() for _ in range(3))
+    for problem, seed in ((one, 1), (same, 1), (other, 2)):
+        trained(problem, margin(), seed)
+    assert_same(one, same)
+    assert not torch.equal(one.encoder.embedding.weight, other.encoder.embedding.weight)
+
+
+@pytest.mark.parametrize("options", [AverageEncoder(), CSEEncoder(filters=3), CSEEncoder(filters=3, windows="batch")])
+def test_training_learns_the_topics_and_keeps_the_best_state(options: Encoder) -> None:
+    problem = paraphrase(options)
+    before, states = problem.validate(), list[tuple[float, Tensor]]()
+    validate = problem.validate
+
+    def watched() -> float:
+        states.append((validate(), problem.encoder.embedding.weight.detach().clone()))
+        return states[-1][0]
+
+    problem.validate = watched  # type: ignore[method-assign]
+    history = trained(problem, margin(epochs=12, scramble=0.0))
+    best, weight = max(states, key=lambda item: item[0])
+    assert history.best == best == validate() > before + 0.1
+    assert torch.equal(problem.encoder.embedding.weight, weight)
+
+
+def test_first_lazy_step_equals_dense() -> None:
+    """From fresh moments, one Adam step moves the touched rows alike; untouched rows stay with either."""
+    changes = {"epochs": 1, "batch_size": 1000, "bucket": False, "checks_per_epoch": 1, "dropout": 0.0, "keep": "last"}
+    dense, lazy = paraphrase(), paraphrase()
+    for problem, update in ((dense, "dense"), (lazy, "lazy")):
+        trained(problem, margin(**changes, embedding_update=update, pull_back_words=1e-6, learning_rate=1e-3))
+    for name, value in state(dense).items():
+        torch.testing.assert_close(value, state(lazy)[name], atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize("update", ["dense", "lazy", "frozen"])
+@pytest.mark.parametrize("kind", sorted(MAKERS))
+def test_padding_never_moves_frozen_words_stay_and_a_strong_pull_back_holds_them(kind: str, update: str) -> None:
+    moved = []
+    for strength in (0.0, 100.0):
+        problem, make = MAKERS[kind](), margin if kind == "pairs" else in_parts
+        before = problem.encoder.embedding.weight.detach().clone()
+        trained(problem, make(embedding_update=update, pull_back_words=strength, keep="last", learning_rate=1e-3))
+        after = problem.encoder.embedding.weight.detach()
+        assert not after[0].any()
+        moved.append(float((after - before).norm()))
+    assert moved == [0, 0] if update == "frozen" else moved[1] < 0.3 * moved[0]
+
+
+def test_bf16_autocast_trains() -> None:
+    problem = paraphrase(AverageEncoder())
+    assert np.isfinite(trained(problem, margin(precision="bf16")).best)
+    assert problem.encoder.embedding.weight.dtype == torch.float32
+
+
+# -- mistakes ----------------------------------------------------------------------------------------------------------
+
+
+def test_lazy_is_adams() -> None:
+    with pytest.raises(ConfigError, match="'dense' for another optimiser"):
+        trained(paraphrase(), margin(optimiser="sgd"))
+
+
+def test_a_missing_gpu_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(DeviceError, match="set device to 'auto' or 'cpu'"):
+        device_of("cuda")
+    assert device_of("auto") == torch.device("cpu")
