@@ -22,7 +22,7 @@ from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
 from sentbook.papers.cross import protocol_tables
 from sentbook.papers.cross import tables as cross_tables
 from sentbook.papers.dnt import tables as dnt_tables
-from sentbook.papers.wsv import tables as wsv_tables
+from sentbook.papers.wsv.rankings import ranking
 from sentbook.records import Run
 from sentbook.report import summary, tables
 from sentbook.runs import ledger
@@ -31,6 +31,7 @@ STORED = Path(__file__).parent / "rendered.txt"
 _FIRST = 6  # lines of a table that are stored
 YEARS = [f"STS{year}/avg" for year in range(2012, 2016)]
 SICK = {"dataset": "SICK2014-test"}
+TWO_PLACES = {"pearson": 2, "spearman": 2}
 SYSTEMS: dict[str, Any] = {"ours": ["ours"], "metrics": ("pearson", "spearman", "mse"), **SICK}
 PARAPHRASES: dict[str, Any] = {
     "ours": [f"{name}{more}" for name in ("WSV-SCNN-SV", "cosine") for more in ("", ", pre-trained on SICK")],
@@ -59,11 +60,12 @@ SHOWN: Mapping[str, tuple[Callable[[Run, Any], Any], ...]] = {
         ),
     ),
     "cnn_lstm/table5": (show(cnn_lstm_tables.methods_table, columns=cnn_lstm_tables.relatedness_columns),),
-    "wsv/table1": (lambda run, printed: wsv_tables.resources(printed),),
-    "wsv/table2": (show(wsv_tables.dimensions, protocol="after the last epoch"),),
-    "wsv/figure5": (show(wsv_tables.ranking, **SYSTEMS),),
-    "wsv/figure7": (show(wsv_tables.ranking, **PARAPHRASES),),
-    "wsv/exact_layer": (show(wsv_tables.layer_cost),),
+    "wsv/table1": (),
+    "wsv/table2": (
+        show(tables.by_metric, protocol="after the last epoch", interval="half", places=TWO_PLACES, **SICK),
+    ),
+    "wsv/figure5": (show(ranking, **SYSTEMS),),
+    "wsv/figure7": (show(ranking, **PARAPHRASES),),
     "dnt/table4": (show(dnt_tables.cells_table), lambda run, printed: dnt_tables.wins_table(run)),
     "dnt/table5": (show(dnt_tables.cells_table), lambda run, printed: tables.test_matrix(run)),
     "cross/matrix": (

@@ -20,7 +20,7 @@ from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
 from sentbook.papers.cnn_lstm import text_tables
 from sentbook.papers.cross import protocol_tables
 from sentbook.papers.dnt import tables as dnt_tables
-from sentbook.papers.wsv import tables as wsv_tables
+from sentbook.papers.wsv.rankings import ranking
 from sentbook.records import Metric, Run, Test
 from sentbook.report import examples, figures, markup, pedigree, summary, tables
 from sentbook.report import ledger as rows_of_a_run
@@ -34,7 +34,7 @@ Check = Callable[[str], ET.Element]
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)> \u202e"
 ROOMS = (
     "report.markup", "report.pedigree", "report.summary", "report.examples", "report.numbers", "papers.dnt.tables",
-    "papers.cnn_lstm.tables", "papers.cnn_lstm.figures", "papers.wsv.tables", "papers.cross.tables",
+    "papers.cnn_lstm.tables", "papers.cnn_lstm.figures", "papers.wsv.experiments", "papers.cross.tables",
     "papers.cross.protocol_tables",
 )  # fmt: skip
 PAGE = "book/_executed/cse/table1"
@@ -114,11 +114,9 @@ ADAPTERS: dict[str, Callable[[Run], Any]] = {
         run, PRINTED, columns=cnn_lstm_tables.relatedness_columns, caption=HOSTILE
     ),
     "transfer": lambda run: dnt_tables.cells_table(run, PRINTED, caption=HOSTILE),
-    "ranking": lambda run: wsv_tables.ranking(
+    "ranking": lambda run: ranking(
         run, PRINTED, ours=[run.metrics[0].method], dataset=HOSTILE, metrics=["pearson"], caption=HOSTILE
     ),
-    "resources": lambda run: wsv_tables.resources(PRINTED, caption=HOSTILE),
-    "dimensions": lambda run: wsv_tables.dimensions(run, PRINTED, dataset=HOSTILE, caption=HOSTILE),
     "printed protocols": lambda run: protocol_tables.printed(caption=HOSTILE),
 }  # fmt: skip
 

@@ -72,17 +72,13 @@ def over_seeds(
     """Every (method, dataset) of ``metric`` over its seeds, and the protocols met, in the run's order.
 
     Args:
-        protocol: one protocol or a sequence of them, where the run holds several for the same cell.
+        protocol: one protocol, a sequence of them, or words that are a part of one, such as ``after 10 epochs``, where
+            the run holds several for the same cell.
 
     Raises:
-        ConfigError: a cell has values under two protocols and ``protocol`` does not choose.
+        ConfigError: a cell has values under two protocols and ``protocol`` does not choose, or it is words of none.
     """
-    if protocol is None:
-        wanted = None
-    elif isinstance(protocol, (list, tuple, set, frozenset)):
-        wanted = {str(one) for one in protocol}
-    else:
-        wanted = {str(protocol)}
+    wanted = _wanted(run, protocol)
     cells: dict[tuple[str, str], dict[str, dict[int | None, float]]] = {}
     sizes: dict[tuple[str, str], int] = {}
     protocols: dict[str, None] = {}
@@ -104,6 +100,21 @@ def over_seeds(
         middle, low, high = centre_and_interval(values, centre)
         summaries[key] = Summary(middle, low, high, len(values), sizes[key], values)
     return summaries, list(protocols)
+
+
+def _wanted(run: Run, protocol: object) -> set[str] | None:
+    """The protocols that ``protocol`` names, in full or else by a part; None: all."""
+    if protocol is None:
+        return None
+    if isinstance(protocol, (list, tuple, set, frozenset)):
+        return {str(one) for one in protocol}
+    held = ordered(row.protocol for row in run.metrics)
+    if not isinstance(protocol, str) or protocol in held:
+        return {str(protocol)}
+    found = {one for one in held if protocol in one}
+    if held and not found:
+        raise ConfigError(f"{run.paper}/{run.experiment} holds no protocol {protocol!r}; it holds {held}.")
+    return found
 
 
 def mean_of_seeds(seeds: Iterable[int]) -> str:

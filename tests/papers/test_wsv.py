@@ -1,0 +1,153 @@
+"""The rows of table 2, the ranking of figures 5 and 7, and what is computed for claims of WSV."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sentbook import config
+from sentbook.data import vectors
+from sentbook.data.vectors import WordVectors
+from sentbook.papers.wsv.claims import FINDINGS
+from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes
+from sentbook.papers.wsv.rankings import Ranking, ranking
+from sentbook.papers.wsv.settings import Settings
+from sentbook.records import CurvePoint, Metric, Run
+from sentbook.runs import ledger
+from sentbook.runs.evidence import Evidence
+from sentbook.runs.printed import table as reported
+from sentbook.study import Study
+from sentbook.system.errors import ConfigError, DataError
+
+SICK: dict[str, Any] = {"ours": ["ours"], "dataset": "SICK2014-test", "metrics": ("pearson", "mse")}
+
+
+def study(**changes: Any) -> Study:
+    return Study("wsv/table2", config.load("wsv", config.merge({"profile": "demo", "wsv": {"filters": 6}}, changes)))
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    found = ledger.read("wsv", "figure5", "small")
+    assert found is not None
+    return found
+
+
+# -- table 2 -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_of_the_papers_own_vectors_has_all_seeds() -> None:
+    made = study(wsv={"filters": 50})
+    groups = dimension_recipes(made, made.settings)
+    assert [[(item.method, item.seed) for item in group] for group in groups] == [
+        [("WSV-SCNN-SV d=50 L=1", 1), ("WSV-SCNN-SV d=50 L=1", 2)],
+        [("WSV-SCNN-SV d=25 L=1", 1)],
+    ]
+    for group, row in zip(groups, made.settings.dimensions, strict=True):
+        assert {recipe.vectors.name for recipe in group} == {row.vectors[0]}
+        assert {recipe.encoder.filters for recipe in group} == {row.filters}
+
+
+@pytest.mark.parametrize("here", [True, False], ids=["all vectors", "no large ones"])
+def test_rows_take_the_first_vectors_that_are_here_and_count_as_printed(
+    monkeypatch: pytest.MonkeyPatch, here: bool
+) -> None:
+    def load(name: str, path: str = "") -> WordVectors:
+        size = next(int(part[:-1]) for part in name.split("-")[::-1] if part[:-1].isdigit())
+        return WordVectors(["ba", "be"], np.ones((2, size), dtype=np.float32))
+
+    monkeypatch.setattr(vectors, "load", load)
+    monkeypatch.setattr(vectors, "available", lambda name: here or name not in vectors.LARGE)
+    made = study(dimensions=[row.model_dump() for row in Settings().dimensions])
+    groups = dimension_recipes(made, made.settings)
+    used = [group[0].vectors.name for group in groups]
+    assert used == [row.vectors[not here and at < 3] for at, row in enumerate(made.settings.dimensions)]
+    *as_printed, larger = (group[0] for group in groups)
+    assert larger.method == "WSV-SCNN-SV d=50 L=1, GloVe 840B"
+    printed = reported("wsv", "table2")
+    counts = printed[printed["metric"] == "trainable_params"].set_index("method")["value"]
+    assert {one.method: 9 * (dimension_of(one.method) or 0) * one.encoder.filters + 2 for one in as_printed} == dict(
+        counts
+    )
+
+
+def test_without_any_vectors_of_a_row_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = study(dimensions=[{"vectors": ["glove-6b-300d", "glove-840b-300d-sick"], "filters": 6}])
+    monkeypatch.setattr(vectors, "available", lambda name: name == "miniworld")
+    with pytest.raises(DataError, match=r"^None of glove-6b-300d, glove-840b-300d-sick is here; run `sentbook data"):
+        dimension_recipes(made, made.settings)
+
+
+# -- rankings ----------------------------------------------------------------------------------------------------------
+
+
+def of(run: Run, values: dict[str, list[float]], protocol: str = "p") -> Run:
+    """The run with these values of our method by metric, one a seed."""
+    rows = [
+        Metric(method="ours", dataset="SICK2014-test", metric=metric, protocol=protocol, seed=seed, value=value, n=9)
+        for metric, found in values.items()
+        for seed, value in enumerate(found)
+    ]
+    return run.model_copy(update={"metrics": rows})
+
+
+def systems(**values: tuple[float, float]) -> pd.DataFrame:
+    rows = [
+        (name, "SICK2014-test", metric, value)
+        for name, pair in values.items()
+        for metric, value in zip(SICK["metrics"], pair, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["method", "dataset", "metric", "value"]).assign(paper="WSV", table="figure5")
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6, unique=True), st.floats(0, 1))
+def test_the_place_is_one_more_than_the_better_systems(run: Run, others: list[float], value: float) -> None:
+    printed = systems(ours=(0.99, 0.0), **{f"s{at}": (other, 1 - other) for at, other in enumerate(others)})
+    found = Ranking(of(run, {"pearson": [value], "mse": [1 - value]}), printed, **SICK)
+    values = [system.values["pearson"] for system in found.systems]
+    assert values == sorted(values, reverse=True)
+    (mine,) = (system for system in found.systems if system.own)
+    for metric, better in (
+        ("pearson", sum(other > value for other in others)),
+        ("mse", sum(1 - other < 1 - value for other in others)),
+    ):
+        assert found.place(mine, metric) == (better + 1, len(others) + 1)  # the paper's own value is no other system
+
+
+def test_a_readers_run_stands_among_the_others(run: Run) -> None:
+    recorded, mine = of(run, {"pearson": [0.5, 0.7]}), of(run, {"pearson": [0.9]})
+    table = ranking(recorded, systems(A=(0.8, 0.2)), beside=mine, **SICK)
+    assert list(table.frame.index) == ["WSV-SCNN-SV, your run", "A", "WSV-SCNN-SV, ours"]
+    assert list(table.frame["r × 100"]) == ["90.0", "80.0", "60.0"]
+
+
+def test_two_protocols_are_told_apart_by_a_part_of_their_words(run: Run) -> None:
+    rows = [
+        row
+        for words, value in (("threshold .5", 0.4), ("threshold tuned", 0.6))
+        for row in of(run, {"pearson": [value]}, f"cosine, {words}").metrics
+    ]
+    both = run.model_copy(update={"metrics": rows})
+    assert Ranking(both, None, protocol="tuned", **SICK).systems[0].values == {"pearson": 0.6}
+    with pytest.raises(ConfigError, match="choose one with protocol="):
+        Ranking(both, None, **SICK)
+    with pytest.raises(ConfigError, match="holds no protocol 'tuned well'"):
+        Ranking(both, None, protocol="tuned well", **SICK)
+
+
+# -- claims ------------------------------------------------------------------------------------------------------------
+
+
+def test_half_of_the_epochs_as_a_share_of_all(run: Run) -> None:
+    points = [
+        CurvePoint(method="MSE loss", seed=seed, step=step, split="test", metric="pearson", value=value)
+        for seed, line in enumerate([(0.2, 0.6, 0.7, 0.8), (0.1, 0.4, 0.6, 0.8)])
+        for step, value in reversed(list(enumerate(line)))
+    ]
+    evidence = Evidence.of(run.model_copy(update={"curves": points}), None, 100, None)
+    assert FINDINGS["halfway"](evidence)["MSE loss"].estimate == pytest.approx((0.75 + 0.5) / 2)
