@@ -1,8 +1,7 @@
-"""Every encoder in every setting: the matrix with letters for ties, and quality against speed."""
+"""Every encoder in every setting: the matrix with letters for ties, and what no other encoder beats."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,20 +9,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from sentbook.evaluation.predictions import INTERVALS
 from sentbook.papers.cross.columns import CLASSIFICATION, COLUMNS, LETTERS, SIMILARITY
-from sentbook.papers.dnt.winners import SETTINGS, encoder_of, named, setting_of
+from sentbook.papers.dnt.winners import SETTINGS, encoder_of, named
 from sentbook.records import Run
 from sentbook.report import numbers
-from sentbook.report.figures import WIDTH, captioned, of_a_run, thousands
 from sentbook.report.markup import Fragment, Html, esc
-from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import full_name, group_and_label, ordered
-from sentbook.report.svg import Plot, render
 from sentbook.report.table import Cell, Row, Table, not_run
 from sentbook.report.view import of_view
 
@@ -121,6 +114,12 @@ class Matrix:
         """
         places = [place for place in self.part(mean)[:-1] if place.metric != "f1"]
         return Counter(method for place in places for method in self.best(place, but))
+
+    def points(self, mean: str) -> dict[str, tuple[float, float]]:
+        """By method the sentences a second of its encoder, and its mean over a part's columns times 100."""
+        found = {method: cell.value for (method, place), cell in self.cells.items() if place.dataset == mean}
+        speeds = {name: float(one["sentences per second"]) for name, one in self.speeds.items()}
+        return {method: (speeds[encoder_of(method)], 100 * value) for method, value in found.items()}
 
     def part(self, mean: str) -> list[Place]:
         """The columns up to the mean ``similarity mean``, or those after it up to ``classification mean``."""
@@ -228,95 +227,3 @@ def efficient(points: Mapping[str, tuple[float, float]]) -> list[str]:
         if not any((a >= x and b >= y) and (a, b) != (x, y) for a, b in points.values())
     ]
     return sorted(kept, key=lambda name: -points[name][0])
-
-
-@of_a_run
-def pareto(run: Run, *, caption: str = "") -> Plot:
-    """Mean quality against sentences a second (logarithmic), a panel for similarity and one for classification.
-
-    The settings of an encoder have one speed. Joined: those that no other one beats in both.
-    """
-    held = Matrix(run)
-    panels = {}
-    for title, mean in (("Similarity", SIMILARITY), ("Classification", CLASSIFICATION)):
-        place = next(place for place in held.places if place.dataset == mean)
-        panels[title] = {
-            method: (held.speeds[encoder_of(method)]["sentences per second"], 100 * cell.value)
-            for (method, at), cell in held.cells.items()
-            if at == place
-        }
-    best = {title: efficient(points) for title, points in panels.items()}
-
-    def draw(figure: Figure, palette: Palette) -> None:
-        for axes, (title, points) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
-            _panel(axes, title, points, best[title], palette)
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=len(SHOWN), borderaxespad=0.1, handlelength=1.2)
-
-    said = "; ".join(f"{title.lower()}: {', '.join(map(_plain, names))}" for title, names in best.items())
-    note = "Mean of the columns against speed on one thread. Joined: not beaten in both by any other."
-    return render(
-        draw,
-        size=(WIDTH, 3.9),
-        caption=captioned(caption, note),
-        alt=f"Quality against speed of every encoder and setting. Efficient, fastest first: {said}.",
-    )
-
-
-def _plain(method: str) -> str:
-    return f"{encoder_of(method)} {setting_of(method)}"
-
-
-def _panel(
-    axes: Axes, title: str, points: Mapping[str, tuple[float, float]], best: Sequence[str], palette: Palette
-) -> None:
-    for index, setting in enumerate(SHOWN):
-        chosen = [point for method, point in points.items() if setting_of(method) == setting]
-        if chosen:
-            x, y = zip(*chosen, strict=True)
-            axes.plot(
-                x, y, linestyle="none", marker=MARKERS[index], markersize=4.6, color=palette.hues[index], label=setting
-            )
-    x, y = zip(*(points[method] for method in best), strict=True)
-    axes.plot(x, y, color=palette.soft, linewidth=1.0, zorder=1)
-    rates = [rate for rate, _ in points.values()]
-    axes.set_xscale("log")
-    axes.set_xlim(min(rates) / 1.5, max(rates) * 1.5)
-    axes.xaxis.set_major_locator(FixedLocator(_ticks(*axes.get_xlim())))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: thousands(value)))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_title(title)
-    axes.set_xlabel("Sentences a second")
-    axes.set_ylabel("Mean \u00d7 100")
-    axes.grid(axis="y")
-    axes.margins(y=0.06)
-    _names(axes, points, palette)
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """One, two and five of each power of ten between the limits; where those are many, one and three, or one."""
-    for steps in ((1, 2, 5), (1, 3), (1,)):
-        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        found = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
-        if len(found) <= 5:
-            return found
-    return found
-
-
-def _names(axes: Axes, points: Mapping[str, tuple[float, float]], palette: Palette) -> None:
-    """The encoders' names above the panel in the order of speed, each with a thin line to its best point."""
-    tops: dict[str, tuple[float, float]] = {}
-    for method, point in points.items():
-        encoder = encoder_of(method)
-        tops[encoder] = max(tops.get(encoder, point), point, key=lambda found: found[1])
-    low, high = axes.get_ylim()
-    ceiling = high + 0.1 * (high - low)
-    axes.set_ylim(low, high + 0.5 * (high - low))
-    order = sorted(tops, key=lambda encoder: tops[encoder])
-    for encoder, x in zip(order, np.geomspace(*axes.get_xlim(), len(order) + 2)[1:-1], strict=True):
-        speed, top = tops[encoder]
-        axes.plot([speed, x], [top, ceiling], color=palette.faint, linewidth=0.7, zorder=0)
-        axes.annotate(
-            encoder, (x, ceiling), xytext=(0, 2), textcoords="offset points", fontsize=8, rotation=90,
-            ha="center", va="bottom", color=palette.ink,
-        )  # fmt: skip
