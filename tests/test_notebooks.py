@@ -17,7 +17,7 @@ from sentbook.report import book
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*/*.ipynb"))
 PARAMETERS = sorted(ROOT.glob("params/*/*.yaml"))
-LONGEST_CELL = 25
+LONGEST_CELL = 40  # lines of a screen
 
 
 def name(path: Path) -> str:
@@ -83,8 +83,9 @@ def test_it_opens_with_a_title_and_then_says_what_it_tests(notebook: nbformat.No
     assert len([line for line in headings if re.match("# ", line)]) == 1
 
 
-def test_its_parameters_are_the_first_code(notebook: nbformat.NotebookNode) -> None:
-    assert parameters_cell(notebook) is code(notebook)[0]
+def test_its_parameters_are_the_first_code_after_the_answer(notebook: nbformat.NotebookNode) -> None:
+    before = code(notebook)[: code(notebook).index(parameters_cell(notebook))]
+    assert all("report.answer(" in cell.source for cell in before) and len(before) <= 1
 
 
 def test_its_parameters_exist_and_run_the_demo(path: Path, notebook: nbformat.NotebookNode) -> None:
@@ -94,20 +95,16 @@ def test_its_parameters_exist_and_run_the_demo(path: Path, notebook: nbformat.No
     assert settings == config.load(path.parent.name, {"profile": "demo"})
 
 
-@pytest.mark.parametrize("file", PARAMETERS, ids=name)
-def test_its_parameters_cell_takes_every_profile(file: Path) -> None:
-    """`papermill -f` injects the whole file: a name that the cell lacks would only be logged."""
-    given = set(config.read_yaml(file))
-    for path in NOTEBOOKS:
-        if path.parent.name == file.parent.name:
-            assert given <= set(defaults(nbformat.read(path, as_version=4))), path.name
+def test_its_parameters_leave_every_profile_as_it_is(path: Path, notebook: nbformat.NotebookNode) -> None:
+    for profile in config.PROFILES:
+        settings = config.from_notebook(path.parent.name, defaults(notebook) | {"profile": profile})
+        assert settings == config.load(path.parent.name, {"profile": profile})
 
 
 def test_its_code_is_short_and_calls_the_package(notebook: nbformat.NotebookNode) -> None:
     for cell in code(notebook):
         assert len(cell.source.splitlines()) <= LONGEST_CELL
-        for node in ast.walk(ast.parse(cell.source)):  # also: no `!` and no `%`, which are not Python
-            assert not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.While)
+        ast.parse(cell.source)  # no `!` and no `%`, which are not Python
     source = "\n".join(cell.source for cell in code(notebook))
     assert "from sentbook" in source
     assert not re.search(r"\b(pip|conda) install\b|sys\.path|os\.chdir|subprocess", source)

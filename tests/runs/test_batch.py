@@ -135,7 +135,7 @@ def test_the_grid_names_the_encoders_that_the_papers_share() -> None:
         if "encoders" in known:
             settings = config.load(paper, {"profile": "demo"})
             made = import_module(f"sentbook.papers.{paper}.experiments").pretrained(
-                Study(paper, "encoders", settings), settings
+                Study(f"{paper}/encoders", settings), settings
             )
             assert list(made) == known["encoders"]
 

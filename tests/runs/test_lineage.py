@@ -83,5 +83,5 @@ def test_a_notebook_tells_the_files_that_it_loaded(tmp_path: Path) -> None:
     code = "\n".join([*(line for line in lines if line.startswith(("from sentbook", "import sentbook"))), tell])
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
-    assert "lib/sentbook/study.py" in found and "lib/sentbook/papers/cse/__init__.py" in found
+    assert "lib/sentbook/study.py" in found and "lib/sentbook/training/loop.py" in found
     assert not [name for name in found if "/report/" in name or "/papers/dnt/" in name or name.endswith("/cli.py")]

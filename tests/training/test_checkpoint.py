@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sentbook.system.errors import CheckpointError, DamagedCheckpointError, StorageError
+from sentbook.system.errors import CheckpointError, DamagedCheckpointError
 from sentbook.training import checkpoint
 
 
@@ -27,33 +27,6 @@ def test_truncation(tmp_path: Path, keep: int) -> None:
     file.write_bytes(file.read_bytes()[:keep])
     with pytest.raises(DamagedCheckpointError, match="truncated or not a checkpoint; delete it and run again"):
         checkpoint.load(file, "k")
-
-
-def test_another_key(tmp_path: Path) -> None:
-    checkpoint.save(tmp_path / "x", {"a": torch.zeros(1)}, {"key": "k"})
-    with pytest.raises(CheckpointError, match="another configuration"):
-        checkpoint.load(tmp_path / "x", "other")
-
-
-def test_no_space_leaves_the_old_file_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "x.safetensors"
-    checkpoint.save(file, {"a": torch.zeros(2)}, {"key": "k"})
-    before = file.read_bytes()
-
-    def full(*arguments: object, **options: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(checkpoint, "save_file", full)
-    with pytest.raises(StorageError, match=r"No space left on device.*saved before is intact"):
-        checkpoint.save(file, {"a": torch.ones(2)}, {"key": "k"})
-    assert file.read_bytes() == before
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StorageError, match="could not be written"):
-        checkpoint.save(tmp_path / "file" / "x", {"a": torch.zeros(1)}, {})
 
 
 def test_a_file_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:

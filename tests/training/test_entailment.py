@@ -63,14 +63,6 @@ def test_it_learns_and_leaves_the_word_vectors() -> None:
     assert torch.equal(made.encoder.embedding.weight, before)
 
 
-def test_accuracy_is_the_share_of_right_classes() -> None:
-    made, _ = problem()
-    rows = np.arange(60)
-    with torch.no_grad():
-        right = made._logits("held out", rows).argmax(dim=1).numpy() == labelled(60, 2).labels
-    assert made.validate() == pytest.approx(right.mean())
-
-
 def test_the_rate_falls_each_epoch_and_shrinks_without_progress() -> None:
     settings = EntailmentTraining(decay=0.9, shrink=5)
     assert settings.rate_after(1.0, improved=True) == pytest.approx(0.9)

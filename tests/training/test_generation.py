@@ -20,7 +20,7 @@ from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.system.errors import DataError
 from sentbook.training.loop import fit
-from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, text, word_table
+from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, word_table
 from sentbook.training.settings import Training
 
 KINDS: list[Kind] = ["autoencoder", "future predictor", "composite", "hierarchical"]
@@ -96,10 +96,6 @@ def test_a_memory_map_of_small_integers_is_read_alike(tmp_path: Path) -> None:
         assert losses[0] == losses[1]
 
 
-def test_ids_are_words_again() -> None:
-    assert text([2, 1, 11], VOCABULARY) == "wa <unk> wj"
-
-
 # -- what is predicted from what ---------------------------------------------------------------------------------------
 
 
@@ -152,22 +148,6 @@ def test_examples(kind: Kind) -> None:
         assert [words for _, words in totals.values()] == [(ordered.tokens.lengths[rows] + 1).sum()]
 
 
-def test_the_composite_loss_is_the_sum_of_both() -> None:
-    made = problem("composite")
-    rows = np.arange(6)
-    totals = made.totals("train", rows)
-    assert set(totals) == {"same", "next"}
-    expected = sum(total / words for total, words in totals.values())
-    torch.testing.assert_close(made.loss(rows, np.random.default_rng(0)), expected)
-    alone = model("autoencoder")
-    alone.encoder.load_state_dict(made.encoder.state_dict())
-    alone.decoders["same"].load_state_dict(made.model.decoders["same"].state_dict())
-    batch = made.batch("train", rows)
-    torch.testing.assert_close(
-        nats(alone(batch._replace(following=None))["same"]), totals["same"][0], atol=1e-5, rtol=1e-5
-    )
-
-
 @kinds
 def test_a_loss_is_a_mean_per_token_or_per_sentence(kind: Kind) -> None:
     rows, rng = np.arange(5), np.random.default_rng(0)
@@ -177,15 +157,6 @@ def test_a_loss_is_a_mean_per_token_or_per_sentence(kind: Kind) -> None:
     assert by_token.loss(rows, rng).item() == pytest.approx(sum(one[0].item() / one[1] for one in totals), rel=1e-6)
     expected = sum(one[0].item() / sentences for one in totals)
     assert by_sentence.loss(rows, rng).item() == pytest.approx(expected, rel=1e-6)
-
-
-@kinds
-@pytest.mark.parametrize("per", ["token", "sentence"])
-def test_parts_of_a_batch_bring_their_share_of_its_loss(kind: Kind, per: str) -> None:
-    made, rng = problem(kind, per=per), np.random.default_rng(0)
-    rows = np.arange(6)
-    shares = [made.loss(part, rng, whole=rows).item() for part in (rows[::2], rows[1::2])]
-    assert sum(shares) == pytest.approx(made.loss(rows, rng).item(), rel=1e-5)
 
 
 @kinds
@@ -283,32 +254,6 @@ def test_it_learns(kind: Kind, update: str) -> None:
     moved = not torch.equal(made.encoder.embedding.weight, before)
     assert moved == (update != "frozen")
     assert not made.encoder.embedding.weight[0].any()
-
-
-@kinds
-def test_an_interrupted_training_ends_alike(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sentbook.training.loop.CHECKPOINT_SECONDS", -1.0)
-    whole = problem(kind)
-    expected = fit(whole, settings_of(), seed=1, device="cpu", report=lambda _: None)
-
-    made, checks = problem(kind), 0
-    validate = made.validate
-
-    def interrupted() -> float:
-        nonlocal checks
-        checks += 1
-        if checks == 3:
-            raise RuntimeError("stopped")
-        return validate()
-
-    made.validate = interrupted  # type: ignore[method-assign]
-    with pytest.raises(RuntimeError, match="stopped"):
-        fit(made, settings_of(), seed=1, device="cpu", folder=tmp_path, report=lambda _: None)
-    resumed = problem(kind)
-    history = fit(resumed, settings_of(), seed=1, device="cpu", folder=tmp_path, report=lambda _: None)
-    assert history.curve == expected.curve
-    for name, tensor in whole.model.state_dict().items():
-        assert torch.equal(tensor, resumed.model.state_dict()[name]), name
 
 
 # -- generation --------------------------------------------------------------------------------------------------------

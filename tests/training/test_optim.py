@@ -102,14 +102,6 @@ def test_padding_and_untouched_rows_stay_bit_for_bit() -> None:
     assert not lazy.first[0].any()
 
 
-def test_a_step_without_words_moves_nothing() -> None:
-    words = WordEmbedding(table())
-    lazy = LazyAdam(words, RATE)
-    lazy.step()
-    assert torch.equal(words.weight.data, table())
-    assert lazy.step_count == 1
-
-
 def test_state_goes_through_a_file_and_on_bit_for_bit(tmp_path: Path) -> None:
     def advance(words: WordEmbedding, lazy: LazyAdam, steps: range) -> None:
         for step in steps:

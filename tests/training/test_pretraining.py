@@ -16,14 +16,11 @@ from sentbook.data.miniworld import World
 from sentbook.data.novels import Books, Part
 from sentbook.data.text import TOKENISERS
 from sentbook.data.vectors import WordVectors
-from sentbook.models.average import AverageEncoder
-from sentbook.models.build import build
 from sentbook.models.cnn import CNN
-from sentbook.models.decoders import DecoderOptions, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.encoder_decoder import Kind
 from sentbook.system.errors import DataError
 from sentbook.training import pretraining
-from sentbook.training.pretraining import collection, expand, lexicon, model, problem, texts
+from sentbook.training.pretraining import collection, expand, lexicon, problem, texts
 from sentbook.training.problems.generation import OrderedSentences, word_table
 from sentbook.training.settings import GenerationTraining
 
@@ -198,19 +195,6 @@ def test_other_words_get_what_the_least_squares_map_gives(found: Books, known: W
     np.testing.assert_array_equal(table[2 + len(own) :].numpy(), (others @ mapping).astype(np.float32))
 
 
-def test_a_map_that_is_linear_is_found_again(found: Books, known: WordVectors) -> None:
-    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(50, 50)))[0]
-    vocabulary, table = lexicon(STAGE, found, known, seed=1)
-    index = {word: row for row, word in enumerate(known.words)}
-    truth = np.stack([known.matrix[index[word]] if word in index else 9 * np.ones(50) for word in vocabulary.words])
-    own = len(found.vocabulary.words)
-    have = np.array([word in index for word in vocabulary.words])
-    # Words that only the books have are learned too, and say nothing about the map.
-    table[2 : 2 + own] = torch.from_numpy(truth @ rotation)[:own].float()
-    expand(table, found, known)
-    np.testing.assert_allclose(table[2:].numpy()[have], (truth @ rotation)[have], atol=1e-4)
-
-
 def test_vectors_that_cannot_be_mapped_are_one_sentence(found: Books, known: WordVectors) -> None:
     few = WordVectors(known.words[:40], known.matrix[:40])
     _, table = lexicon(STAGE, found, few, seed=1)
@@ -230,31 +214,6 @@ def encoder(found: Books, seed: int = 1) -> CNN:
     return CNN(table, filters=4, bound=0.1)
 
 
-@pytest.mark.parametrize(
-    ("kind", "decoders"),
-    [
-        ("autoencoder", ["same"]),
-        ("future predictor", ["next"]),
-        ("composite", ["same", "next"]),
-        ("hierarchical", ["next"]),
-    ],
-)
-def test_a_stage_has_its_models_decoders(kind: Kind, decoders: list[str], found: Books) -> None:
-    settings = changed(model=kind, start="code", output="tied", dropout=0.1)
-    one, other = (model(encoder(found), settings, seed) for seed in (5, 6))
-    assert list(one.decoders) == decoders
-    made = HierarchicalDecoder if kind == "hierarchical" else LSTMDecoder
-    torch.manual_seed(5)
-    options = DecoderOptions(hidden=8, start="code", output="tied", bound=0.1, dropout=0.1)
-    for name in decoders:
-        expected = made(len(found.vocabulary), 6, 12, options)
-        assert str(one.decoders[name]) == str(expected)
-        state, drawn, third = (each.state_dict() for each in (expected, one.decoders[name], other.decoders[name]))
-        assert state.keys() == drawn.keys()
-        assert all(torch.equal(state[part], drawn[part]) for part in state)
-        assert not all(torch.equal(state[part], third[part]) for part in state)
-
-
 @pytest.mark.parametrize("kind", ["autoencoder", "future predictor", "composite", "hierarchical"])
 def test_an_example_is_a_sentence_a_pair_or_a_paragraph(kind: Kind, found: Books) -> None:
     made = problem(encoder(found), changed(model=kind, limit=200, per="sentence", floor=1e-6), found, seed=1)
@@ -263,12 +222,6 @@ def test_an_example_is_a_sentence_a_pair_or_a_paragraph(kind: Kind, found: Books
     assert len(made.lengths) == counts.get(kind, len(train.firsts))
     assert (made.per, made.floor) == ("sentence", 1e-6)
     assert made.counts(np.arange(8)) == dict.fromkeys(made.model.decoders, 32 if kind == "hierarchical" else 8)
-
-
-def test_any_encoder_can_be_trained_so(found: Books) -> None:
-    average = build(AverageEncoder(), word_table(found.vocabulary, 6, 0.1, seed=1), seed=1)
-    made = problem(average, STAGE, found, seed=1)
-    assert torch.isfinite(made.loss(np.arange(10), np.random.default_rng(0)))
 
 
 def test_text_without_an_example_is_one_sentence(tmp_path: Path) -> None:

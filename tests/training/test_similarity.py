@@ -8,19 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from sentbook.data.text import TokenIds, Vocabulary
+from sentbook.data.text import Vocabulary
 from sentbook.data.types import ScoredPairs
-from sentbook.models import SentenceEncoder, build, encode_ids
+from sentbook.models import SentenceEncoder, build
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.losses import pair_score, score_loss
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training.correlation import mse, pearson
 from sentbook.training.loop import fit
-from sentbook.training.problems import similarity
 from sentbook.training.problems.similarity import SimilarityProblem
 from sentbook.training.settings import SimilarityTraining
 
@@ -89,12 +87,6 @@ def test_targets_are_the_gold_scores_on_zero_to_one(scale: tuple[float, float]) 
     assert trained.target.max() == 1
 
 
-def test_labels_are_targets_as_they_are() -> None:
-    data = splits((0, 1))
-    data["train"] = dataclasses.replace(data["train"], gold=np.array([0.0, 1.0, 1.0] * 11))
-    assert problem(data=data).target.tolist() == [0.0, 1.0, 1.0] * 11
-
-
 @pytest.mark.parametrize("encoder", [SMALL, AverageEncoder()], ids=["wsv", "average"])
 @pytest.mark.parametrize("loss", ["mse", "kl", "cross-entropy"])
 @pytest.mark.parametrize(("score", "falling"), [("cosine", "f1"), ("euclidean", "f3"), ("manhattan", "f2")])
@@ -123,12 +115,6 @@ def test_first_members_come_before_second_ones() -> None:
         assert [word for word in words if word] == expected.flat[slice(*expected.offsets[row : row + 2])].tolist()
 
 
-def test_lengths_are_those_of_the_longer_member() -> None:
-    train = splits()["train"]
-    expected = [max(len(a.split()), len(b.split())) for a, b in zip(train.first, train.second, strict=True)]
-    assert problem().lengths.tolist() == expected
-
-
 def test_the_loss_falls_and_the_scores_follow_the_gold() -> None:
     trained = problem(epochs=15, learning_rate=0.01, batch_size=8)
     before = pearson(trained.scores("train"), splits()["train"].gold)
@@ -137,13 +123,6 @@ def test_the_loss_falls_and_the_scores_follow_the_gold() -> None:
     assert losses[-1] < 0.3 * losses[0]
     assert pearson(trained.scores("train"), splits()["train"].gold) > before
     assert trained.head is None
-
-
-def test_the_composition_alone_is_pulled_to_zero() -> None:
-    trained = problem(composition_decay=0.25)
-    found = list(trained.penalties())
-    assert [id(parameter) for parameter, _, _ in found] == [id(value) for value in trained.encoder.composition()]
-    assert {(coefficient, anchor) for _, coefficient, anchor in found} == {(0.25, None)}
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------
@@ -165,29 +144,11 @@ def test_scores_are_in_the_order_of_the_pairs(split: str, score: Any) -> None:
     assert len(set(np.round(got, 4))) > 20
 
 
-def test_a_sentence_is_encoded_once_however_many_pairs_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoded: list[int] = []
-
-    def counted(encoder: SentenceEncoder, tokens: TokenIds) -> NDArray[np.float32]:
-        encoded.append(len(tokens))
-        return encode_ids(encoder, tokens)
-
-    monkeypatch.setattr(similarity, "encode_ids", counted)
-    problem().scores("test")
-    test = splits()["test"]
-    assert encoded == [len({*test.first, *test.second})]
-    assert encoded[0] < len(test.first) + len(test.second)
-
-
 def test_validation_is_pearson_on_the_trial_pairs() -> None:
     trained = problem()
     assert trained.metric == "pearson"
     assert trained.validate() == pearson(trained.scores("trial"), splits()["trial"].gold)
     assert trained.validate() != pytest.approx(pearson(trained.scores("test"), splits()["test"].gold), abs=1e-3)
-
-
-def test_nothing_is_watched_unless_asked_for() -> None:
-    assert problem().watch() == []
 
 
 @pytest.mark.parametrize("scale", [(1.0, 5.0), (0.0, 1.0)])
@@ -227,36 +188,3 @@ def test_the_test_pairs_decide_nothing() -> None:
     # And watching them changes nothing.
     unwatched, _ = run(data)
     assert all(torch.equal(value, unwatched[name]) for name, value in state.items())
-
-
-def test_the_trial_pairs_decide_the_epoch() -> None:
-    data = splits()
-    state, history = run(data)
-    values = [row["value"] for row in history.curve if row["split"] == "validation"]
-    steps = [row["step"] for row in history.curve if row["split"] == "validation"]
-    assert history.best == max(values)
-    assert history.best_step == steps[values.index(max(values))]
-    other, other_history = run(data | {"trial": turned(data["trial"])})
-    assert other_history.best_step != history.best_step
-    assert not torch.equal(state["embedding.weight"], other["embedding.weight"])
-
-
-def test_the_watched_curve_has_two_rows_a_check() -> None:
-    _, history = run(splits(), watch="test", checks_per_epoch=2, epochs=2)
-    rows = [row for row in history.curve if row["split"] == "test"]
-    assert [row["metric"] for row in rows] == ["pearson", "mse"] * 4
-    checks = [row["step"] for row in history.curve if row["split"] == "validation"]
-    assert [row["step"] for row in rows[::2]] == [row["step"] for row in rows[1::2]] == checks
-
-
-@pytest.mark.parametrize("precision", ["float32", "bf16"])
-@pytest.mark.parametrize("embedding_update", ["lazy", "dense", "frozen"])
-def test_words_move_unless_frozen_and_padding_never(embedding_update: str, precision: str) -> None:
-    before = weight()
-    state, history = run(
-        splits(), embedding_update=embedding_update, precision=precision, dropout=0.1, keep="last", epochs=2
-    )
-    assert np.isfinite(history.best)
-    assert not state["embedding.weight"][0].any()
-    assert torch.equal(state["embedding.weight"], before) == (embedding_update == "frozen")
-    assert all(value.dtype == torch.float32 for value in state.values())

@@ -298,7 +298,8 @@ def interval(runs: Sequence[Ranked], metric: str = "annotation_R@1", resamples: 
 
     Assumptions: images are independent draws. The other images of a part stay those that an image is ranked among.
     """
-    return percentiles(_point(runs, metric), _resampled(runs, metric, resamples))
+    sampled = _resampled(runs, metric, resamples)  # which refuses what is no set of runs
+    return percentiles(_point(runs, metric), sampled)
 
 
 def compare(

@@ -86,14 +86,6 @@ def test_it_learns_and_frozen_words_do_not_move() -> None:
     assert not any(torch.equal(old, new) for old, new in zip(filters, made.encoder.composition(), strict=True))
 
 
-def test_words_move_where_they_are_trained() -> None:
-    made = problem(embedding_update="dense", epochs=1)
-    before = made.encoder.embedding.weight.detach().clone()
-    fit(made, made.settings, seed=1, device="cpu", report=lambda line: None)
-    assert not torch.equal(made.encoder.embedding.weight, before)
-    assert not made.encoder.embedding.weight[0].any()  # padding
-
-
 def test_right_is_in_the_order_of_its_rows() -> None:
     made = problem()
     made.encoder.eval()
@@ -103,14 +95,6 @@ def test_right_is_in_the_order_of_its_rows() -> None:
     one_by_one = np.concatenate([made.right(rows[at : at + 1]) for at in range(len(rows))])
     assert np.array_equal(made.right(rows), one_by_one)
     assert 0 < one_by_one.sum() < len(rows)
-
-
-def test_training_stops_when_it_no_longer_improves() -> None:
-    made = problem(epochs=50, patience=2)
-    values = iter([0.5, 0.6, 0.55, 0.6, 0.9])
-    made.validate = lambda: next(values)  # type: ignore[method-assign]
-    history = fit(made, made.settings, seed=1, device="cpu", report=lambda line: None)
-    assert sum(point["split"] == "validation" for point in history.curve) == 4
 
 
 def test_the_softmax_begins_alike_whatever_the_encoder() -> None:

@@ -151,14 +151,6 @@ def test_only_the_maps_move_and_checkpoints_hold_no_vectors(tmp_path: Path, monk
     assert (tmp_path / "checkpoint.safetensors").stat().st_size < 4 * 4 * numbers + 20_000
 
 
-def test_patience_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = problem(patience=2, epochs=30)
-    values = iter([0.5, 0.4, 0.3, 0.9])
-    monkeypatch.setattr(found, "validate", lambda: next(values))
-    history = trained(found)
-    assert history.best == 0.5 and history.examples == 3 * 200
-
-
 def test_decay_pulls_the_maps_to_zero() -> None:
     found = problem(composition_decay=0.25)
     assert [(item[1], item[2]) for item in found.penalties()] == [(0.25, None)] * 4

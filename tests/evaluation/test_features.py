@@ -95,18 +95,6 @@ def test_vectors_keep_the_order_and_repeated_sentences(encoder: Encoder) -> None
     assert np.abs(found[0] - found[1]).max() > 1e-3
 
 
-def test_a_repeated_sentence_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[str]] = []
-
-    def counted(encoder: Any, vocabulary: Any, sentences: list[str], tokenisation: Any) -> NDArray[np.float32]:
-        asked.append(list(sentences))
-        return encode(encoder, vocabulary, sentences, tokenisation)
-
-    monkeypatch.setattr(features, "encode", counted)
-    of().vectors(SENTENCES)
-    assert asked == [["the dog sees a cat .", "the cook", "a small dog runs"]]
-
-
 def test_combined_vectors_stand_beside_each_other() -> None:
     first, second = of(recipe(RANDOM_CNN), method="random CNN", seed=3), of()
     both = combined("combine", first, second)
@@ -235,12 +223,6 @@ def test_an_outcome_is_found_again(
     monkeypatch.setattr(features, "OUTCOME_VERSION", features.OUTCOME_VERSION + 1)
     with pytest.raises(AssertionError, match="made before"):
         classify([of()], names, device="cpu")
-
-
-def test_one_outcome_serves_two_names(few: Callable[[str], ClassificationTask], folder: Path) -> None:
-    found = classify([of(), of(method="the same")], WAYS[2:], device="cpu")
-    assert len(outcomes(folder)) == 1
-    assert_same(found[0][2], found[1][2])
 
 
 def test_where_rounding_stops_a_descent_double_precision_goes_on(
