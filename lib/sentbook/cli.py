@@ -9,12 +9,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from textwrap import shorten
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import yaml
 
 from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError
+
+if TYPE_CHECKING:
+    from sentbook.study import Study
+    from sentbook.training.recipes import Recipe
 
 app = typer.Typer(
     help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -160,8 +164,6 @@ def train(
     profile: Profile = "demo",
 ) -> None:
     """Train the encoders that several notebooks of a paper start from; what is trained already is found by its key."""
-    from importlib import import_module
-
     from sentbook.runs import batch as batches
 
     paper, _, only = name.partition("/")
@@ -169,12 +171,7 @@ def train(
     if only and only not in methods:
         raise ConfigError(f"There is no encoder '{only}' of {paper}; choose one of {', '.join(methods)}.")
     with batches.recorded(profile, f"encoders/{name}"):
-        from sentbook import config  # from here on torch is imported, which is time and memory of the job
-        from sentbook.study import Study
-
-        settings = config.load(paper, {"profile": profile})
-        study = Study(f"{paper}/encoders", settings)
-        recipes = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, settings)
+        study, recipes = _shared(paper, {"profile": profile})
         wanted = [recipes[methods[only]]] if only else list(recipes.values())
         for item in study.train(*wanted, jobs=batches.grid()[paper].get("jobs")):
             typer.echo(f"{item.recipe.key()}  {item.method}, seed {item.seed}")
@@ -182,30 +179,41 @@ def train(
 
 @app.command()
 def pretrain(
-    model: Annotated[str, typer.Argument(help='a CNN-LSTM model, e.g. "composite model" or "autoencoder+emb."')],
+    model: Annotated[str, typer.Argument(help='as tables call it, e.g. "composite model" or "autoencoder+emb."')],
     profile: Profile = "demo",
     set_: Changes = None,
 ) -> None:
-    """Train one encoder that the notebooks of cnn_lstm then find, on several GPUs under torchrun.
+    """Train one encoder that the notebooks of its paper then find, on several GPUs under torchrun.
 
     torchrun --standalone --nproc-per-node 8 -m sentbook.cli pretrain "composite model" --profile paper
     """
-    from sentbook import config
-    from sentbook.papers.cnn_lstm import experiments as cnn_lstm
-    from sentbook.study import Study
+    from sentbook.runs import batch as batches
     from sentbook.system.paths import artifacts
-    from sentbook.training import distributed, recipes
+    from sentbook.training import distributed
+    from sentbook.training import recipes as training
 
-    settings = config.load("cnn_lstm", {"profile": profile, **_parameters(set_)})
-    made = cnn_lstm.recipes(Study("cnn_lstm/pretraining", settings), settings)
-    if model not in made:
-        raise ConfigError(f"There is no model '{model}'; choose one of {', '.join(made)}.")
-    for recipe in made[model]:
-        found = recipes.obtain([recipe], device=settings.device)[0]
+    owners = {name: paper for paper, known in batches.grid().items() for name in known.get("encoders", ())}
+    if model not in owners:
+        raise ConfigError(f"There is no model '{model}'; choose one of {', '.join(owners)}.")
+    study, recipes = _shared(owners[model], {"profile": profile, **_parameters(set_)})
+    for recipe in recipes[model]:
+        history = training.obtain([recipe], device=study.settings.device)[0].metadata["history"]
         if distributed.is_first():
-            history = found.metadata["history"]
-            typer.echo(f"{artifacts() / recipe.key()}  log-likelihood per token {history['best']:.4f}")
+            metric = next(point["metric"] for point in history["curve"] if point["split"] == "validation")
+            typer.echo(f"{artifacts() / recipe.key()}  {metric} {history['best']:.4f}")
     distributed.leave()
+
+
+def _shared(paper: str, changes: dict[str, Any]) -> tuple[Study, dict[str, list[Recipe]]]:
+    """The encoders that several notebooks of a paper start from, by their names in tables, and who trains them."""
+    from importlib import import_module
+
+    from sentbook import config  # from here on torch is imported, which is time and memory of a job
+    from sentbook.study import Study
+
+    settings = config.load(paper, changes)
+    study = Study(f"{paper}/encoders", settings)
+    return study, import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, settings)
 
 
 # -- evidence ----------------------------------------------------------------------------------------------------------

@@ -474,7 +474,7 @@ def test_no_cell_of_figure_3_is_trained_twice() -> None:
     }
 
 
-# -- pre-training -------------------------------------------------------------------------------------------------------
+# -- pre-training ------------------------------------------------------------------------------------------------------
 
 
 def test_perplexities_are_those_of_the_state_that_was_kept(trained: Mapping[str, Trained]) -> None:

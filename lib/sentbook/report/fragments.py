@@ -17,7 +17,7 @@ from sentbook.report import (
 from sentbook.report.markup import esc, pipes
 from sentbook.report.style import without_sheet
 from sentbook.runs import ledger, verdict_ledger
-from sentbook.runs.papers import paper_of, papers
+from sentbook.runs.papers import catalogue, paper_of, papers
 
 PAPERS = papers()
 # The demo on the mini-world gives no verdict on a paper.
@@ -50,18 +50,13 @@ def _overlap() -> str:
 
 
 def _landing() -> str:
-    run = ledger.read("cse", "table2", "small")
+    paper, front = next((name, found.front) for name, found in catalogue().items() if found.front)
+    run = ledger.read(paper, front.experiment, "small")
     if run is None:
         return ""
+    reported = summary.reported(paper, front.experiment)
     figure = figures.paired_dots(
-        run,
-        summary.reported("cse", "table2"),
-        a="CSE",
-        b="PP",
-        centre="median",
-        rows=[f"STS{year}/avg" for year in range(2012, 2017)],
-        caption="Average against convolution: PP and CSE with the same two trainings on five years of STS, "
-        "the paper's values hollow",
+        run, reported, a=front.a, b=front.b, centre="median", rows=front.rows, caption=front.caption
     )
     runs = [run for paper in PAPERS for run in pages.recorded(paper, PROFILES).values()]
     counts = verdict_page.verdict_summary([list(found.claims) for found in runs])

@@ -31,11 +31,11 @@ from sentbook.report.summary import (
 )
 from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, badges, is_toy, not_run, time_of
 from sentbook.report.view import of_recorded, of_view
+from sentbook.runs.papers import catalogue
 from sentbook.system.errors import ConfigError
 
 Key = TypeVar("Key", bound=Hashable)
 _Contrast = Mapping[str, tuple[Test, float, float, float]]  # a row's test with estimate and interval of A - B
-_FOLDERS = {"CSE": "cse", "CNN-LSTM": "cnn_lstm", "WSV": "wsv", "DNT": "dnt"}
 
 
 def make_command(reported: pd.DataFrame | None, command: str | None = None) -> str:
@@ -45,7 +45,8 @@ def make_command(reported: pd.DataFrame | None, command: str | None = None) -> s
     notebook = "<paper>/<experiment>"
     if reported is not None and len(reported) and {"paper", "table"} <= set(reported.columns):
         first = reported.iloc[0]
-        notebook = f"{_FOLDERS.get(str(first['paper']), str(first['paper']).lower())}/{first['table']}"
+        folders = {paper.name: folder for folder, paper in catalogue().items()}
+        notebook = f"{folders.get(str(first['paper']), str(first['paper']).lower())}/{first['table']}"
     return f"make run NOTEBOOK={notebook} PROFILE=small"
 
 

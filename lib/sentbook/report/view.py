@@ -7,13 +7,13 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, Protocol
 
 import pandas as pd
 
 from sentbook import config
 from sentbook.records import Run
-from sentbook.report.markup import Html, Piece
+from sentbook.report.markup import Html
 from sentbook.report.summary import ordered, reported
 from sentbook.report.table import is_toy
 from sentbook.runs import ledger
@@ -115,7 +115,7 @@ class View:
         """The parameters of the run just made that differ from the recorded run's, in words."""
         return changes(self.made, "" if is_toy(self.made) or self.recorded is None else self.recorded.profile)
 
-    def show(self, adapter: Callable[..., Piece], *args: Any, **options: Any) -> Piece | Stack:
+    def show(self, adapter: Callable[..., Drawn], *args: Any, **options: Any) -> Drawn | Stack:
         """Draw ``adapter``'s table of what is recorded with the run just made beside it, or in one of its own.
 
         On the same data sets both stand in one table, where the adapter can (it takes ``beside`` and ``changes``). A
@@ -137,18 +137,24 @@ class View:
 
     @staticmethod
     def _draw(
-        adapter: Callable[..., Piece], run: Run | None, printed: pd.DataFrame | None, args: Sequence[Any], options: Any
-    ) -> Piece:
+        adapter: Callable[..., Drawn], run: Run | None, printed: pd.DataFrame | None, args: Sequence[Any], options: Any
+    ) -> Drawn:
         known = inspect.signature(adapter).parameters
         kept = {name: value for name, value in options.items() if name in known or name not in _OF_THE_VIEW}
         return adapter(run, *([printed] if "reported" in known else []), *args, **kept)
+
+
+class Drawn(Protocol):
+    """A table, a figure or a box: what writes itself as HTML, its style sheet once a page."""
+
+    def html(self, *, style: bool = True) -> str: ...
 
 
 @dataclass(frozen=True)
 class Stack:
     """Pieces below each other, each with its own run."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Drawn, ...]
 
     def html(self, *, style: bool = True) -> str:
         return "".join(piece.html(style=style and not at) for at, piece in enumerate(self.pieces))
@@ -163,7 +169,7 @@ class Stack:
         return any(map(bool, self.pieces))
 
 
-def of_view(draw: Callable[Concatenate[Run | None, P], Piece]) -> Callable[Concatenate[View | Run | None, P], Any]:
+def of_view(draw: Callable[Concatenate[Run | None, P], Drawn]) -> Callable[Concatenate[View | Run | None, P], Any]:
     """Let an adapter, which draws one run, take a `View` in its place."""
 
     @functools.wraps(draw)
@@ -173,11 +179,11 @@ def of_view(draw: Callable[Concatenate[Run | None, P], Piece]) -> Callable[Conca
     return drawn
 
 
-def of_recorded(draw: Callable[Concatenate[Run | None, P], Piece]) -> Callable[Concatenate[View | Run | None, P], Any]:
+def of_recorded(draw: Callable[Concatenate[Run | None, P], Drawn]) -> Callable[Concatenate[View | Run | None, P], Any]:
     """Let what is said of a recorded run alone take a `View`: verdicts, which no run on toy data has."""
 
     @functools.wraps(draw)
-    def drawn(of: View | Run | None, *args: P.args, **options: P.kwargs) -> Piece:
+    def drawn(of: View | Run | None, *args: P.args, **options: P.kwargs) -> Drawn:
         return draw(of.recorded if isinstance(of, View) else of, *args, **options)
 
     return drawn

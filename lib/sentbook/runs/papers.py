@@ -10,6 +10,16 @@ import yaml
 from sentbook.records import Record
 
 
+class Front(Record):
+    """What the front page shows: method A against B on rows of an experiment."""
+
+    experiment: str
+    a: str
+    b: str
+    rows: list[str]
+    caption: str
+
+
 class Paper(Record):
     """A paper, or a folder of the book's own experiments, which has a name alone."""
 
@@ -18,6 +28,7 @@ class Paper(Record):
     year: int = 0
     title: str = ""
     address: str = ""
+    front: Front | None = None
 
     @property
     def citation(self) -> str:
