@@ -38,15 +38,15 @@ def code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def parameters_cell(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    (cell,) = (cell for cell in code(notebook) if "parameters" in cell.metadata.get("tags", []))
+def tagged(notebook: nbformat.NotebookNode, tag: str) -> nbformat.NotebookNode:
+    (cell,) = (cell for cell in code(notebook) if tag in cell.metadata.get("tags", []))
     return cell
 
 
 def defaults(notebook: nbformat.NotebookNode) -> dict[str, Any]:
     """What the parameters cell assigns, which has to be plain values."""
     values: dict[str, Any] = {}
-    for statement in ast.parse(parameters_cell(notebook).source).body:
+    for statement in ast.parse(tagged(notebook, "parameters").source).body:
         assert isinstance(statement, ast.Assign), "a parameters cell holds assignments only"
         value = ast.literal_eval(statement.value)
         for target in statement.targets:
@@ -83,9 +83,34 @@ def test_it_opens_with_a_title_and_then_says_what_it_tests(notebook: nbformat.No
     assert len([line for line in headings if re.match("# ", line)]) == 1
 
 
-def test_its_parameters_are_the_first_code_after_the_answer(notebook: nbformat.NotebookNode) -> None:
-    before = code(notebook)[: code(notebook).index(parameters_cell(notebook))]
-    assert all("report.answer(" in cell.source for cell in before) and len(before) <= 1
+def test_it_answers_first_and_closes_with_what_to_try(path: Path, notebook: nbformat.NotebookNode) -> None:
+    answer, parameters = code(notebook)[:2]
+    assert f'report.answer("{name(path)}")' in answer.source
+    assert parameters is tagged(notebook, "parameters")
+    assert "Try this" in notebook.cells[-1].source
+    assert f'Study("{name(path)}", globals())' in "".join(cell.source for cell in code(notebook))
+
+
+def test_it_lists_three_to_eight_parameters(notebook: nbformat.NotebookNode) -> None:
+    found = defaults(notebook)
+    assert 3 <= len(found) <= 8
+    assert {"profile", "seeds"} <= found.keys()
+
+
+def test_one_cell_shows_the_main_table(notebook: nbformat.NotebookNode) -> None:
+    assert tagged(notebook, "main-table")
+
+
+def test_no_variable_is_called_as_a_parameter(path: Path, notebook: nbformat.NotebookNode) -> None:
+    """Else a second run of all cells would find it overwritten."""
+    parameters = tagged(notebook, "parameters")
+    fields = config.settings_class(path.parent.name).model_fields.keys()
+    for cell in code(notebook):
+        stored = {
+            node.id for node in ast.walk(ast.parse(cell.source))
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }  # fmt: skip
+        assert cell is parameters or not stored & fields
 
 
 def test_its_parameters_exist_and_run_the_demo(path: Path, notebook: nbformat.NotebookNode) -> None:
