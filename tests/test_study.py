@@ -93,7 +93,10 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
     assert config.parse(type(again.settings), origin.config) == again.settings
     assert origin.config_hash == digest(again.settings)
     assert origin.data == {"eval/y": "bb", "train/x": "aa"}  # the artifact remembers its files
-    assert origin.substitutions == [vectors.substitute("miniworld", "cse"), corpora.CORPORA["miniworld-phrases"].substitute]
+    assert origin.substitutions == [
+        vectors.substitute("miniworld", "cse"),
+        corpora.CORPORA["miniworld-phrases"].substitute,
+    ]
     assert set(origin.packages) == set(versions.RECORDED_PACKAGES)
     assert origin.seeds == [1, 2]  # of what was trained; the untrained row has no seed of its own
     assert (origin.git_commit, origin.device) == ("0123abc", "cpu")
