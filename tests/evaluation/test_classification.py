@@ -136,25 +136,6 @@ def test_labels_of_an_outer_fold_choose_nothing(seed: int) -> None:
         np.testing.assert_array_equal(after.predicted[held], before.predicted[held])
 
 
-def test_labels_of_the_test_choose_nothing() -> None:
-    table, labels, _ = made()
-    protocol = dataclasses.replace(SKIP_THOUGHTS_TREC, folds=3, grid=GRID)
-    one, two = (
-        train_and_test(table[:160], labels[:160], table[160:], gold, protocol)
-        for gold in (labels[160:], 1 - labels[160:])
-    )
-    np.testing.assert_array_equal(one.inner, two.inner)
-    np.testing.assert_array_equal(one.predicted, two.predicted)
-    assert one.value() == pytest.approx(1 - two.value())
-
-
-def test_of_equal_means_the_smallest_c() -> None:
-    table = np.repeat([[0.0], [1.0]], 30, axis=0)
-    found = nested(table, np.repeat([0, 1], 30), NESTED)
-    assert found.chosen.tolist() == [GRID[int(np.argmax(row))] for row in found.inner]
-    assert found.inner[:, 1:].tolist() == [[1.0, 1.0]] * 3 and found.value() == 1
-
-
 def test_the_mean_of_folds_is_not_the_pooled_value() -> None:
     gold, predicted = np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0])
     found = classification.Classified(NESTED, gold, predicted, np.array([0, 0, 0, 1]), np.zeros((2, 3)), np.ones(2))

@@ -125,12 +125,6 @@ def test_williams_on_published_examples(correlations: tuple[float, float, float]
     assert statistics.williams(*correlations, n) == pytest.approx((t, p), abs=5e-5)
 
 
-def test_williams_by_hand() -> None:
-    # r = .4, .5, .1, n = 103: |R| = 1 - .16 - .25 - .01 + .04 = .62; mean r squared .2025; (1 - .1)^3 = .729
-    t = -0.1 * np.sqrt(102 * 1.1 / (2 * 102 / 100 * 0.62 + 0.2025 * 0.729))
-    assert statistics.williams(0.4, 0.5, 0.1, 103)[0] == pytest.approx(t)
-
-
 @settings(max_examples=60, deadline=None)
 @given(seed=seeds, n=st.integers(4, 200), close=st.floats(0, 1))
 def test_dependent_tests_on_any_data(seed: int, n: int, close: float) -> None:
@@ -184,8 +178,3 @@ def test_holm(p_values: list[float]) -> None:
     m = len(p_values)
     for rank, index in enumerate(order):
         assert adjusted[index] == max(min(1, (m - i) * p_values[order[i]]) for i in range(rank + 1))
-
-
-def test_holm_by_hand() -> None:
-    assert statistics.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert statistics.holm([]) == []

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import importlib
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
 from sentbook import exchange
 from sentbook.exchange import export, sentence_transformer
-from sentbook.exchange.portable import Portable
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.bilstm import BiLSTMEncoder
-from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.gran import GRANEncoder
@@ -30,7 +26,7 @@ from sentbook.models.wsv import WSVEncoder
 from sentbook.system.errors import DataError
 from sentbook.training.recipes import Trained
 
-KINDS = ["average", "cse", "gran", "bilstm", "wsv", "cnn", "cnn fixed"]
+KINDS = ["cse", "bilstm", "cnn"]
 TEXTS = [
     "a woman sees the cook",
     "xyzzy plugh",  # no known word
@@ -90,13 +86,6 @@ def test_the_folder_itself_is_a_model(
         assert (tmp_path / "again" / name).read_bytes() == (exported[kind] / name).read_bytes(), name
 
 
-def test_the_similarity_is_the_cosine(models: dict[str, Any]) -> None:
-    vectors = models["cse"].encode(TEXTS)
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    np.testing.assert_allclose(models["cse"].similarity(vectors, vectors), unit @ unit.T, atol=1e-5)
-    assert "origin" not in repr(models["cse"])
-
-
 ENCODERS = st.sampled_from(
     [
         AverageEncoder(),
@@ -112,19 +101,6 @@ ENCODERS = st.sampled_from(
     ]
 )
 TOKENS = st.lists(st.sampled_from(["red", "cat", "#cat", "sees", "é", "unseen"]), min_size=1, max_size=20)
-
-
-@settings(max_examples=60, deadline=None)
-@given(encoder=ENCODERS, texts=st.lists(TOKENS.map(" ".join), min_size=1, max_size=12), batch=st.integers(1, 13))
-def test_any_encoder_that_may_be_exported(
-    package: Any, drawn: Callable[..., Portable], encoder: Encoder, texts: list[str], batch: int
-) -> None:
-    model = drawn(encoder, ["red", "cat", "sees", "é", "other"])
-    assert not model.encoder.batch_dependent
-    with tempfile.TemporaryDirectory() as folder:
-        model.write(Path(folder))
-        found = sentence_transformer.load(folder).encode(texts, batch_size=batch)
-    np.testing.assert_allclose(found, model.encode(texts), atol=1e-5, rtol=0)
 
 
 def test_an_empty_sentence_is_one_sentence(models: dict[str, Any]) -> None:

@@ -19,7 +19,6 @@ from sentbook.exchange import stream
 from sentbook.exchange.portable import Portable, of_artifact
 from sentbook.exchange.stream import encode_lines, output
 from sentbook.models import encode
-from sentbook.models.average import AverageEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.system.errors import ConfigError, DataError
 from sentbook.training.recipes import Trained
@@ -69,13 +68,6 @@ def test_chunks_are_encoded_one_after_the_other(model: Portable, monkeypatch: py
     np.testing.assert_allclose(np.concatenate(parts), model.encode(texts), atol=1e-5)
 
 
-def test_long_lines_make_small_chunks(model: Portable, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "CHARACTERS", 1000)
-    told: list[int] = []
-    encode_lines(model, [b"red cat sees"] * 250, io.BytesIO(), told.append)
-    assert told == [100, 200, 250]
-
-
 def test_batches_of_a_hundred_stay_whole(artifacts: dict[str, Trained], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "LINES", 100)
     trained = artifacts["faithful"]
@@ -113,12 +105,6 @@ def test_a_fault_has_its_line(
     monkeypatch.setattr(stream, "LINES", 100)
     with pytest.raises(kind, match=sentence):
         encode_lines(model, given, io.BytesIO())
-
-
-def test_an_unknown_whole_sentence_is_still_told(drawn: Callable[..., Portable]) -> None:
-    model = drawn(AverageEncoder(), ["A red cat."], tokenisation="sentence")
-    with pytest.raises(DataError, match="is none of those that have a vector of their own"):
-        encode_lines(model, [b"A red cat.\n", b"Another.\n"], io.BytesIO())
 
 
 def test_a_file_is_whole_or_as_it_was_and_a_link_is_followed(tmp_path: Path) -> None:
