@@ -223,12 +223,12 @@ def curves(
 
 def curves_of(points: Iterable[results.CurvePoint], encoder: str, dataset: str) -> list[results.CurvePoint]:
     """The curves of one encoder on one data set, of `curves` or of a recorded run, under the labels of their rows."""
-    split = [(point, *point.method.rsplit(", ", 1)) for point in points]
-    return [
-        point.model_copy(update={"method": row_label(row)})
-        for point, row, name in split
-        if name == dataset and encoder_of(row) == encoder
-    ]
+    found = []
+    for point in points:
+        row, _, name = point.method.rpartition(", ")
+        if name == dataset and encoder_of(row) == encoder:
+            found.append(point.model_copy(update={"method": row_label(row)}))
+    return found
 
 
 def costs(universal: Iterable[Trained], found: Iterable[Found]) -> list[results.Cost]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -47,43 +47,33 @@ from sentbook.report.view import of_view
 _COMMAND = "make run NOTEBOOK=dnt/table4 PROFILE=small"
 _STSB = suites.TEST_NAMES["stsb"]
 _TIED = "\u2248"
-Values = dict[tuple[str, str], float]
+At = tuple[str, str]  # a row, a data set
+Values = dict[At, float]
 
 
 # -- what a run holds ------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Held:
-    """Cells of a run in each data set's own measure, and its choices."""
-
-    ours: dict[tuple[str, str], Summary] = field(default_factory=dict)
-    protocols: list[str] = field(default_factory=list)
-    chosen: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    @property
-    def values(self) -> Values:
-        return {cell: summary.value for cell, summary in self.ours.items()}
-
-    @property
-    def how(self) -> str:
-        parts = ["; ".join(ordered(self.protocols))] if self.protocols else []
-        parts += [mean_of_seeds(summary.seeds for summary in self.ours.values())] if self.ours else []
-        return " \u00b7 ".join(parts) or "as printed"
-
-
-def _held(run: Run | None, protocol: object) -> _Held:
-    found = _Held()
+def _held(run: Run | None) -> tuple[dict[At, Summary], str]:
+    """The cells of a run in each data set's own measure, and how they were made."""
+    found: dict[At, Summary] = {}
+    words: list[str] = []
     if run is None:
-        return found
+        return {}, "as printed"
     for metric in ordered(MEASURES.values()):
         rows = [row for row in run.metrics if MEASURES.get(row.dataset) == metric and is_row(row.method)]
-        cells, protocols = over_seeds(run.model_copy(update={"metrics": rows}), str(metric), protocol=protocol)
-        found.ours |= cells
+        cells, protocols = over_seeds(run.model_copy(update={"metrics": rows}), str(metric))
+        found |= cells
         # The measure stands in the column's head.
-        found.protocols += [words.replace(f", {metric}, ", ", ", 1) for words in protocols]
-    found.chosen = run.extra.get(CHOSEN, {})
-    return found
+        words += [protocol.replace(f", {metric}, ", ", ", 1) for protocol in protocols]
+    how = ["; ".join(ordered(words))] if words else []
+    how += [mean_of_seeds(summary.seeds for summary in found.values())] if found else []
+    return found, " \u00b7 ".join(how) or "as printed"
+
+
+def means(run: Run | None) -> Values:
+    """(Row, data set) -> its value in the data set's own measure, the mean over seeds."""
+    return {at: summary.value for at, summary in _held(run)[0].items()}
 
 
 def _in_paper(reported: pd.DataFrame | None) -> Values:
@@ -118,49 +108,36 @@ def _rows(ours: Values, paper: Values, columns: Sequence[str]) -> dict[str, list
 # -- table 4 ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Values:
-    """The values of a table with the best methods of each encoder and of all; as printed, so several may be best."""
+def _marked(values: Values, encoders: Mapping[str, Sequence[str]], columns: Iterable[str]) -> dict[At, Cell]:
+    """Give each value a cell: bold the best of its encoder, underlined the best of all, as printed, so maybe several.
 
-    values: Values
-    of_encoder: set[tuple[str, str]]
-    overall: set[tuple[str, str]]
-
-    @classmethod
-    def of(cls, values: Values, encoders: Mapping[str, Sequence[str]], columns: Iterable[str]) -> _Values:
-        of_encoder: set[tuple[str, str]] = set()
-        overall: set[tuple[str, str]] = set()
-        for dataset in columns:
-            metric = str(MEASURES[dataset])
-            groups = [[m for m in methods if (m, dataset) in values] for methods in encoders.values()]
-            for methods in groups:
-                of_encoder |= {(m, dataset) for m in best({m: values[m, dataset] for m in methods}, metric)}
-            every = {m: values[m, dataset] for methods in groups for m in methods}
-            overall |= {(m, dataset) for m in best(every, metric)}
-        return cls(values, of_encoder, overall)
-
-    def cell(self, method: str, dataset: str) -> Cell:
-        """A value, of STSB development pairs first: bold the best of its encoder, underlined the best of all."""
-        if (method, dataset) not in self.values:
-            return Cell()
-        parts = [self.values[method, dataset]]
-        if dataset == _STSB and (method, suites.STSB_DEV) in self.values:
-            parts.insert(0, self.values[method, suites.STSB_DEV])
-        text = "/".join(numbers.shown(part, str(MEASURES[dataset])) for part in parts)
-        at = (method, dataset)
-        return Cell(text, best=at in self.of_encoder, underlined=at in self.overall)
+    STSB's development pairs stand before its test pairs.
+    """
+    found: dict[At, Cell] = {}
+    for dataset in columns:
+        metric = str(MEASURES[dataset])
+        groups = [{m: values[m, dataset] for m in rows if (m, dataset) in values} for rows in encoders.values()]
+        overall = best({method: value for group in groups for method, value in group.items()}, metric)
+        for group in groups:
+            for method, value in group.items():
+                dev = [values[method, suites.STSB_DEV]] if (method, suites.STSB_DEV) in values else []
+                parts = [*(dev if dataset == _STSB else []), value]
+                text = "/".join(numbers.shown(part, metric) for part in parts)
+                top = method in best(group, metric)
+                found[method, dataset] = Cell(text, best=top, underlined=method in overall)
+    return found
 
 
-def _tied(run: Run | None, held: _Held, encoders: Iterable[str], columns: Iterable[str]) -> set[tuple[str, str]]:
+def _tied(run: Run | None, encoders: Iterable[str], columns: Iterable[str]) -> set[At]:
     """The chosen rows of settings that share their cell's tie group with another one."""
-    found: set[tuple[str, str]] = set()
+    found: set[At] = set()
     if run is None:
         return found
-    for dataset in columns:
-        for encoder in encoders:
-            group = tie_group(run.tests, encoder, dataset)
-            rows = [held.chosen.get(dataset, {}).get(named(encoder, setting)) for setting in group]
-            found |= {(row, dataset) for row in rows if row and len(group) > 1}
+    for encoder, dataset in product(encoders, columns):
+        group = tie_group(run.tests, encoder, dataset)
+        chosen = run.extra.get(CHOSEN, {}).get(dataset, {})
+        rows = [chosen[named(encoder, setting)] for setting in group if named(encoder, setting) in chosen]
+        found |= {(row, dataset) for row in rows if len(group) > 1}
     return found
 
 
@@ -169,7 +146,6 @@ def cells_table(
     run: Run | None,
     reported: pd.DataFrame | None = None,
     *,
-    protocol: object = None,
     caption: str = "",
     just_made: bool = False,
     command: str = _COMMAND,
@@ -185,56 +161,47 @@ def cells_table(
         run: its metrics name rows as table 4 does; ``tests`` and ``extra`` are those of
             `sentbook.papers.dnt.winners.compare`, without which no tie is marked. None: the paper's numbers alone.
         reported: the paper's table 4; left out where the run shares no data set with it.
-        protocol: one or a sequence, where the run holds several for a cell.
         beside: a run of the reader's, small below ours; ``changes``: what it changed, in words.
 
     Raises:
-        ConfigError: a cell was scored under two protocols and ``protocol`` does not choose.
+        ConfigError: a cell was scored under two protocols.
     """
-    held, paper, where = _held(run, protocol), _in_paper(reported), where_printed(reported)
-    columns = _columns(held.values, paper)
-    encoders = _rows(held.values, paper, columns)
-    ours, theirs, yours = (
-        _Values.of(values, encoders, columns) for values in (held.values, paper, _held(beside, protocol).values)
-    )
-    tied = _tied(run, held, encoders, columns)
+    (held, how), paper, where = _held(run), _in_paper(reported), where_printed(reported)
+    ours = {at: summary.value for at, summary in held.items()}
+    columns = _columns(ours, paper)
+    encoders = _rows(ours, paper, columns)
+    own, theirs, yours = (_marked(values, encoders, columns) for values in (ours, paper, means(beside)))
+    tied = _tied(run, encoders, columns)
+
+    def cell(at: At) -> Cell:
+        below = [theirs[at]._replace(paper=where)] if at in theirs else []
+        below += [yours[at]._replace(before="yours ")] if at in yours else []
+        if at in own:
+            metric, tie = str(MEASURES[at[1]]), f" {_TIED}" if at in tied else ""
+            return own[at]._replace(below=below, after=tie, row=(*at, metric), title=_interval(held[at], metric))
+        if at in theirs:
+            return Cell(below=below, paper=where) if ours else theirs[at]._replace(paper=where)
+        return Cell()
+
     rows = []
     for encoder, methods in encoders.items():
         rows.append(Row(encoder, head=True))
-        for method in methods:
-            cells = []
-            for dataset in columns:
-                own, small = ours.cell(method, dataset), theirs.cell(method, dataset)
-                new = yours.cell(method, dataset)
-                below = [small._replace(paper=where)] if small.text else []
-                below += [new._replace(before="yours ")] if new.text else []
-                if own.text:
-                    tie = f" {_TIED}" if (method, dataset) in tied else ""
-                    names, title = (
-                        (method, dataset, str(MEASURES[dataset])),
-                        _interval(held.ours[method, dataset], dataset),
-                    )
-                    cells.append(own._replace(below=below, after=tie, row=names, title=title))
-                elif small.text:
-                    cells.append(Cell(below=below, paper=where) if ours.values else small._replace(paper=where))
-                else:
-                    cells.append(Cell())
-            rows.append(Row(row_label(method), cells))
-    foot = ["Small: the paper."] if ours.values and any(d in columns for _, d in paper) else []
-    foot += ["Yours: the run of this notebook."] if yours.values else []
+        rows += [Row(row_label(method), [cell((method, dataset)) for dataset in columns]) for method in methods]
+    foot = ["Small: the paper."] if ours and any(d in columns for _, d in paper) else []
+    foot += ["Yours: the run of this notebook."] if yours else []
     foot.append("Bold: best row of its encoder. Underlined: best of its column.")
     if tied:
         foot.append(
             f"{_TIED}: the row, chosen on development pairs, of a setting that is not significantly below the best one "
             "of its cell, where there are several such (paired bootstrap, p < .05 after Holm over the cells)."
         )
-    heads = [(_title(d, held.values, paper), numbers.short(str(MEASURES[d]))) for d in columns]
+    heads = [(_title(d, ours, paper), numbers.short(str(MEASURES[d]))) for d in columns]
     return Table(
         "Row",
         heads,
         rows,
         caption or "Transfer settings",
-        held.how,
+        how,
         " ".join(foot) + _too_few(run),
         run=run,
         badged=True,
@@ -244,8 +211,8 @@ def cells_table(
     )
 
 
-def _interval(summary: Summary, dataset: str) -> str:
-    around = numbers.interval(summary.low, summary.high, str(MEASURES[dataset]))
+def _interval(summary: Summary, metric: str) -> str:
+    around = numbers.interval(summary.low, summary.high, metric)
     seeds = f"{summary.seeds} seed{'' if summary.seeds == 1 else 's'}"
     return f"{around}, {seeds}" if around else seeds
 
@@ -271,7 +238,6 @@ def _too_few(run: Run | None) -> str:
 def wins_table(
     run: Run | None,
     *,
-    protocol: object = None,
     caption: str = "",
     just_made: bool = False,
     command: str = _COMMAND,
@@ -289,14 +255,15 @@ def wins_table(
     """
     if run is None:
         return not_run(command)
-    held = _held(run, protocol)
-    columns = _columns(held.values, {})
+    values, (_, how) = means(run), _held(run)
+    columns = _columns(values, {})
     rows, counts = [], np.zeros(5, dtype=int)
-    for encoder in _rows(held.values, {}, columns):
+    for encoder in _rows(values, {}, columns):
         rows.append(Row(encoder, head=True))
         for dataset in columns:
-            chosen = {s: held.chosen.get(dataset, {}).get(named(encoder, s), "") for s in SETTINGS}
-            near = within({s: held.values[row, dataset] for s, row in chosen.items() if (row, dataset) in held.values})
+            rows_of = run.extra.get(CHOSEN, {}).get(dataset, {})
+            chosen = {s: (rows_of.get(named(encoder, s), ""), dataset) for s in SETTINGS}
+            near = within({setting: values[at] for setting, at in chosen.items() if at in values})
             group = tie_group(run.tests, encoder, dataset)
             cells, ahead = [Cell(", ".join(group)), Cell(", ".join(near))], []
             for other in SETTINGS[:-1]:
@@ -319,7 +286,7 @@ def wins_table(
         f"{counts[4]}. Bold: p < .05 after Holm over the cells of the comparison (paired bootstrap). Rows are "
         f"chosen on development pairs.{_too_few(run)}"
     )
-    how = f"points: r or \u03c1 \u00d7 100 \u00b7 {held.how}"
+    how = f"points: r or \u03c1 \u00d7 100 \u00b7 {how}"
     return Table(
         "Data set", heads, rows, caption, how, foot, run=run, badged=True, just_made=just_made, changes=changes
     )
@@ -369,11 +336,3 @@ def _choice(one: Mapping[str, Any] | None, dataset: str) -> Cell:
         for point in one["tried"]
     ]
     return Cell(f"{one['learning_rate']:g}", shown(one["development"]), title="; ".join(tried))
-
-
-def means(run: Run | None) -> dict[str, dict[str, float]]:
-    """Data set -> row -> its value in the data set's own measure, the mean over seeds."""
-    found: dict[str, dict[str, float]] = {}
-    for (method, dataset), value in _held(run, None).values.items():
-        found.setdefault(dataset, {})[method] = value
-    return found
