@@ -1,0 +1,208 @@
+"""The rows of Gan et al.'s tables, how their outcomes are found again, and what a table says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from sentbook import config
+from sentbook import records as results
+from sentbook.data.tasks import task
+from sentbook.evaluation.features import Features
+from sentbook.evaluation.predictions import INTERVALS
+from sentbook.models.average import AverageEncoder
+from sentbook.papers.cnn_lstm import experiments, tables
+from sentbook.papers.cnn_lstm.ranking import rank_images
+from sentbook.papers.cnn_lstm.settings import Settings
+from sentbook.runs.printed import table as reported
+from sentbook.study import Study
+from sentbook.training.recipes import Trained, untrained
+
+SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
+NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]
+ROWS = [*NAMES, "combine"]
+CHANGES: dict[str, Any] = {
+    "profile": "demo", "device": "cpu", "resamples": 200, "encoder": {"filters": 8}, "pretraining": SMALL,
+    "hierarchical": SMALL, "classification": ["miniworld/question", "miniworld/paraphrase"],
+    "ranking": {"dimension": 6, "epochs": 1},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What one test of this module trains, the next one finds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path_factory.mktemp("artifacts")))
+        yield
+
+
+def paper(**changes: Any) -> Settings:
+    return config.load("cnn_lstm", config.merge(CHANGES, changes))
+
+
+def study_of(settings: Settings) -> Study:
+    return Study("cnn_lstm/table3", settings)
+
+
+@pytest.fixture(scope="module")
+def settings() -> Settings:
+    return paper()
+
+
+@pytest.fixture(scope="module")
+def study(settings: Settings) -> Study:
+    return study_of(settings)
+
+
+@pytest.fixture(scope="module")
+def trained(settings: Settings, study: Study, artifacts: None) -> dict[str, Trained]:
+    made = experiments.recipes(study, settings, [""])
+    return {name: study.train(made[name])[0] for name in ("hierarchical model", "composite model")}
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_is_trained_as_its_name_says(settings: Settings, study: Study) -> None:
+    made = experiments.recipes(study, settings)
+    assert list(made) == NAMES + [f"{name}+emb." for name in NAMES]
+    kinds = ["autoencoder", "future predictor", "hierarchical", "composite"]
+    for (name, [recipe]), kind in zip(made.items(), kinds * 2, strict=True):
+        stage = recipe.generation
+        assert stage is not None and len(recipe.stages) == 1
+        update = "frozen" if name.endswith("+emb.") else "dense"
+        base = settings.hierarchical if kind == "hierarchical" else settings.pretraining
+        assert stage.model_dump() == base.model_dump() | {"model": kind, "embedding_update": update}
+        assert (recipe.method, recipe.seed, recipe.encoder) == (name, 1, settings.encoder)
+
+
+def test_every_seed_is_a_row_and_marks_have_theirs() -> None:
+    settings = paper(seeds=[3, 5])
+    study = study_of(settings)
+    rows = experiments.features(experiments.recipes(study, settings))
+    assert [(row.method, row.seed) for row in rows] == [
+        (f"{name}{suffix}", seed) for suffix in ("", "+emb.") for name in ROWS for seed in (3, 5)
+    ]
+    assert len({row.key() for row in rows}) == 20
+    marks = experiments.marks(study, settings)
+    assert [(mark.method, mark.seed) for mark in marks] == [
+        ("random CNN", 3), ("random CNN", 5), ("random CNN+emb.", 3), ("random CNN+emb.", 5), ("average of words", 3),
+    ]  # fmt: skip
+    recipes = [part for mark in marks for part in mark.parts if not isinstance(part, str)]
+    assert not any(recipe.stages for recipe in recipes)
+    assert recipes[-1].encoder == AverageEncoder()
+
+
+def test_rows_are_called_as_they_are_printed(settings: Settings, study: Study) -> None:
+    rows = {row.method for row in experiments.features(experiments.recipes(study, settings))}
+    for name in ("table3", "table4", "table5"):
+        printed = set(reported("cnn_lstm", name).method)
+        assert {method for method in printed if method.removesuffix("+emb.") in ROWS} <= rows
+    assert {method for pair in [*experiments.WORDS, *experiments.STARTS] for method in pair} <= {
+        *rows, "random CNN", "random CNN+emb.",
+    }  # fmt: skip
+
+
+def test_combine_is_the_hierarchical_beside_the_composite_model(
+    settings: Settings, study: Study, trained: Mapping[str, Trained]
+) -> None:
+    made = experiments.recipes(study, settings)
+    rows = {row.method: row for row in experiments.features(made)}
+    said = ["the dog ran .", "the cook saw a cat .", "the dog ran ."]
+    one, other = (rows[name].vectors(said) for name in experiments.COMBINE)
+    np.testing.assert_array_equal(rows["combine"].vectors(said), np.hstack([one, other]))
+    assert one.shape == other.shape == (3, 24) and not np.array_equal(one, other)
+    some = experiments.features({name: made[name] for name in ("autoencoder", "composite model")})
+    assert [row.method for row in some] == ["autoencoder", "composite model"]
+
+
+@pytest.mark.parametrize(("fixed", "bound"), [(True, 0.07), (False, 0.07 / 25)])
+def test_a_random_start_has_filters_of_a_common_size(fixed: bool, bound: float, study: Study) -> None:
+    settings = paper(encoder={"filters": 60, "padding": "released"})
+    found = experiments.random_start(settings, fixed=fixed)
+    assert found.model_dump() == settings.encoder.model_dump() | {"bound": bound}
+    [recipe] = study.recipes("random CNN", found, random_words=not fixed)
+    filters = torch.cat([value.detach().ravel() for value in untrained(recipe)[0].composition() if value.ndim == 2])
+    assert 0.99 * bound < filters.abs().max() <= bound
+
+
+def test_random_starts_neither_saturate_nor_vanish(settings: Settings, study: Study) -> None:
+    for mark in experiments.marks(study, settings)[:2]:
+        size = np.abs(mark.vectors(task("miniworld/question").train.first[:50])).mean()
+        assert 0.005 < size < 0.5, mark.method
+
+
+def test_perplexities_are_those_of_the_state_that_was_kept(trained: Mapping[str, Trained]) -> None:
+    rows = experiments.perplexities([trained["composite model"], trained["hierarchical model"]])
+    assert [(row.method, row.metric) for row in rows] == [
+        ("composite model", "perplexity of the same sentence"),
+        ("composite model", "perplexity of the next sentence"),
+        ("hierarchical model", "perplexity of the next sentence"),
+    ]
+    # Their logarithms add up to what chose the state.
+    assert -sum(np.log(row.value) for row in rows[:2]) == pytest.approx(
+        trained["composite model"].metadata["history"]["best"]
+    )
+
+
+# -- outcomes ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_most_frequent_class_is_a_row(settings: Settings) -> None:
+    for row in experiments.majority_rows(settings):
+        found = task(row.dataset)
+        assert found.test is not None
+        classes, counts = np.unique(found.train.labels, return_counts=True)
+        assert row.value == (found.test.labels == classes[counts.argmax()]).mean()
+        assert row.protocol in experiments.SKIP_THOUGHTS
+
+
+def test_ranks_are_those_of_the_maps_seed_by_seed(settings: Settings, study: Study) -> None:
+    average = experiments.marks(study, settings)[2]
+    rows = [average, Features(average.method, 2, average.parts)]
+    found = experiments.ranked(settings, rows)[average.method]
+    assert list(found) == [1, 2]
+    assert not np.array_equal(found[1].search, found[2].search)
+    told = rank_images(average.vectors, settings.ranking, seed=2, report=lambda line: None)
+    np.testing.assert_array_equal(found[2].search, told.search)
+    again = experiments.ranked(settings, rows[1:])[average.method][2]
+    assert again.metric_rows("a", 2) == found[2].metric_rows("a", 2) == told.metric_rows("a", 2)
+    ends = experiments.ranking_intervals({"average": list(found.values())}, 200)[INTERVALS]
+    for measure, by_set in ends.items():
+        low, high = by_set[told.dataset]["average"]
+        assert low <= np.mean([one.values[measure] for one in found.values()]) <= high
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def run_of(*values: tuple[str, str, float], **extra: Any) -> results.Run:
+    made = {"git_commit": "0", "config": {}, "config_hash": "0", "python": "3", "device": "cpu", "started": "now"}
+    provenance = results.Provenance(**made, wall_seconds=1, peak_memory_bytes=1, seeds=[1])
+    rows = [
+        results.Metric(method=name, dataset="TREC", metric="accuracy", protocol=protocol, seed=1, value=value, n=500)
+        for name, protocol, value in values
+    ]
+    return results.Run(
+        paper="cnn_lstm", experiment="made", profile="small", provenance=provenance, metrics=rows, extra=extra
+    )
+
+
+def table(run: results.Run, **options: Any) -> str:
+    return tables.methods_table(run, columns=tables.classification_columns, **options).html(style=False)
+
+
+def test_an_interval_stands_beside_values_of_its_own_protocol() -> None:
+    ends = {INTERVALS: {"accuracy": {"TREC": {"combine": [0.71, 0.79]}}}}
+    run = run_of(("combine", "one", 0.75), ("combine", "other", 0.9), **ends)
+    assert "71.0, 79.0" in table(run, protocol="one")
+    assert "71.0, 79.0" not in table(run, protocol="other")
+
+
+def test_the_readers_run_stands_below_the_recorded_one() -> None:
+    shown = table(run_of(("combine", "p", 0.75)), beside=run_of(("combine", "p", 0.813)), changes=["filters = 9"])
+    assert "75.0" in shown and "yours 81.3" in shown and "filters = 9" in shown
