@@ -39,7 +39,6 @@ STARTS = (RANDOM, PRETRAINED)
 _WORDS = {RANDOM: "random parameters", PRETRAINED: "pre-trained composite model"}
 _HUES = {RANDOM: 1, PRETRAINED: 0}
 _SHARE = re.compile(r"(?P<task>.+)-(?P<percent>\d+(?:\.\d+)?)%-labels")
-_COMMAND = "make run NOTEBOOK=cnn_lstm/figure3 PROFILE=small"
 
 Cells = Mapping[tuple[str, str], Summary]
 
@@ -243,7 +242,7 @@ def table(
     *,
     caption: str = "Accuracy by start",
     just_made: bool = False,
-    command: str = _COMMAND,
+    beside: Run | None = None,
     changes: Sequence[str] = (),
 ) -> Table | Fragment:
     """The numbers of both figures: accuracies by start, the paper's where it prints them, and the gain with its test.
@@ -264,7 +263,8 @@ def table(
         caption=caption,
         pair=(PRETRAINED, RANDOM),
         just_made=just_made,
-        command=command,
+        command="make run NOTEBOOK=cnn_lstm/figure3 PROFILE=small",
+        beside=beside,
         changes=changes,
     )
 
