@@ -15,8 +15,8 @@ from sentbook.data import vectors
 from sentbook.data.vectors import WordVectors
 from sentbook.papers.wsv.claims import FINDINGS
 from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes
-from sentbook.papers.wsv.rankings import Ranking, ranking
 from sentbook.papers.wsv.settings import Settings
+from sentbook.papers.wsv.tables import Ranking, ranking
 from sentbook.records import CurvePoint, Metric, Run
 from sentbook.runs import ledger
 from sentbook.runs.evidence import Evidence

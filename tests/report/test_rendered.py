@@ -22,7 +22,7 @@ from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
 from sentbook.papers.cross import protocol_tables
 from sentbook.papers.cross import tables as cross_tables
 from sentbook.papers.dnt import tables as dnt_tables
-from sentbook.papers.wsv.rankings import ranking
+from sentbook.papers.wsv.tables import ranking
 from sentbook.records import Run
 from sentbook.report import summary, tables
 from sentbook.runs import ledger

@@ -20,7 +20,7 @@ from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
 from sentbook.papers.cnn_lstm import text_tables
 from sentbook.papers.cross import protocol_tables
 from sentbook.papers.dnt import tables as dnt_tables
-from sentbook.papers.wsv.rankings import ranking
+from sentbook.papers.wsv.tables import ranking
 from sentbook.records import Metric, Run, Test
 from sentbook.report import examples, figures, markup, pedigree, summary, tables
 from sentbook.report import ledger as rows_of_a_run
