@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from sentbook.records import CurvePoint, Run, Test
@@ -556,6 +556,14 @@ def legend_above(axes: Axes) -> None:
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
+
+
+def logarithmic(axes: Axes) -> None:
+    """Let the y-axis be logarithmic, with plain numbers at 1, 2 and 5 of each power of ten."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}".replace(",", "\u202f")))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def thousands(value: float) -> str:
