@@ -215,21 +215,14 @@ def kill_trainings(
     assert not list(artifacts.glob("*/checkpoint.safetensors"))
 
 
-def kill_while_saving(
-    tmp_path: Path, commands: list[Command], *, kills: int, seed: int, undisturbed: Path | None = None
-) -> None:
+def kill_while_saving(tmp_path: Path, commands: list[Command], undisturbed: Path, *, kills: int, seed: int) -> None:
     """A checkpoint after each step; killed as soon as the n-th half file is seen, n drawn.
 
     Args:
-        undisturbed: artifacts of the same training, where it was done before.
+        undisturbed: artifacts of the same training.
     """
     broken = training_of(tmp_path / "saving", [recipe()], seconds=-1.0)
     commands.append(broken)
-    if undisturbed is None:
-        whole = training_of(tmp_path / "whole", [recipe()], seconds=60)
-        commands.append(whole)
-        whole.finish()
-        undisturbed = whole.folder / "artifacts"
     artifacts, rng, caught = broken.folder / "artifacts", random.Random(seed), 0
     for _ in range(kills):
         process, wanted, seen, present = broken.start(), rng.randint(1, 6), 0, False
@@ -367,24 +360,18 @@ def assert_tidy(folder: Path) -> None:
 def test_four_kills(tmp_path: Path, commands: list[Command]) -> None:
     """The short form of what follows."""
     kill_trainings(tmp_path, commands, [recipe()], kills=1, seed=1)
-    kill_while_saving(tmp_path, commands, kills=1, seed=2, undisturbed=tmp_path / "whole" / "artifacts")
+    kill_while_saving(tmp_path, commands, tmp_path / "whole" / "artifacts", kills=1, seed=2)
     kill_downloads(tmp_path, commands, kills=2, seed=3)
 
 
 @pytest.mark.long
-def test_four_kills_of_trainings_one_after_another(tmp_path: Path, commands: list[Command]) -> None:
-    kill_trainings(tmp_path, commands, [recipe(1, STAGE, SECOND), recipe(2)], kills=4, seed=4)
-
-
-@pytest.mark.long
-def test_three_kills_of_trainings_side_by_side(tmp_path: Path, commands: list[Command]) -> None:
+def test_seven_kills_of_trainings_side_by_side_and_while_saving(tmp_path: Path, commands: list[Command]) -> None:
     """Workers of a killed leader go on beside the next attempt."""
-    kill_trainings(tmp_path, commands, [recipe(seed) for seed in (1, 2, 3)], kills=3, seed=5, jobs=2)
-
-
-@pytest.mark.long
-def test_three_kills_while_a_checkpoint_is_written(tmp_path: Path, commands: list[Command]) -> None:
-    kill_while_saving(tmp_path, commands, kills=3, seed=6)
+    wanted = [recipe(1, STAGE, SECOND), *map(recipe, (1, 2, 3))]
+    kill_trainings(tmp_path, commands, wanted, kills=4, seed=5, jobs=2)
+    for file in set((tmp_path / "whole" / "artifacts").iterdir()) - {tmp_path / "whole" / "artifacts" / recipe().key()}:
+        shutil.rmtree(file)
+    kill_while_saving(tmp_path, commands, tmp_path / "whole" / "artifacts", kills=3, seed=6)
 
 
 @pytest.mark.long

@@ -11,7 +11,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from sentbook.models import additive
 from sentbook.models.additive import (
@@ -21,10 +20,7 @@ from sentbook.models.additive import (
     MISSING,
     candidates,
     cells,
-    k_largest,
-    k_largest_values,
     k_max,
-    positions,
     projections,
     row_and_column_terms,
 )
@@ -103,40 +99,22 @@ def assert_close(one: Tensor, other: Tensor, bound: float) -> None:
 lengths_strategy = st.lists(st.integers(2, 40), min_size=1, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
-@given(lengths_strategy, st.integers(1, 5), st.integers(1, 30), st.integers(0, 10_000))
-def test_cells_and_gradients_equal_those_of_the_map(lengths: list[int], k: int, words: int, seed: int) -> None:
-    inputs, (places, sizes) = leaves(seed, words), batch(seed, lengths, words)
-    one, other = exact(inputs, places, sizes, k), plain(inputs, places, sizes, k)
-    assert one.shape == (k, len(lengths), FILTERS)
-    assert_close(one, other, 1e-10)
-    for got, expected in zip(gradients(one, inputs, seed), gradients(other, inputs, seed), strict=True):
-        assert_close(got, expected, 1e-10)
-
-
+@pytest.mark.parametrize(("dtype", "bound"), [(torch.float64, 1e-10), (torch.float32, 1e-5)])
 @settings(max_examples=30, deadline=None)
 @given(lengths_strategy, st.integers(1, 5), st.integers(1, 30), st.integers(0, 10_000))
-def test_cells_equal_those_of_the_map_in_float32(lengths: list[int], k: int, words: int, seed: int) -> None:
-    inputs, (places, sizes) = leaves(seed, words, torch.float32), batch(seed, lengths, words)
+def test_cells_and_gradients_equal_those_of_the_map(
+    dtype: torch.dtype, bound: float, lengths: list[int], k: int, words: int, seed: int
+) -> None:
+    inputs, (places, sizes) = leaves(seed, words, dtype), batch(seed, lengths, words)
     one, other = exact(inputs, places, sizes, k), plain(inputs, places, sizes, k)
-    assert one.dtype == torch.float32
-    assert_close(one, other, 1e-5)
+    assert one.shape == (k, len(lengths), FILTERS) and one.dtype == dtype
+    assert_close(one, other, bound)
     with torch.no_grad():  # without indices to keep, the same numbers
         assert torch.equal(exact(inputs, places, sizes, k), one)
-
-
-def test_terms_are_those_of_the_equations() -> None:
-    words, kernel, weights = inputs = leaves(0, 6)
-    places = torch.tensor([[3, 1, 6, 2], [5, 5, 0, 0]])
-    terms = terms_of(inputs, places).detach()
-    assert terms.shape == (6, 4, 2, FILTERS)
-    for at, row in itertools.product(range(4), range(2)):
-        around = {step: words[places[row, at + step]] for step in (-1, 0, 1) if 0 <= at + step < 4}
-        for q, taps in INSIDE.items():
-            rows = sum(weights[0] * around[a] @ kernel[a + 1, b + 1] for a in around for b in taps)
-            columns = sum(weights[1] * around[b] @ kernel[a + 1, b + 1] for b in around for a in taps)
-            torch.testing.assert_close(terms[q, at, row], rows, atol=1e-12, rtol=0)
-            torch.testing.assert_close(terms[3 + q, at, row], columns, atol=1e-12, rtol=0)
+    if dtype == torch.float32:  # rounding may choose another cell of nearly equal ones
+        return
+    for got, expected in zip(gradients(one, inputs, seed), gradients(other, inputs, seed), strict=True):
+        assert_close(got, expected, 1e-10)
 
 
 def test_products_under_autocast_are_summed_in_float32() -> None:
@@ -187,21 +165,6 @@ def test_of_equal_cells_each_is_taken_once(
                 assert terms[q, i, row, feature] + terms[3 + p, j, row, feature] == values[rank, row, feature]
                 cells_taken.add((i, j))
             assert len(cells_taken) == min(k, length * length)
-
-
-@pytest.mark.parametrize("k", [5, 16])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
-def test_places_that_no_cell_holds_are_missing_and_send_no_gradient(k: int, dtype: torch.dtype) -> None:
-    """Of sentences of two and three words, beside one that has cells enough."""
-    lengths = [2, 3, 6]
-    inputs, (places, sizes) = leaves(0, 6, dtype), batch(0, lengths, 6)
-    values, sent = chosen_cells(terms_of(inputs, places), sizes, k)
-    for row, length in enumerate(lengths):
-        there = min(k, length * length)
-        assert (values[:there, row] > MISSING / 2).all()
-        assert (values[there:, row] < MISSING / 2).all()
-        for rank, gradient in enumerate(sent):
-            assert gradient[:, :, row].sum() == (2 * FILTERS if rank < there else 0)
 
 
 # -- which sums can be among the largest -------------------------------------------------------------------------------
@@ -259,39 +222,6 @@ def test_the_largest_sums_of_any_terms_are_found(
         assert (got[there:, row, feature] < MISSING / 2).all()
 
 
-# -- the network of maxima ---------------------------------------------------------------------------------------------
-
-VALUES = [-2.5, -1.0, -0.0, 0.0, 1e-38, 0.5, 0.5000001, 3.0, 1e20, MISSING]
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(1, 25), st.integers(1, 6), st.integers(0, 10_000), st.booleans(),
-    st.sampled_from([torch.float32, torch.float64]),
-)  # fmt: skip
-def test_the_network_equals_topk_and_takes_nothing_twice(
-    parts: int, k: int, seed: int, ties: bool, dtype: torch.dtype
-) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    stacked = torch.randn(parts, 4, 3, generator=generator)
-    if ties:
-        stacked = torch.tensor(VALUES)[torch.randint(len(VALUES), (parts, 4, 3), generator=generator)]
-    stacked = stacked.to(dtype)
-    ranked = k_largest(list(stacked), k)
-    values, which = ranked.values, positions(ranked.marks)
-    filled = torch.cat([stacked, torch.full((k, 4, 3), MISSING, dtype=dtype)])
-    assert values.dtype == dtype
-    assert torch.equal(values, torch.topk(filled, k, dim=0).values)
-    assert torch.equal(k_largest_values(iter(stacked), k), values)
-    held = values > MISSING / 2
-    assert int(which[held].min() if held.any() else 0) >= 0
-    inside = torch.where(held, which, 0)
-    assert torch.equal(stacked.gather(0, inside)[held], values[held])
-    for column, kept in zip(which.flatten(1).T.tolist(), held.flatten(1).T.tolist(), strict=True):
-        taken = list(itertools.compress(column, kept))
-        assert len(set(taken)) == len(taken)
-
-
 # -- cells and padding -------------------------------------------------------------------------------------------------
 
 
@@ -333,33 +263,18 @@ def test_terms_beyond_the_end_of_a_sentence_do_not_leak(k: int, dtype: torch.dty
 # -- the size of what is made ------------------------------------------------------------------------------------------
 
 
-class Largest(TorchDispatchMode):
-    """The most numbers in a tensor that any operation gives, forward or backward."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numbers = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        output = func(*args, **(kwargs or {}))
-        for item in output if isinstance(output, (tuple, list)) else [output]:
-            if isinstance(item, Tensor):
-                self.numbers = max(self.numbers, item.numel())
-        return output
-
-
-def largest(side: Any, length: int, filters: int = 8) -> int:
+def largest(meter: type[Any], side: Any, length: int, filters: int = 8) -> int:
     """Of two sentences of distinct words."""
     inputs = leaves(0, 2 * length, torch.float32, filters)
     places = torch.arange(1, 2 * length + 1).view(2, length)
-    with Largest() as seen:
+    with meter() as seen:
         side(inputs, places, torch.full((2,), length), 3).sum().backward()
     assert all(leaf.grad is not None for leaf in inputs)
-    return seen.numbers
+    return int(seen.numbers)
 
 
-def test_tensors_grow_with_the_sentence_and_not_with_its_map() -> None:
-    sizes = {side: [largest(side, length) for length in (40, 80, 160)] for side in (exact, plain)}
+def test_tensors_grow_with_the_sentence_and_not_with_its_map(meter: type[Any]) -> None:
+    sizes = {side: [largest(meter, side, length) for length in (40, 80, 160)] for side in (exact, plain)}
     for shorter, longer in itertools.pairwise(sizes[exact]):
         assert longer <= 2.1 * shorter
     for shorter, longer in itertools.pairwise(sizes[plain]):  # what the recorder sees where there is a map

@@ -8,7 +8,7 @@ import torch
 from hypothesis import strategies as st
 
 from sentbook.data.text import TokenIds
-from sentbook.models import CSE, Average, encode_ids
+from sentbook.models import CSE, encode_ids
 
 VOCABULARY, DIMENSION = 30, 7
 
@@ -94,10 +94,3 @@ def test_linear_cse_is_a_bag_of_words_but_for_the_edges() -> None:
     assert np.abs(linear[0] - linear[2]).max() > 1e-2
     bent = encode_ids(cse(activation="tanh").float(), tokens)
     assert np.abs(bent[0] - bent[1]).max() > 1e-2
-
-
-def test_width_one_is_a_projected_average() -> None:
-    encoder = cse(widths=(1,), pooling="mean", bias=False)
-    average = Average(table()).double()
-    ids, lengths = (torch.from_numpy(part) for part in corpus([4, 5, 6]).padded(np.arange(1)))
-    torch.testing.assert_close(encoder(ids, lengths), average(ids, lengths) @ encoder.weights[0])

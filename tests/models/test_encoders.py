@@ -267,7 +267,7 @@ def test_vectors_that_are_not_finite_are_one_sentence(value: float) -> None:
         encode(encoder, VOCABULARY, ["a dog", "a cat"])
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(first=SENTENCES, second=SENTENCES)
 def test_frozen_vectors_are_the_encoders_each_sentence_once(first: list[list[int]], second: list[list[int]]) -> None:
     encoder = made(CSEEncoder(filters=3))

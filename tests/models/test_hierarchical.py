@@ -68,29 +68,6 @@ def test_the_loss_is_the_sum_over_sentences_given_those_before() -> None:
     assert reconstruction_loss(*forced[:4]).item() == pytest.approx(total, rel=1e-5)
 
 
-def test_a_paragraph_is_the_same_alone_and_beside_longer_ones() -> None:
-    decoder, _ = made()
-    counts = [2, 8, 1, 5]
-    _, _, codes, tensor = paragraphs(counts)
-    together = decoder.conditions(codes, tensor)
-    alone, at = [], 0
-    for count in counts:
-        alone.append(decoder.conditions(codes[at : at + count - 1], torch.tensor([count])))
-        at += count - 1
-    torch.testing.assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-5)
-
-
-def test_a_state_knows_the_sentences_before_alone() -> None:
-    decoder, _ = made()
-    _, _, codes, counts = paragraphs([5])
-    before = decoder.conditions(codes, counts)
-    changed = codes.clone()
-    changed[2] += 1  # the third sentence
-    after = decoder.conditions(changed, counts)
-    assert torch.equal(before[:3], after[:3])
-    assert ((before[3:] - after[3:]).abs().amax(dim=1) > 0).all()
-
-
 def test_paragraphs_of_one_sentence_need_no_vector() -> None:
     decoder, table = made()
     ids, lengths, codes, counts = paragraphs([1, 1])

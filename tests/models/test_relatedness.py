@@ -3,20 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import entropy
 
 from sentbook.models.losses import RelatednessHead, relatedness_loss, sparse_target
-
-
-@given(st.lists(st.floats(1, 5), min_size=1, max_size=20))
-def test_targets_are_distributions_with_the_score_as_mean(scores: list[float]) -> None:
-    target = sparse_target(torch.tensor(scores, dtype=torch.float64), 5)
-    torch.testing.assert_close(target.sum(1), torch.ones(len(scores), dtype=torch.float64))
-    expectation = target @ torch.arange(1, 6, dtype=torch.float64)
-    torch.testing.assert_close(expectation, torch.tensor(scores, dtype=torch.float64))
-    assert ((target > 0).sum(1) <= 2).all()
 
 
 def test_scores_off_the_scale_are_refused() -> None:

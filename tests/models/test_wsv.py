@@ -125,14 +125,6 @@ def test_gradients_equal_the_equations(layers: int) -> None:
     assert not found[0][0][0].any()  # nothing pulls at padding
 
 
-def test_a_word_alone_meets_the_middle_tap() -> None:
-    """lambda_1 w + lambda_2 w = w, and its neighbours are outside the map."""
-    encoder = wsv()
-    expected = functional.relu(encoder.embedding.weight[7] @ encoder.kernels[0][1, 1])
-    for arguments in (padded([7]), padded([7], [1, 2, 3, 4])):
-        torch.testing.assert_close(encoder(*arguments)[0], expected, atol=1e-12, rtol=0)
-
-
 # -- padding and dropout in training -----------------------------------------------------------------------------------
 
 

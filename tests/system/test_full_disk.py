@@ -281,7 +281,7 @@ def test_a_training_goes_on_where_there_was_no_space(
     """A finished encoder and an unfinished one's checkpoint stay; with space again the numbers are the usual ones."""
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "whole"))
     recipes.obtain([recipe(2)], device="cpu")
-    expected, _ = checkpoint.load(recipes._artifact(recipe(2)), recipe(2).key())
+    expected, _ = checkpoint.load(recipes.StageTraining(recipe(2)).path, recipe(2).key())
 
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(place.folder))
     recipes.obtain([recipe(1)], device="cpu")
@@ -301,7 +301,7 @@ def test_a_training_goes_on_where_there_was_no_space(
     assert (place.folder / recipe(2).key() / "checkpoint.safetensors").is_file()
     assert_refused(place, said, lambda: recipes.obtain([recipe(1), recipe(2)], device="cpu"))
     recipes.obtain([recipe(1), recipe(2)], device="cpu")
-    got, _ = checkpoint.load(recipes._artifact(recipe(2)), recipe(2).key())
+    got, _ = checkpoint.load(recipes.StageTraining(recipe(2)).path, recipe(2).key())
     assert all(torch.equal(got[name], value) for name, value in expected.items())
 
 
