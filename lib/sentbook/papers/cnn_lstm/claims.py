@@ -20,6 +20,17 @@ _SHARE = re.compile(r"(?P<task>.+)-(?P<percent>\d+(?:\.\d+)?)%-labels")
 Gains = dict[int | None, float]
 
 
+def share_of(dataset: str) -> tuple[str, float]:
+    """A data set's task and the percentage of its labels.
+
+    Example:
+        >>> share_of("TREC-10%-labels"), share_of("TREC")
+        (('TREC', 10.0), ('TREC', 100.0))
+    """
+    match = _SHARE.fullmatch(dataset)
+    return (match["task"], float(match["percent"])) if match else (dataset, 100.0)
+
+
 def number(
     evidence: Evidence,
     finding: str,
@@ -76,9 +87,7 @@ def _accuracies(evidence: Evidence) -> Mapping[tuple[str, str, float], Gains]:
     found: dict[tuple[str, str, float], Gains] = {}
     for row in evidence.metrics:
         if row.metric == "accuracy":
-            part = _SHARE.fullmatch(row.dataset)
-            place = (part["task"], float(part["percent"])) if part else (row.dataset, 100.0)
-            found.setdefault((row.method, *place), {})[row.seed] = row.value
+            found.setdefault((row.method, *share_of(row.dataset)), {})[row.seed] = row.value
     return found
 
 
@@ -90,7 +99,7 @@ def _gains(runs: Mapping[tuple[str, str, float], Gains], dataset: str, share: fl
 
 def gains(evidence: Evidence) -> list[Test]:
     """Give pre-trained minus random on each whole data set, over test sentences where that was tested."""
-    whole = [test for test in evidence.tests if not (_SHARE.fullmatch(test.dataset) or test.dataset.endswith("avg"))]
+    whole = [test for test in evidence.tests if share_of(test.dataset)[1] == 100 and not test.dataset.endswith("avg")]
     return [test for test in whole if test.kind == KIND] or whole
 
 

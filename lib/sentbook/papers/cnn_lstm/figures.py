@@ -5,7 +5,6 @@ All functions read the rows and tests of `sentbook.papers.cnn_lstm.fine_tuning`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -13,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from sentbook.papers.cnn_lstm.claims import PRETRAINED, RANDOM, share_of
 from sentbook.records import Run
 from sentbook.report import numbers, tables
 from sentbook.report.figures import WIDTH, captioned, legend_above, of_a_run
@@ -34,24 +34,11 @@ from sentbook.report.table import Table
 from sentbook.report.view import of_view
 from sentbook.system.errors import ConfigError
 
-PRETRAINED, RANDOM = "pretrained-composite", "random-init"
 STARTS = (RANDOM, PRETRAINED)
 _WORDS = {RANDOM: "random parameters", PRETRAINED: "pre-trained composite model"}
 _HUES = {RANDOM: 1, PRETRAINED: 0}
-_SHARE = re.compile(r"(?P<task>.+)-(?P<percent>\d+(?:\.\d+)?)%-labels")
 
 Cells = Mapping[tuple[str, str], Summary]
-
-
-def share_of(dataset: str) -> tuple[str, float]:
-    """A data set's task and the percentage of its labels.
-
-    Example:
-        >>> share_of("TREC-10%-labels"), share_of("TREC")
-        (('TREC', 10.0), ('TREC', 100.0))
-    """
-    match = _SHARE.fullmatch(dataset)
-    return (match["task"], float(match["percent"])) if match else (dataset, 100.0)
 
 
 def _cells(run: Run) -> Cells:
@@ -113,7 +100,7 @@ def by_task(run: Run, reported: pd.DataFrame | None = None, *, caption: str = ""
         ConfigError: the run holds no accuracy of these starts.
     """
     cells = _cells(run)
-    datasets = [name for name in ordered(dataset for _, dataset in cells) if not _SHARE.fullmatch(name)]
+    datasets = [name for name in ordered(dataset for _, dataset in cells) if share_of(name)[1] == 100]
     datasets.sort(key=is_average)
     if not datasets:
         raise ConfigError(f"{run.paper}/{run.experiment} holds no accuracy of {' or '.join(STARTS)}.")
