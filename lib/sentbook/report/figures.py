@@ -319,6 +319,7 @@ def ablation_bars(
     """Grouped bars with intervals over seeds: a group a data set, a bar a variant.
 
     Args:
+        datasets: None: the averages, or all where the run holds none.
         reference: a variant; the bars are then differences to it (seed by seed where the seeds agree), so that small
             effects show without a cut axis. Without it bars start at zero.
 
@@ -327,7 +328,9 @@ def ablation_bars(
     """
     cells, _ = over_seeds(run, metric, protocol=protocol, centre=centre)
     methods = ordered(m for m, _ in cells) if methods is None else list(methods)
-    datasets = ordered(d for _, d in cells) if datasets is None else list(datasets)
+    if datasets is None:
+        held = ordered(d for _, d in cells)
+        datasets = [d for d in held if is_average(d)] or held
     if reference is not None and not any((reference, d) in cells for d in datasets):
         raise ConfigError(f"{run.paper}/{run.experiment} holds no {metric} of the reference {reference!r}.")
     scale = numbers.factor(metric)
