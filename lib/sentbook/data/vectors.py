@@ -50,6 +50,12 @@ class Vectors(Section):
     path: str = ""
 
 
+# Arrays with their vocabulary; of GloVe 6B the mirror's cut of 72,713 words.
+ARRAYS: dict[str, str] = {
+    "glove-6b-50d": "glove6b_50d",
+    "word2vec-300d": "googlenews_300d_26k",
+    "glove-840b-300d-sick": "glove840b_300d_sick",
+}
 # Files of 134 to 394 MB: never downloaded unasked.
 LARGE: dict[str, str] = {
     f"glove-6b-{dimension}d": f"vectors/glove-wiki-gigaword-{dimension}.gz" for dimension in (100, 200, 300)
@@ -241,16 +247,16 @@ def reduce(vectors: WordVectors, dimension: int) -> WordVectors:
     return WordVectors(vectors.words, (vectors.matrix @ directions[:, ::-1][:, :dimension]).astype(np.float32))
 
 
-def _glove_6b_50d() -> WordVectors:
-    """The mirror's cut of 72,713 words, or all 400,000 from the optional pip package."""
+def _array(name: str) -> WordVectors:
+    """The mirror's array; without it, of GloVe 6B 50-d, all 400,000 words of the optional pip package."""
+    stem = f"vectors/{ARRAYS[name]}"
     try:
-        array, words = sources.path("vectors/glove6b_50d.npy"), sources.path("vectors/glove6b_50d.vocab.txt.gz")
+        return read_array(sources.path(f"{stem}.npy"), sources.path(f"{stem}.vocab.txt.gz"))
     except DataError:
-        packaged = _glove_package()
+        packaged = _glove_package() if name == "glove-6b-50d" else None
         if packaged is None:
             raise
         return packaged
-    return read_array(array, words)
 
 
 def _glove_package() -> WordVectors | None:
@@ -300,18 +306,10 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         return WordVectors(words, matrix)
     if name == "miniworld-25d":
         return reduce(load("miniworld"), 25)
-    if name == "glove-6b-50d":
-        return _glove_6b_50d()
-    if name == "word2vec-300d":
-        return read_array(
-            sources.path("vectors/googlenews_300d_26k.npy"), sources.path("vectors/googlenews_300d_26k.vocab.txt.gz")
-        )
+    if name in ARRAYS:
+        return _array(name)
     if name == "word2vec-300d-expanded":
         return expand(load("word2vec-300d"), load("glove-6b-50d"))
-    if name == "glove-840b-300d-sick":
-        return read_array(
-            sources.path("vectors/glove840b_300d_sick.npy"), sources.path("vectors/glove840b_300d_sick.vocab.txt.gz")
-        )
     if name in LARGE:
         if not available(name):
             raise DataError(f"{name} is not here and is large; run `sentbook data fetch {LARGE[name]}` first.")
