@@ -77,11 +77,6 @@ def row_key(*names: str) -> str:
     return hashlib.sha256("\0".join(names).encode()).hexdigest()[:8]
 
 
-def row_mark(*names: str) -> str:
-    """`row_key` as an attribute of an element, which becomes an anchor on the page of a run."""
-    return f' data-row="{row_key(*names)}"'
-
-
 def of_run(name: str) -> str:
     """The attributes of an element whose numbers are of the run ``name``; none without a name."""
     return f' data-run="{esc(name)}" title="run {esc(name)}"' if name else ""
@@ -179,38 +174,3 @@ def scrolling(head: str, bodies: Sequence[str], caption: str, *, label: str) -> 
         f'<table aria-label="{esc(label)}">'
         f"<thead>{head}</thead>{groups}</table></div>"
     )
-
-
-def simple(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    caption: str = "",
-    *,
-    left: int = 1,
-    label: str = "",
-    text: frozenset[int] = frozenset(),
-    wrap: bool = False,
-) -> str:
-    """A table of ready HTML cells; heads are plain text. The first column sticks.
-
-    Args:
-        left: this many columns align left, the others right.
-        text: columns of running text, which may break into lines.
-        wrap: so may the first column.
-    """
-    top = "".join(
-        f'<th scope="col" class="{"sb-first" if i == 0 else "sb-left" if i < left else ""}">{esc(h)}</th>'
-        for i, h in enumerate(head)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<th scope="row" class="sb-first{" sb-wrap" * wrap}">{cell}</th>'
-            if i == 0
-            else f'<td class="{"sb-text" if i in text else "sb-left" if i < left else ""}">{cell}</td>'
-            for i, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return scrolling(f"<tr>{top}</tr>", [body], caption, label=label or "Table")

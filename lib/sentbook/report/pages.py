@@ -6,15 +6,14 @@ HTML pieces stand on one line each, so that Markdown leaves them alone.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sentbook.records import Run
-from sentbook.report import numbers
-from sentbook.report.markup import Fragment, esc, run_name, simple, why
+from sentbook.report import numbers, templates
+from sentbook.report.markup import Fragment, esc, run_name, why
 from sentbook.report.summary import ordered
-from sentbook.report.table import LEFT, Row, Table, time_of
+from sentbook.report.table import LEFT, Row, Table, simple, time_of
 from sentbook.runs import ledger
 from sentbook.runs.papers import papers
 from sentbook.system.errors import DataError
@@ -130,8 +129,8 @@ def status_page(
         for run in runs
     )
     lines = [
-        f"- **{_escape_markdown(profile)}**: {_escape_markdown(device)}, Python {_escape_markdown(python)}, "
-        + _escape_markdown(", ".join(f"{name} {version}" for name, version in packages))
+        f"- **{templates.plain(profile)}**: {templates.plain(device)}, Python {templates.plain(python)}, "
+        + templates.plain(", ".join(f"{name} {version}" for name, version in packages))
         for profile, device, python, packages in machines
     ]
     commits = ordered(run.provenance.git_commit[:7] for run in runs)
@@ -140,7 +139,7 @@ def status_page(
             [
                 Fragment(body).html(),
                 "\n".join(lines),
-                f"Commits: {', '.join(f'`{c}`' for c in map(_escape_markdown, commits))}.",
+                f"Commits: {', '.join(f'`{c}`' for c in map(templates.plain, commits))}.",
             ]
         )
         + "\n"
@@ -175,7 +174,7 @@ def data_cards(
     parts = []
     for shown in ordered(found for found, _ in sets if kind in (None, found)):
         if kind is None:
-            parts.append(f"## {_escape_markdown(_KINDS.get(shown, shown.capitalize()))}")
+            parts.append(f"## {templates.plain(_KINDS.get(shown, shown.capitalize()))}")
         rows = []
         for (owner, dataset), files in sets.items():
             if owner != shown:
@@ -254,8 +253,3 @@ def _cell(name: str, value: object) -> str:
     if isinstance(value, float):
         return f"{numbers.plain(100 * value, 1)} %" if name == "share" else numbers.plain(value, 3)
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _escape_markdown(text: str) -> str:
-    """Text of a record in a line of Markdown: neither markup nor HTML."""
-    return re.sub(r"([\\`*_{}\[\]()!|$~])", r"\\\1", esc(text))

@@ -13,10 +13,11 @@ import yaml
 from sentbook import config
 from sentbook.records import Run
 from sentbook.report import figures, ledger, numbers, pedigree, tables, templates
-from sentbook.report.markup import Fragment, Html, Piece, badge, esc, run_name, scrolling, simple, verdict, why
+from sentbook.report.markup import Fragment, Html, Piece, badge, esc, run_name, scrolling, verdict, why
 from sentbook.report.pages import PROFILES, title
 from sentbook.report.style import without_sheet
 from sentbook.report.summary import ordered
+from sentbook.report.table import simple
 from sentbook.runs import lineage
 from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of

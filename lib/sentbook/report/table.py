@@ -284,6 +284,29 @@ class Table(Piece):
         return inner
 
 
+def simple(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    caption: str = "",
+    *,
+    left: int = 1,
+    label: str = "Table",
+    text: frozenset[int] = frozenset(),
+    wrap: bool = False,
+) -> str:
+    """A table of ready HTML cells and caption; heads are plain text. The first column sticks.
+
+    Args:
+        left: this many columns align left, the others right.
+        text: columns of running text, which may break into lines.
+        wrap: so may the first column.
+    """
+    kinds = {at - 1: TEXT if at in text else LEFT for at in range(1, left)}
+    lines = [Row(Html(first), [Html(cell) for cell in cells]) for first, *cells in rows]
+    drawn = Table(head[0], head[1:], lines, kinds=kinds, wrap=wrap)
+    return scrolling(drawn._head(), drawn._bodies(), caption, label=label)
+
+
 def _classes(names: Sequence[str]) -> str:
     given = " ".join(name for name in names if name)
     return f' class="{given}"' if given else ""

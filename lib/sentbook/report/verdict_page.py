@@ -12,9 +12,10 @@ from itertools import groupby
 
 from sentbook.records import Claim, Finding, Part, Run
 from sentbook.report import numbers, templates
-from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, simple, verdict, why
+from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, verdict, why
 from sentbook.report.pages import PROFILES, in_order, recorded, title
 from sentbook.report.style import style_sheet
+from sentbook.report.table import simple
 from sentbook.runs.causes import Cause
 from sentbook.runs.papers import paper_of
 from sentbook.runs.verdict_ledger import VERDICTS, Entry, counted, entries
