@@ -1,7 +1,6 @@
 """The command line: every mistake is one line on standard error and a non-zero exit, and nothing else breaks."""
 
 import io
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -98,15 +97,6 @@ def test_run_hands_the_notebook_its_parameters(
         "vectors": {"name": "miniworld"},
     }  # fmt: skip
     assert config.load("cse", parameters).sentence.learning_rate == 1e-3  # YAML 1.1 has it a string
-
-
-def test_a_misspelt_parameter_as_a_user_sees_it(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "sentbook.cli", "run", "cse/table1", "--set", "sentence.margn=0.4"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert_sentence(Answer(done.returncode, done.stdout, done.stderr), 2, "did you mean 'margin'?")
-    assert done.stdout == ""
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------

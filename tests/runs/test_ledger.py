@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from pydantic import ValidationError
 from sentbook import records as results
 from sentbook.runs import ledger as store
 from sentbook.system import versions
-from sentbook.system.errors import DataError, StorageError
+from sentbook.system.errors import DataError
 
 
 @pytest.fixture
@@ -115,26 +114,6 @@ def test_misspelt_fields_and_verdicts_are_refused() -> None:
         results.Metric(method="a", dataset="b", metric="c", protocol="d", seed=1, value=1, n=1, sead=2)  # type: ignore[call-arg]
     with pytest.raises(ValidationError):
         results.Claim(id="x", text="t", source="s", rule="r", verdict="sort of", evidence="e")  # type: ignore[arg-type]
-
-
-def test_a_failed_write_leaves_what_was_there(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = store.write(run())
-    before = path.read_bytes()
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match="No space left on device"):
-        store.write(run(claims=[]))
-    assert path.read_bytes() == before
-    assert [entry.name for entry in path.parent.iterdir()] == ["table1.json"]  # no temporary file stays
-
-
-def test_a_folder_that_cannot_be_made(ledger: Path) -> None:
-    (ledger / "results").write_text("a file where a folder should be", encoding="utf-8")
-    with pytest.raises(StorageError, match="could not be written"):
-        store.write(run())
 
 
 def test_provenance_of_this_process() -> None:
