@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -432,7 +433,7 @@ def test_fine_tuning_never_reads_the_test_labels(monkeypatch: pytest.MonkeyPatch
     relatedness = suites.relatedness
 
     def sealed(dataset: str, split: str) -> ScoredPairs:
-        pairs = relatedness(dataset, split)
+        pairs = copy(relatedness(dataset, split))  # which is kept for others
         if split == "test":
             object.__delattr__(pairs, "gold")
         return pairs
