@@ -40,8 +40,8 @@ def _digest(files: Iterable[Path]) -> str:
 
 # Folded, not removed: a reader may want to see how a number came about. A cell that is the page's point stands open.
 _FOLDED, _OPEN = "hide-input", "show-code"
-# A line of a training's progress begins with its name in brackets.
-_PROGRESS = re.compile(r"^\[[^]\n]+\] .*\n?", re.MULTILINE)
+# A line of a training's progress begins with its name in brackets; one that was cut in two ends with its speed.
+_PROGRESS = re.compile(r"^(?:\[[^]\n]+\].*|.*\bepoch \d+/\d+\b.*)\n?", re.MULTILINE)
 
 
 def _without_machine(value: Any) -> Any:

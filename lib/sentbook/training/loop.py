@@ -432,7 +432,7 @@ def fit(
 
 def progress(name: str) -> Callable[[str], None]:
     """Return a report that prints each line behind the name of its training."""
-    return lambda line: print(f"[{name}]", line, flush=True)
+    return lambda line: print(f"[{name}] {line}", flush=True)
 
 
 def silent(line: str) -> None:
