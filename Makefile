@@ -42,11 +42,11 @@ batch: $(STAMP) ## the whole grid, where something changed: make batch PROFILE=s
 test: .venv/.installed-test book ## all tests but the long ones; builds the book first where something changed
 	# Every cell of two notebooks as a person runs it from the notebook's own folder; the book has run them all.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --nbval-lax --nbval-current-env -n $(JOBS) --dist loadfile -o addopts= notebooks/cse/table2.ipynb notebooks/wsv/figure6.ipynb
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not long" $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not long" $(PYTEST_ARGS)
 	@echo "Tests that take more than a minute were left out; run them with: make test-long"
 
 test-long: .venv/.installed-test book ## the tests that take more than a minute
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m long $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long $(PYTEST_ARGS)
 
 lint: .venv/.installed-lint ## ruff and mypy
 	$(BIN)/ruff check .

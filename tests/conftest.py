@@ -16,6 +16,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "real_data: needs the mirror of real data (SENTBOOK_DATA, or ../shared/data)")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep a file's tests on one worker, where they share what they train; notebooks that run live go one by one."""
+    for item in items:
+        live = item.path.name == "test_notebooks_live.py"
+        item.add_marker(pytest.mark.xdist_group(item.name if live else str(item.path)))
+
+
 @pytest.fixture
 def mirror(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of real data, which the test then uses; the test is skipped where there is none."""
