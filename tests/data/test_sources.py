@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import gc
 import hashlib
 import importlib.util
 import re
 import threading
+import warnings
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -49,6 +51,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
+    """A server on this machine; what pooch leaves of a broken connection is taken away with it."""
     with Server(("127.0.0.1", 0), Handler) as running:
         running.requested = []
         thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
@@ -56,6 +59,9 @@ def server() -> Iterator[Server]:
         yield running
         running.shutdown()
         thread.join()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture
