@@ -512,7 +512,7 @@ def error_heatmap(
     note = f"Mean absolute error; {numbers.count(len(share))} pairs; cells with fewer than {least} are left empty."
     plot = render(
         draw,
-        size=(width, 3.9),
+        size=(width, 3.3),
         caption=captioned(caption, note),
         alt=f"Heat map of the mean absolute error by word overlap and gold similarity: {said}.",
     )

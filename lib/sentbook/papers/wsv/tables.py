@@ -277,7 +277,7 @@ def ranking_dots(
     how += " Diamond: derived from what is printed." if any(system.derived for system in systems) else ""
     return render(
         draw,
-        size=(WIDTH, 0.85 + 0.25 * len(systems)),
+        size=(WIDTH, max(1.6, 0.85 + 0.25 * len(systems))),
         caption=captioned(caption, how),
         alt=f"Systems by {numbers.name(metrics[0])}. {found.places}".strip(),
     )
