@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from sentbook.runs import batch
 from sentbook.system.errors import ConfigError
+from sentbook.system.loaded import PACKAGE
 
 COUNT = "with open({note!r}, 'a') as file:\n    file.write('{name} ')"
 
@@ -31,10 +33,10 @@ def call(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
 
 
-def ran(note: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
+def ran(note: Path, *arguments: str, target: str = "notebooks", code: int = 0) -> tuple[str, str]:
     """Call the batch; which notebooks ran, and what was said."""
     note.write_text("")
-    done = call(note.parent, "batch", "notebooks", *arguments)
+    done = call(note.parent, "batch", target, *arguments)
     assert done.returncode == code, done.stdout + done.stderr
     return " ".join(sorted(note.read_text().split())), done.stdout + done.stderr
 
@@ -103,6 +105,52 @@ def test_a_cluster_is_told_of_the_same_jobs_and_snakemake_alone_does_them(checko
     assert done.returncode == 0, done.stderr
     assert note.read_text().split() == ["two"]
     assert ran(note)[0] == "one"
+
+
+# A paper of the toys with an encoder that its notebooks share, for a checkout with code of its own.
+PAPER = {
+    "papers/toy/__init__.py": "",
+    "papers/toy/settings.py": """
+from sentbook.models.average import AverageEncoder
+from sentbook.training.settings import MarginTraining, Paper
+
+
+class Settings(Paper):
+    average: AverageEncoder = AverageEncoder()
+    phrase: MarginTraining = MarginTraining(corpora=("miniworld-phrases",), limit=50, epochs=1, batch_size=50)
+""",
+    "papers/toy/experiments.py": """
+def pretrained(study, settings):
+    return {"toy": study.recipes("toy", settings.average, settings.phrase)}
+""",
+    "papers/grid.yaml": "toy: {encoders: [toy]}",
+}
+
+
+@pytest.mark.slow
+def test_encoders_whose_code_changed_and_the_notebook_after_them_are_made_again_in_one_call(
+    checkout: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = checkout / "lib" / "sentbook"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, content in PAPER.items():
+        (package / name).parent.mkdir(exist_ok=True)
+        (package / name).write_text(content)
+    parameters = checkout / "params" / "toy" / "demo.yaml"
+    parameters.write_text("profile: demo\nvectors: {name: miniworld}\n")
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    stamp = checkout / "build" / "batch" / "demo" / "encoders" / "toy.done"
+
+    def made() -> tuple[str, bool]:
+        """Call the batch: which notebook ran, and whether the encoders were made."""
+        before = stamp.stat().st_mtime_ns if stamp.is_file() else 0
+        return ran(note, target="toy/one")[0], stamp.stat().st_mtime_ns > before
+
+    assert made() == ("one", True)
+    with (package / "models" / "average.py").open("a") as file:
+        file.write("\nCHANGED = True\n")
+    assert made() == ("one", True)
+    assert made() == ("", False)
 
 
 # -- the grid ----------------------------------------------------------------------------------------------------------
