@@ -48,6 +48,8 @@ LEVELS = ("data", "vectors", "encoders", "notebooks", "verdicts", "book")
 # Megabytes and minutes to ask a cluster for where none are on record.
 _MEMORY = {"demo": 2_000, "small": 6_000, "paper": 24_000}
 _MINUTES = {"demo": 30, "small": 480, "paper": 2_880}
+# Of `sentbook.report`: what makes the book around executed notebooks and the pages of recorded runs. No kernel loads it.
+PAGES = ("book.py", "fragments.py", "ledger.py", "pedigree.py", "run_pages.py")
 # What Snakemake says once more of a job that failed.
 _TOLD_ALREADY = ("RuleException", "Exiting because", "WorkflowError:\nAt least one job")
 
@@ -225,10 +227,7 @@ def _given(job: Job) -> list[str]:
     level, _, name = job.name.partition("/")
     room = base / "lib" / "sentbook"
     drawing = [file for file in (room / "report").rglob("*.*") if file.suffix != ".pyc"]
-    of_papers = [
-        *room.glob("papers/*/*tables.py"),
-        *room.glob("papers/*/*figures.py"),
-    ]  # draw too, see `loaded.DRAWING`
+    of_papers = [file for kind in ("tables", "figures") for file in room.glob(f"papers/*/*{kind}.py")]
     stated = [file for ending in ("yaml", "csv") for file in base.glob(f"lib/sentbook/papers/**/*.{ending}")]
     lock = base / "requirements.lock"
     if level == "data":
@@ -238,6 +237,9 @@ def _given(job: Job) -> list[str]:
     if level == "notebooks":
         paper, _, experiment = name.partition("/")
         shown = [base.glob(f"results/{kind}/{paper}/*.json") for kind in ("small", "paper") if kind != job.profile]
+        # Tables and figures are outputs of cells, drawn from encoders and scores that no file holds: where their code
+        # changes the notebook is executed again. It trains nothing then, and no recorded run is stale; see `lineage`.
+        drawing = [file for file in drawing if file.name not in PAGES]
         drawing += [file for file in of_papers if file.parent.name == paper]
         files = [lock, *drawing, *(file for group in shown for file in group)]
         return [*lineage.given(paper, experiment, job.profile), *_names(files)]
@@ -245,13 +247,7 @@ def _given(job: Job) -> list[str]:
         return _names([*stated, *base.glob(f"results/{job.profile}/*/*.json")])
     text = [file for file in (base / "book").rglob("*") if not {"_executed", "_generated", "_runs"} & set(file.parts)]
     runs = [file for file in base.glob("results/*/*/*.json") if "custom" not in file.parts]
-    made = [
-        *of_papers,
-        lock,
-        base / "_toc.yml",
-        base / "_config.yml",
-        base / "lib" / "sentbook" / "data" / "registry.json",
-    ]
+    made = [*of_papers, lock, base / "_toc.yml", base / "_config.yml", room / "data" / "registry.json"]
     # Its pages say which recorded run is stale, of whichever profile.
     return _names([*text, *drawing, *stated, *runs, *made, *base.glob("params/*/*.yaml")]) if level == "book" else []
 

@@ -23,12 +23,12 @@ import pandas as pd
 from pydantic import Field, ValidationError
 
 from sentbook.records import Record, Run
+from sentbook.runs.claims import specifications
 from sentbook.runs.ledger import path_of
 from sentbook.system.errors import ConfigError, DataError
 from sentbook.system.paths import root
 
-# Claims about seconds, and the number that is one: they are true of a machine, and are reported and not required.
-TIMED_CLAIMS = frozenset({"wsv-17", "wsv-18", "dnt-14", "dnt-23"})
+# Numbers that are about seconds: like claims that are `timed`, they are reported and not required.
 TIMED_METRICS = frozenset({"speedup"})
 _CELL = ["method", "dataset", "metric", "protocol"]
 _KEY = [*_CELL, "seed"]
@@ -198,7 +198,8 @@ def compare(name: str, recorded: Run, own: Run) -> Comparison:
         for claim in sorted(first.keys() | second.keys())
         if first.get(claim) != second.get(claim)
     }
-    reasons += [f"{claim} was {a} and is {b}" for claim, (a, b) in changed.items() if claim not in TIMED_CLAIMS]
+    timed = {name for name, spec in specifications().items() if spec.timed}
+    reasons += [f"{claim} was {a} and is {b}" for claim, (a, b) in changed.items() if claim not in timed]
     data, other = recorded.provenance.data, own.provenance.data
     encoders = _trainings(own)
     return Comparison(

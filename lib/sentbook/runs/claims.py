@@ -45,6 +45,7 @@ class ClaimSpec(BaseModel):
         operands: what the rule is called with, under its own name what it compares.
         absent: why nothing here can judge it, where that is so.
         main: whether it is the claim that its page answers first.
+        timed: whether it is about seconds, which are true of a machine: another's need not agree.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -58,6 +59,7 @@ class ClaimSpec(BaseModel):
     operands: Operands = Field(default_factory=dict)
     absent: str = ""
     main: bool = False
+    timed: bool = False
 
 
 # -- the files ---------------------------------------------------------------------------------------------------------
