@@ -136,19 +136,6 @@ def test_random_starts_neither_saturate_nor_vanish(settings: Settings, study: St
         assert 0.005 < size < 0.5, mark.method
 
 
-def test_perplexities_are_those_of_the_state_that_was_kept(trained: Mapping[str, Trained]) -> None:
-    rows = experiments.perplexities([trained["composite model"], trained["hierarchical model"]])
-    assert [(row.method, row.metric) for row in rows] == [
-        ("composite model", "perplexity of the same sentence"),
-        ("composite model", "perplexity of the next sentence"),
-        ("hierarchical model", "perplexity of the next sentence"),
-    ]
-    # Their logarithms add up to what chose the state.
-    assert -sum(np.log(row.value) for row in rows[:2]) == pytest.approx(
-        trained["composite model"].metadata["history"]["best"]
-    )
-
-
 # -- outcomes ----------------------------------------------------------------------------------------------------------
 
 

@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import numpy as np
 import pandas as pd
 import pytest
 
-from sentbook.data.analogies import Analogies
 from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
-from sentbook.papers.cnn_lstm import text_tables
 from sentbook.papers.cross import protocol_tables
 from sentbook.papers.dnt import tables as dnt_tables
 from sentbook.papers.wsv.tables import ranking
@@ -99,16 +96,9 @@ ADAPTERS: dict[str, Callable[[Run], Any]] = {
         caption=HOSTILE, run=run,
     ),
     "groups": lambda run: examples.groups_table(GROUPS, a=HOSTILE, b=HOSTILE, caption=HOSTILE, run=run),
-    "analogies": lambda run: text_tables.analogies(
-        Analogies(HOSTILE, *([f"{text} {at}" for text in SAID] for at in "abcd"), [HOSTILE, "a", "b"]),
-        {HOSTILE: SAID},
-        target=HOSTILE,
-        run=run,
-    ),
-    "samples": lambda run: text_tables.samples(SAID, {HOSTILE: SAID[::-1]}, head=HOSTILE, run=run),
-    "paragraphs": lambda run: text_tables.paragraphs([SAID], [[]], [SAID * 5], caption=HOSTILE, run=run),
-    "neighbours": lambda run: text_tables.neighbours(
-        [HOSTILE, "none"], [SAID, []], np.ones((2, 3)), note=HOSTILE, run=run
+    "sentences": lambda run: examples.sentences(
+        HOSTILE, [HOSTILE], [Row(examples.marked(text, HOSTILE), [examples.below(HOSTILE, text)]) for text in SAID],
+        HOSTILE, HOSTILE, run=run,
     ),
     "methods": lambda run: cnn_lstm_tables.methods_table(
         run, PRINTED, columns=cnn_lstm_tables.relatedness_columns, caption=HOSTILE
@@ -185,8 +175,6 @@ def test_what_cannot_be_shown_is_said(run: Run) -> None:
         tables.comparison(doubled)
     with pytest.raises(DataError, match="twice"):
         tables.comparison(run.model_copy(update={"metrics": [*run.metrics, run.metrics[0]]}))
-    with pytest.raises(ConfigError, match="give one for each"):
-        text_tables.samples(["a"], {"greedy": []})
     assert "make run NOTEBOOK=cse/table1" in tables.comparison(None, summary.reported("cse", "table1")).html()
 
 

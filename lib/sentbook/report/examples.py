@@ -1,4 +1,4 @@
-"""Where two encoders err: the paper's four groups found by rule, and the pairs on which they differ most.
+"""Sentences in tables: where two encoders err, on which pairs they differ most, and what decoders write.
 
 Sentences are shown when a notebook runs and are kept in no record. All text is escaped.
 """
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sentbook.evaluation.error_groups import WORD, Array, MapName, Thresholds, both, jaccard, mapped, words
 from sentbook.report import numbers
 from sentbook.report.markup import Html, Recorded, esc
-from sentbook.report.table import LEFT, Cell, Row, Table
+from sentbook.report.table import DATA, LEFT, TEXT, Cell, Row, Table
 
 MAP_WORDS: dict[str, str] = {
     "paper": "2.5 (cos + 1)",
@@ -89,6 +89,33 @@ def marked(sentence: str, other: str = "") -> Html:
     return Html("".join([*pieces, esc(text[at:])]) or '<em class="sb-soft">(empty)</em>')
 
 
+def below(*lines: str) -> Cell:
+    """Put sentences below each other in one cell; they are of a data set, or a decoder wrote them."""
+    return Cell(Html("".join(f"<span>{esc(line)}</span>" for line in lines)), data=True, kind="sb-pair")
+
+
+def sentences(
+    heading: str,
+    columns: Sequence[str],
+    rows: Sequence[Row],
+    caption: str = "",
+    how: str = "",
+    *,
+    numeric: Sequence[str] = (),
+    run: Recorded | None = None,
+) -> Table:
+    """Show rows of running text, such as what decoders write from vectors.
+
+    Args:
+        rows: of plain text, or `marked`.
+        numeric: the columns that hold numbers.
+        run: whose encoders and decoders made them.
+    """
+    kinds = {at: f"{TEXT} {DATA}" for at, column in enumerate(columns) if column not in numeric}
+    kind = "sentbook-table sentbook-wide sentbook-generated"
+    return Table(heading, columns, rows, caption, how, run=run, kinds=kinds, wrap=True, kind=kind)
+
+
 def examples(
     first: Sequence[str],
     second: Sequence[str],
@@ -132,8 +159,7 @@ def examples(
         rows.append(Row(group.capitalize(), head=True, note=f"{numbers.count(int(mask.sum()))} pairs"))
         # Where the gain is above 0, A is closer.
         for at in _pick(errors[b] - errors[a], np.flatnonzero(mask), per_group):
-            pair = f"<span>{marked(first[at], second[at])}</span><span>{marked(second[at], first[at])}</span>"
-            cells = [Cell(Html(pair), data=True, kind="sb-pair")]
+            cells = [below(marked(first[at], second[at]), marked(second[at], first[at]))]
             for name, other in ((a, b), (b, a)):
                 cells.append(Cell(numbers.plain(float(means[name][at]), 2), best=errors[name][at] < errors[other][at]))
             cells.append(Cell(numbers.plain(float(target[at]), 1), data=True, title="of the data set"))

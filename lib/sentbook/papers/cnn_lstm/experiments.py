@@ -25,9 +25,7 @@ from sentbook.papers.cnn_lstm.ranking import DATASETS, Ranked, captioned, interv
 from sentbook.papers.cnn_lstm.relatedness_head import SKIP_THOUGHTS_RELATEDNESS, PairVectors, relatedness
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
-from sentbook.training.pretraining import books, texts
-from sentbook.training.problems.generation import examples
-from sentbook.training.recipes import Recipe, Trained
+from sentbook.training.recipes import Recipe
 from sentbook.training.store import Arrays, outcomes
 
 # The names of the four models in the paper's tables.
@@ -96,37 +94,6 @@ def marks(study: Study, settings: Settings) -> list[Features]:
         *study.recipes("average of words", AverageEncoder(), seeds=settings.seeds[:1]),
     ]
     return of(plain) + [Features(name, 1, (name,)) for name in settings.modern if modern.available(name)]
-
-
-# -- pre-training ------------------------------------------------------------------------------------------------------
-
-
-def perplexities(trained: Iterable[Trained]) -> list[results.Metric]:
-    """The held-out perplexity of each decoder at the best check."""
-    rows = []
-    for item in trained:
-        history = item.metadata["history"]
-        points = [
-            point
-            for point in history["curve"]
-            if point["step"] == history["best_step"] and str(point["metric"]).startswith("perplexity")
-        ]
-        stage = item.recipe.generation
-        assert stage is not None
-        found = books(stage, item.recipe.tokenisation)
-        rows += [
-            results.Metric(
-                method=item.method,
-                dataset=stage.corpus,
-                metric=point["metric"],
-                protocol=f"held-out books, sentences of at most {stage.longest} words, {stage.vocabulary:,} words",
-                seed=item.seed,
-                value=point["value"],
-                n=len(examples(texts(stage, found, item.seed)[1], stage.model)),
-            )
-            for point in points
-        ]
-    return rows
 
 
 # -- tables 3 to 5 -----------------------------------------------------------------------------------------------------
