@@ -13,7 +13,6 @@ from sentbook import config
 from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data import corpora, sources, suites, vectors
-from sentbook.evaluation.decisions import threshold
 from sentbook.evaluation.protocols import COSINE_PEARSON
 from sentbook.runs import ledger as store
 from sentbook.study import Study
@@ -166,44 +165,6 @@ def test_what_is_noted_is_recorded_with_its_beginning() -> None:
     assert run.provenance.seeds == [3]
     assert corpora.CORPORA["miniworld-phrases"].substitute in run.provenance.substitutions
     assert {point.method for point in run.curves} == {"CSE"} == {row.method for row in run.cost}
-
-
-@pytest.fixture
-def on_pairs() -> Study:
-    """A study whose encoders are trained on scored pairs."""
-    tiny = {"epochs": 1}
-    changes = {"profile": "demo", "seeds": [1, 2], "device": "cpu", "wsv": {"filters": 5}, "sick": tiny, "msrp": tiny}
-    return Study("wsv/table2", config.load("wsv", changes))
-
-
-def test_scores_of_pairs_are_on_the_gold_scale(on_pairs: Study) -> None:
-    encoders = on_pairs.train(on_pairs.recipes("WSV", on_pairs.settings.wsv, on_pairs.settings.sick))
-    test = suites.pairs("miniworld", "test")
-    for state in ("best", "last"):
-        book = on_pairs.score_pairs(encoders, state)
-        expected = np.stack([1 + 4 * item.scores("test", state) for item in encoders])
-        np.testing.assert_array_equal(book.stacked("WSV", test.name), expected)
-    assert {row.metric for row in book.relatedness_rows()} == {"pearson", "spearman", "mse"}
-
-
-def test_thresholds_come_from_the_trial_pairs(on_pairs: Study) -> None:
-    encoders = on_pairs.train(on_pairs.recipes("WSV", on_pairs.settings.wsv, on_pairs.settings.msrp))
-    gold, trial = (suites.pairs("miniworld-paraphrase", split).gold for split in ("test", "trial"))
-    for tuned in (False, True):
-        book = on_pairs.decide_pairs(encoders, tuned=tuned)
-        for item in encoders:
-            bound = threshold(item.scores("trial"), trial) if tuned else 0.5
-            right = np.mean((item.scores("test") >= bound) == (gold == 1))
-            assert book.value("WSV", item.seed, book.names[0]) == pytest.approx(right)
-
-
-def test_encoders_of_two_data_sets_share_no_book(on_pairs: Study) -> None:
-    wsv, sick, msrp = on_pairs.settings.wsv, on_pairs.settings.sick, on_pairs.settings.msrp
-    both = on_pairs.train(on_pairs.recipes("a", wsv, sick), on_pairs.recipes("b", wsv, msrp))
-    with pytest.raises(ValueError, match=r"miniworld.*miniworld-paraphrase.*one data set"):
-        on_pairs.score_pairs(both)
-    with pytest.raises(ValueError, match="no scored pairs"):
-        on_pairs.score_pairs(on_pairs.train(on_pairs.recipes("c", wsv)))
 
 
 def test_a_ledger_that_cannot_be_written_is_one_sentence(ledger: Path) -> None:

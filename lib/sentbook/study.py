@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from sentbook import records as results
 from sentbook.config import digest, from_notebook, is_recorded, load
@@ -13,11 +13,8 @@ from sentbook.data import corpora, sources, suites, vectors
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
-from sentbook.evaluation import decisions
 from sentbook.evaluation.predictions import (
     Predictions,
-    decision_predictions,
-    relatedness_predictions,
     sts_predictions,
 )
 from sentbook.models import Encoder, SentenceEncoder
@@ -192,43 +189,6 @@ class Study:
         self._tell(f"cosines of {len(book.methods)} methods on {len(sets)} test sets")
         return book
 
-    # -- similarity trained on scored pairs ----------------------------------------------------------------------------
-
-    def score_pairs(self, trained: Iterable[Trained], state: Literal["best", "last"] = "best") -> Predictions:
-        """The scores of the last stage's test pairs, on their gold scale: y = low + (high - low) s.
-
-        Args:
-            state: ``best`` on the trial pairs, or after the ``last`` epoch.
-
-        Raises:
-            ValueError: the encoders were trained on several data sets, or not on scored pairs.
-        """
-        items = list(trained)
-        book = relatedness_predictions(_dataset(items))
-        (name,) = book.names
-        low, high = book.pairs(name).scale
-        for item in items:
-            book.add(item.method, item.seed, name, low + (high - low) * item.scores("test", state))
-        return book
-
-    def decide_pairs(
-        self, trained: Iterable[Trained], *, tuned: bool, state: Literal["best", "last"] = "best"
-    ) -> Predictions:
-        """Decisions on the last stage's test pairs: paraphrase where the score reaches a threshold.
-
-        Args:
-            tuned: the threshold of the highest accuracy on the trial pairs, which MSRP holds out of its training pairs,
-                or .5. Scores of pairs that were trained on would set it too high or too low.
-        """
-        items = list(trained)
-        dataset = _dataset(items)
-        test, trial = (suites.pairs(dataset, split) for split in ("test", "trial"))
-        book = decision_predictions(test.name, test.gold)
-        for item in items:
-            bound = decisions.threshold(item.scores("trial", state), trial.gold) if tuned else 0.5
-            book.add(item.method, item.seed, test.name, decisions.decide(item.scores("test", state), bound))
-        return book
-
     # -- record -----------------------------------------------------------------------------------------------------
 
     def _substitutions(self) -> list[str]:
@@ -301,15 +261,6 @@ class Study:
             run.claims = judged.judge(Evidence.of(run, book, settings.resamples, findings))
         ledger.write(run)
         return run
-
-
-def _dataset(items: Sequence[Trained]) -> str:
-    found = {name for item in items for stage in item.recipe.stages[-1:] for name in stage.datasets()}
-    if len(found) != 1:
-        raise ValueError(
-            f"The encoders were trained on {sorted(found) or 'no scored pairs'}; give those of one data set."
-        )
-    return found.pop()
 
 
 def _pedigree(item: Trained | FineTuned) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentbook import config
-from sentbook.data import vectors
+from sentbook.data import suites, vectors
 from sentbook.data.vectors import WordVectors
 from sentbook.papers.wsv.claims import FINDINGS
-from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes
+from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes, scored
 from sentbook.papers.wsv.settings import Settings
 from sentbook.papers.wsv.tables import Ranking, ranking
 from sentbook.records import CurvePoint, Metric, Run
@@ -83,6 +83,26 @@ def test_without_any_vectors_of_a_row_there_is_one_sentence(monkeypatch: pytest.
         dimension_recipes(made, made.settings)
 
 
+# -- scores ------------------------------------------------------------------------------------------------------------
+
+
+def test_scores_of_pairs_are_on_the_gold_scale_of_one_data_set() -> None:
+    tiny = {"epochs": 1}
+    made = study(seeds=[1, 2], device="cpu", wsv={"filters": 5}, sick=tiny, msrp=tiny)
+    wsv, sick, msrp = made.settings.wsv, made.settings.sick, made.settings.msrp
+    encoders = made.train(made.recipes("WSV", wsv, sick))
+    test = suites.pairs("miniworld", "test")
+    for state in ("best", "last"):
+        book = scored(encoders, state)
+        expected = np.stack([1 + 4 * item.scores("test", state) for item in encoders])
+        np.testing.assert_array_equal(book.stacked("WSV", test.name), expected)
+    assert {row.metric for row in book.relatedness_rows()} == {"pearson", "spearman", "mse"}
+    with pytest.raises(ValueError, match=r"miniworld.*miniworld-paraphrase.*one data set"):
+        scored([*encoders, *made.train(made.recipes("b", wsv, msrp))])
+    with pytest.raises(ValueError, match="no scored pairs"):
+        scored(made.train(made.recipes("c", wsv)))
+
+
 # -- rankings ----------------------------------------------------------------------------------------------------------
 
 
@@ -109,7 +129,7 @@ def systems(**values: tuple[float, float]) -> pd.DataFrame:
 def test_the_place_is_one_more_than_the_better_systems(run: Run, others: list[float], value: float) -> None:
     printed = systems(ours=(0.99, 0.0), **{f"s{at}": (other, 1 - other) for at, other in enumerate(others)})
     found = Ranking(of(run, {"pearson": [value], "mse": [1 - value]}), printed, **SICK)
-    values = [system.values["pearson"] for system in found.systems]
+    values = [system.values["pearson"].value for system in found.systems]
     assert values == sorted(values, reverse=True)
     (mine,) = (system for system in found.systems if system.own)
     for metric, better in (
@@ -133,7 +153,7 @@ def test_two_protocols_are_told_apart_by_a_part_of_their_words(run: Run) -> None
         for row in of(run, {"pearson": [value]}, f"cosine, {words}").metrics
     ]
     both = run.model_copy(update={"metrics": rows})
-    assert Ranking(both, None, protocol="tuned", **SICK).systems[0].values == {"pearson": 0.6}
+    assert Ranking(both, None, protocol="tuned", **SICK).systems[0].values["pearson"].value == 0.6
     with pytest.raises(ConfigError, match="choose one with protocol="):
         Ranking(both, None, **SICK)
     with pytest.raises(ConfigError, match="holds no protocol 'tuned well'"):

@@ -522,14 +522,18 @@ def error_heatmap(
 # -- shared pieces ---------------------------------------------------------------------------------------------------
 
 
-def _row_axes(axes: Axes, lines: Sequence[tuple[str | None, str]], palette: Palette) -> None:
-    axes.set_ylim(len(lines) - 0.4, -0.6)
-    axes.set_yticks(range(len(lines)), [label for _, label in lines])
-    for tick, (row, _) in zip(axes.get_yticklabels(), lines, strict=True):
-        if row is None or is_average(row):
-            tick.set_fontweight("bold")
+def row_axes(axes: Axes, labels: Sequence[tuple[str, bool]]) -> None:
+    """Lay out a row a label, the first at the top, without an axis line; a label comes with whether it is bold."""
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.set_yticks(range(len(labels)), [label for label, _ in labels])
+    for tick, (_, bold) in zip(axes.get_yticklabels(), labels, strict=True):
+        tick.set_fontweight("bold" if bold else "normal")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
+
+
+def _row_axes(axes: Axes, lines: Sequence[tuple[str | None, str]], palette: Palette) -> None:
+    row_axes(axes, [(label, row is None or is_average(row)) for row, label in lines])
     for y, (row, _) in enumerate(lines):
         if row is not None and is_average(row):
             axes.axhspan(y - 0.5, y + 0.5, color=palette.faint, alpha=0.3, linewidth=0, zorder=0)

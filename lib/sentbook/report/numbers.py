@@ -143,3 +143,13 @@ def memory(size: float) -> str:
 def count(value: float) -> str:
     """A whole number with thin spaces between thousands."""
     return f"{round(value):,}".replace(",", "\u202f")
+
+
+def counted(size: int, noun: str) -> str:
+    """A number of things in words.
+
+    Example:
+        >>> counted(1, "seed"), counted(3, "seed")
+        ('1 seed', '3 seeds')
+    """
+    return f"{size} {noun}{'' if size == 1 else 's'}"

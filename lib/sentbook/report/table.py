@@ -35,13 +35,12 @@ def badges(run: Run, *, just_made: bool = False) -> str:
     The book adds how stale the run is (`sentbook.report.pedigree`).
     """
     made, name = run.provenance, run_name(run)
-    seeds = len(made.seeds)
     first = "run just made" if just_made else "recorded run"
     kind = " sb-badge-new" if just_made else ""
     items = [
         f'<li class="sb-badge{kind}">{why(first, name)}</li>',
         badge(f"profile {run.profile}"),
-        badge(f"{seeds} seed{'' if seeds == 1 else 's'}"),
+        badge(numbers.counted(len(made.seeds), "seed")),
         badge(made.started[:10]),
         badge(f"commit {_short_commit(made.git_commit)}"),
         badge(made.device),

@@ -6,7 +6,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Concatenate, ParamSpec, Protocol
 
 import pandas as pd
@@ -15,7 +15,7 @@ from sentbook import config
 from sentbook.records import Run
 from sentbook.report.markup import Html
 from sentbook.report.summary import ordered, reported
-from sentbook.report.table import is_toy
+from sentbook.report.table import Table, is_toy, not_run
 from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError
 
@@ -111,6 +111,11 @@ class View:
         return self.made if set.intersection(*both) else None
 
     @property
+    def command(self) -> str:
+        """What makes the recorded run."""
+        return f"make run NOTEBOOK={self.made.paper}/{self.made.experiment} PROFILE=small"
+
+    @property
     def changes(self) -> list[str]:
         """The parameters of the run just made that differ from the recorded run's, in words."""
         return changes(self.made, "" if is_toy(self.made) or self.recorded is None else self.recorded.profile)
@@ -122,26 +127,37 @@ class View:
         run on toy data, or on other data sets, has its own table below: without the paper's numbers and its rows.
         """
         beside, own = self.beside, dict(options)
-        takes = "beside" in inspect.signature(adapter).parameters
-        if beside is not None and takes:
-            options |= {"beside": beside, "changes": self.changes}
+        if beside is not None and "beside" in inspect.signature(adapter).parameters:
+            return self._draw(adapter, self.recorded, self.printed, args, options | {"beside": beside}, joint=True)
         first = self._draw(adapter, self.recorded, self.printed, args, options)
-        if not self.is_new or (beside is not None and takes):
+        if not self.is_new:
             return first
         if beside is None:
             own = {name: value for name, value in own.items() if name not in _OF_THE_PAPER}
             if "dataset" in options:
                 own["dataset"] = ordered(row.dataset for row in self.made.metrics)[-1]
-        own |= {"just_made": True, "changes": self.changes, "caption": "The run of this notebook"}
-        return Stack((first, self._draw(adapter, self.made, None, args, own)))
+        own |= {"just_made": True, "caption": "The run of this notebook"}
+        return Stack((first, self._draw(adapter, self.made, None, args, own, joint=True)))
 
-    @staticmethod
     def _draw(
-        adapter: Callable[..., Drawn], run: Run | None, printed: pd.DataFrame | None, args: Sequence[Any], options: Any
+        self,
+        adapter: Callable[..., Drawn],
+        run: Run | None,
+        printed: pd.DataFrame | None,
+        args: Sequence[Any],
+        options: Any,
+        *,
+        joint: bool = False,
     ) -> Drawn:
+        """Draw a run; ``joint``: the run just made is in it, with the parameters that it changed in words."""
+        options = options | ({"changes": self.changes} if joint else {})
         known = inspect.signature(adapter).parameters
         kept = {name: value for name, value in options.items() if name in known or name not in _OF_THE_VIEW}
-        return adapter(run, *([printed] if "reported" in known else []), *args, **kept)
+        piece = adapter(run, *([printed] if "reported" in known else []), *args, **kept)
+        if isinstance(piece, Table):  # an adapter need not hand on what only the head of its table says
+            rest = {name: options[name] for name in ("just_made", "changes") if name in options and name not in known}
+            return replace(piece, **rest)
+        return piece
 
 
 class Drawn(Protocol):
@@ -175,6 +191,22 @@ def of_view(draw: Callable[Concatenate[Run | None, P], Drawn]) -> Callable[Conca
     @functools.wraps(draw)
     def drawn(of: View | Run | None, *args: P.args, **options: P.kwargs) -> Any:
         return of.show(draw, *args, **options) if isinstance(of, View) else draw(of, *args, **options)
+
+    return drawn
+
+
+def of_run(draw: Callable[Concatenate[Run, P], Drawn]) -> Callable[Concatenate[View | Run | None, P], Any]:
+    """Let a table of one run take a `View`; of a run that is not there it says how to make it."""
+
+    @functools.wraps(draw)
+    def drawn(of: View | Run | None, *args: P.args, **options: P.kwargs) -> Any:
+        command = of.command if isinstance(of, View) else "make run NOTEBOOK=<paper>/<experiment> PROFILE=small"
+
+        @functools.wraps(draw)
+        def one(run: Run | None, *args: P.args, **options: P.kwargs) -> Drawn:
+            return not_run(command) if run is None else draw(run, *args, **options)
+
+        return of.show(one, *args, **options) if isinstance(of, View) else one(of, *args, **options)
 
     return drawn
 

@@ -1,15 +1,18 @@
-"""What several pages of Yao et al. 2018 train: the rows of table 2, and the encoders that others start from."""
+"""What several pages of Yao et al. 2018 train and score: the rows of table 2, and what others start from."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Literal
 
 from sentbook.data import vectors
 from sentbook.data.vectors import Vectors
+from sentbook.evaluation.predictions import Predictions, relatedness_predictions
 from sentbook.papers.wsv.settings import Settings
 from sentbook.study import Study
 from sentbook.system.errors import DataError
-from sentbook.training.recipes import Recipe
+from sentbook.training.recipes import Recipe, Trained
 
 
 def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
@@ -53,3 +56,24 @@ def dimension_recipes(study: Study, settings: Settings) -> list[list[Recipe]]:
             )
         )
     return groups
+
+
+def scored(trained: Sequence[Trained], state: Literal["best", "last"] = "best") -> Predictions:
+    """Score the test pairs that encoders were trained for, on the gold scale: y = low + (high - low) s.
+
+    Args:
+        state: ``best`` on the trial pairs, or after the ``last`` epoch.
+
+    Raises:
+        ValueError: the encoders were trained on several data sets, or not on scored pairs.
+    """
+    datasets = {name for item in trained for stage in item.recipe.stages[-1:] for name in stage.datasets()}
+    if len(datasets) != 1:
+        known = sorted(datasets) or "no scored pairs"
+        raise ValueError(f"The encoders were trained on {known}; give those of one data set.")
+    book = relatedness_predictions(datasets.pop())
+    (name,) = book.names
+    low, high = book.pairs(name).scale
+    for item in trained:
+        book.add(item.method, item.seed, name, low + (high - low) * item.scores("test", state))
+    return book
