@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sentbook import config
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.predictions import KIND, Predictions, sts_predictions
-from sentbook.evaluation.statistics import holm
+from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt import winners
 from sentbook.papers.dnt.settings import Settings
@@ -188,7 +187,7 @@ def test_a_row_without_a_development_value(value: float | None) -> None:
 def test_the_best_book_holds_all_seeds_of_the_chosen_rows() -> None:
     book, dev = book_of(NOISE, {"GRAN [NT] KL row1": 3, "GRAN [NT] KL row2": 1}), dev_of(NOISE)
     dev["GRAN [NT] KL row2", "SIM"] = 0.99
-    best = winners.best_rows(dev, book)
+    best = winners.best_rows(book, winners.chosen_rows(dev, book))
     assert best.methods == [f"GRAN [{setting}]" for setting in winners.SETTINGS]
     assert [len(best.values("GRAN [NT]", name)) for name in ("SIM", "STS12")] == [1, 3]
     own = book.difference("GRAN [DNT] row2", "GRAN [NT] KL row1", "STS12", resamples=100)
@@ -199,26 +198,12 @@ def test_the_best_book_holds_all_seeds_of_the_chosen_rows() -> None:
 # -- tests and ties ----------------------------------------------------------------------------------------------------
 
 
-def test_cells_are_of_test_sets_and_corrected_by_comparison() -> None:
-    found = winners.compare(dev_of(NOISE), book_of(NOISE), 500)
-    tests, names = [test for test in found.tests if test.kind == KIND], ("STSB-test", "SIM", "STS12")
-    cells = [("GRAN [DNT]", f"GRAN [{other}]", name) for other in ("UE", "FT", "NT") for name in names]
-    assert [(test.a, test.b, test.dataset) for test in tests] == cells
-    for family in (tests[:3], tests[3:6], tests[6:]):
-        assert [test.p_holm for test in family] == holm([test.p or 0.0 for test in family])
-    assert found.extra()[winners.CHOSEN]["SIM"]["GRAN [DNT]"] == found.chosen["GRAN [DNT]", "SIM"] == "GRAN [DNT] row2"
-    assert min(test.p_holm or 1 for test in tests) == pytest.approx(found.smallest) == 6 / 501
-
-
-def test_tie_groups_hold_what_is_not_significantly_below() -> None:
-    noise = {"GRAN [UE]": 2.0, "GRAN [FT] KL": 1.0, "GRAN [NT] KL row1": 0.5, "GRAN [DNT] row1": 0.5}
-    best = winners.best_rows(dev_of(noise), book_of(noise))
-    tests = winners.best_tests(best, 500)
-    for dataset in winners.test_names(best):
-        group = winners.tie_group(tests, "GRAN", dataset)
-        assert sorted(group) == ["DNT", "NT"]
-        assert best.mean(f"GRAN [{group[0]}]", dataset) > best.mean(f"GRAN [{group[1]}]", dataset)
-    assert winners.tie_group(tests, "InferSent", "SIM") == []
+def test_a_cell_is_of_test_pairs_that_all_settings_were_scored_on() -> None:
+    book = book_of({method: amount for method, amount in NOISE.items() if "[UE]" not in method})
+    book.add("GRAN [UE]", 1, "SIM", book.gold("SIM"))
+    best = winners.best_rows(book, winners.chosen_rows(dev_of(NOISE), book))
+    assert winners.judged_cells(best) == [("GRAN", "SIM")]
+    assert winners.judged_cells(best, ("DNT", "FT")) == [("GRAN", name) for name in ("STSB-test", "SIM", "STS12")]
 
 
 def test_a_tie_is_judged_by_the_corrected_p() -> None:
@@ -230,6 +215,7 @@ def test_a_tie_is_judged_by_the_corrected_p() -> None:
         for b, p in (("NT", 0.05), ("UE", 0.049), ("FT", 0.9))
     ]  # fmt: skip
     assert winners.tie_group(tests, "GRAN", "SIM") == ["DNT", "FT", "NT"]
+    assert winners.tie_group(tests, "InferSent", "SIM") == []
 
 
 @given(st.dictionaries(st.sampled_from(winners.SETTINGS), st.integers(-1000, 1000), min_size=1))

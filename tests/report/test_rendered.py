@@ -66,7 +66,7 @@ SHOWN: Mapping[str, tuple[Callable[[Run, Any], Any], ...]] = {
     ),
     "wsv/figure5": (show(ranking, **SYSTEMS),),
     "wsv/figure7": (show(ranking, **PARAPHRASES),),
-    "dnt/table4": (show(dnt_tables.cells_table), lambda run, printed: dnt_tables.wins_table(run)),
+    "dnt/table4": (show(dnt_tables.cells_table),),
     "dnt/table5": (show(dnt_tables.cells_table), lambda run, printed: tables.test_matrix(run)),
     "cross/matrix": (
         show(cross_tables.matrix),

@@ -411,7 +411,7 @@ def test_matrix(
     rows = [
         Row(
             Html(f'{esc(label(a))}<span class="sb-ci">{numbers.MINUS} {esc(label(b))}</span>'),
-            [_difference(found.get((a, b, dataset))) for dataset in datasets],
+            [difference_cell(found.get((a, b, dataset))) for dataset in datasets],
         )
         for a, b in ordered((t.a, t.b) for t in run.tests)
     ]
@@ -425,15 +425,13 @@ def test_matrix(
 test_matrix.__test__ = tests.__test__ = False  # type: ignore[attr-defined]  # no functions of pytest
 
 
-def _difference(test: Test | None) -> Cell:
-    return Cell() if test is None else difference_cell(test, test.estimate, test.low, test.high)
-
-
-def difference_cell(test: Test, estimate: float, low: float, high: float) -> Cell:
-    """A difference with its interval below; bold where the test is significant."""
+def difference_cell(test: Test | None, absent: str = "") -> Cell:
+    """A difference with its interval below, bold where the test is significant; ``absent`` stands for no test."""
+    if test is None:
+        return Cell(absent)
     return Cell(
-        numbers.shown(estimate, test.metric, signed=True),
-        numbers.interval(low, high, test.metric, signed=True),
+        numbers.shown(test.estimate, test.metric, signed=True),
+        numbers.interval(test.low, test.high, test.metric, signed=True),
         best=significant(test),
         row=(test.a, test.b, test.dataset, test.metric),
     )

@@ -149,10 +149,7 @@ def effects(
     ]
     rows = [Row(HOUSE.capitalize(), ours, own=True)]
     for choice, tests in held.effects().items():
-        cells = [
-            difference_cell(t, t.estimate, t.low, t.high) if t else Cell(numbers.DASH) for t in map(tests.get, sets)
-        ]
-        rows.append(Row(_capital(choice), cells))
+        rows.append(Row(_capital(choice), [difference_cell(tests.get(row), numbers.DASH) for row in sets]))
     rows.append(Row("For comparison", head=True))
     halves = [(high - low) / 2 for low, high in inside.values()]
     rows.append(Row("Other pairs", [f"\u00b1 {numbers.shown(half, metric)}" for half in halves]))

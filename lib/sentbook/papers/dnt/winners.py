@@ -8,14 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
-from sentbook.evaluation.statistics import corrected
 from sentbook.records import Test
 
 SETTINGS = ("UE", "FT", "NT", "DNT")
@@ -157,11 +154,6 @@ def judged_cells(best: Predictions, settings: Iterable[str] = SETTINGS) -> list[
     ]
 
 
-def best_of(best: Predictions, encoder: str, dataset: str, settings: Iterable[str]) -> str:
-    """The method of the best of ``settings`` on the test pairs; the first of several that are equal."""
-    return max((named(encoder, setting) for setting in settings), key=lambda method: best.mean(method, dataset))
-
-
 # -- rows by development pairs -----------------------------------------------------------------------------------------
 
 
@@ -193,15 +185,8 @@ def chosen_rows(dev: Mapping[tuple[str, str], float], book: Predictions) -> dict
     return chosen
 
 
-def best_rows(dev: Mapping[tuple[str, str], float], book: Predictions) -> Predictions:
-    """A book of one method a setting, ``GRAN [NT]``: on each data set all seeds of the row of `chosen_rows`.
-
-    Args, Raises: as `chosen_rows`.
-    """
-    return _taken(book, chosen_rows(dev, book))
-
-
-def _taken(book: Predictions, chosen: Mapping[tuple[str, str], str]) -> Predictions:
+def best_rows(book: Predictions, chosen: Mapping[tuple[str, str], str]) -> Predictions:
+    """A book of one method a setting, ``GRAN [NT]``: on each data set all seeds of the row of `chosen_rows`."""
     best = book.only([])
     for (setting, dataset), row in chosen.items():
         best.take(book, row, dataset, setting)
@@ -211,50 +196,11 @@ def _taken(book: Predictions, chosen: Mapping[tuple[str, str], str]) -> Predicti
 # -- tests and ties ----------------------------------------------------------------------------------------------------
 
 
-def cell_tests(best: Predictions, resamples: int) -> list[Test]:
-    """DNT - UE, DNT - FT and DNT - NT in every cell; Holm's correction over the cells of each comparison.
-
-    Args:
-        best: from `best_rows`.
-    """
-    tests: list[Test] = []
-    for other in SETTINGS[:-1]:
-        tests += corrected(
-            [
-                best.difference(named(encoder, "DNT"), named(encoder, other), dataset, resamples=resamples)
-                for encoder, dataset in judged_cells(best, ("DNT", other))
-            ]
-        )
-    return tests
-
-
-def best_tests(best: Predictions, resamples: int) -> list[Test]:
-    r"""The cell's best setting minus each other one, from which `tie_group` is read.
-
-    Holm's correction is over the cells in which a setting is not the best, apart for each setting: one family of all
-    three would hold 72 tests, where no p of 2000 resamples, at least 2 / 2001, could be below .05.
-
-    The best is the best on the test pairs, which flatters it a little: a tie group may be too small, not too large.
-
-    Args:
-        best: from `best_rows`.
-    """
-    families: dict[str, list[Test]] = {setting: [] for setting in SETTINGS}
-    for encoder, dataset in judged_cells(best, ()):
-        present = [setting for setting in SETTINGS if best.has(named(encoder, setting), dataset)]
-        first = best_of(best, encoder, dataset, present) if present else ""
-        for setting in present:
-            if named(encoder, setting) != first:
-                test = best.difference(first, named(encoder, setting), dataset, resamples=resamples)
-                families[setting].append(test.model_copy(update={"kind": BEST_KIND}))
-    return [test for family in families.values() for test in corrected(family)]
-
-
 def tie_group(tests: Iterable[Test], encoder: str, dataset: str) -> list[str]:
     """The settings of a cell that are not significantly below its best one, that one first.
 
     Args:
-        tests: those of `best_tests` among them; without any for the cell the group is empty.
+        tests: of the cell's best setting against each other one, of `BEST_KIND`; without any the group is empty.
     """
     found = [
         test for test in tests if test.kind == BEST_KIND and test.dataset == dataset and encoder_of(test.a) == encoder
@@ -276,39 +222,3 @@ def within(values: Mapping[str, float], margin: float = TIE) -> list[str]:
     best = max(values.values(), default=0.0)
     # Printed values of three decimals differ by .002 only up to rounding.
     return [name for name, value in values.items() if best - value < margin - 1e-9]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What a run records of the winners.
-
-    Attributes:
-        best: the book of `best_rows`.
-        chosen: as `chosen_rows`.
-        tests: those of `cell_tests` and of `best_tests`.
-        smallest: the smallest p that Holm's correction over all cells leaves to a resampled difference that is
-            nowhere 0; from .05 on nothing can be significant, and more resamples are needed.
-    """
-
-    best: Predictions
-    chosen: dict[tuple[str, str], str]
-    tests: list[Test]
-    smallest: float
-
-    def extra(self) -> dict[str, Any]:
-        """For a run's ``extra``: data set -> ``GRAN [NT]`` -> its row, and the smallest p."""
-        found: dict[str, dict[str, str]] = {}
-        for (setting, dataset), row in self.chosen.items():
-            found.setdefault(dataset, {})[setting] = row
-        return {CHOSEN: found, SMALLEST: self.smallest}
-
-
-def compare(dev: Mapping[tuple[str, str], float], book: Predictions, resamples: int) -> Comparison:
-    """Choose the rows on development pairs and test them on test pairs.
-
-    Args, Raises: as `chosen_rows`.
-    """
-    chosen = chosen_rows(dev, book)
-    best = _taken(book, chosen)
-    tests = [*cell_tests(best, resamples), *best_tests(best, resamples)]
-    return Comparison(best, chosen, tests, min(1.0, 2 * len(judged_cells(best, ())) / (resamples + 1)))
