@@ -7,7 +7,9 @@ sentence on standard error and its exit code.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,20 +68,14 @@ def run(
     page: Annotated[bool, typer.Option(help="write the page of this run")] = True,
 ) -> None:
     """Run one notebook: check every parameter, execute it, record the result, and write its page."""
-    from sentbook.runs import execute
-    from sentbook.system.paths import root
+    from sentbook.runs import contents, execute
 
-    paper, _, name = notebook.removesuffix(".ipynb").removeprefix("notebooks/").partition("/")
-    source = root() / "notebooks" / paper / f"{name}.ipynb"
-    if not source.is_file():
-        folder = root() / "notebooks"
-        known = sorted(str(path.relative_to(folder).with_suffix("")) for path in folder.glob("*/*.ipynb"))
-        raise ConfigError(f"There is no notebook '{notebook}'; choose one of {', '.join(known)}.")
+    source = contents.notebook(notebook)
     changes = {"profile": profile, **_parameters(set_)}
     if page or set_:  # seconds, which the batch spares: its plan has read the parameters
         from sentbook import config
 
-        config.load(paper, changes)  # a typo stops here, before a kernel starts
+        config.load(source.parent.name, changes)  # a typo stops here, before a kernel starts
     kind = execute.run(source, profile, changes)
     if page:
         from sentbook.report import book
@@ -253,19 +249,8 @@ def certify(
     first = certifying.from_file(recorded) if recorded else certifying.from_git(paper, name, profile)
     second = certifying.from_file(run or ledger.path_of(paper, name, profile))
     found = certifying.compare(f"{profile}/{experiment}", first, second)
-    for one in found.compared:
-        typer.echo(
-            f"{one.metric}: {one.rows} numbers, {one.identical} equal to the bit, "
-            f"largest deviation {one.largest:.2g}{f' ({one.where})' if one.where else ''}, tolerance {one.tolerance:g}"
-        )
-    if kept := found.encoders - found.trained_again:
-        typer.echo(
-            f"encoders: {kept} of {found.encoders} are the recorded ones, found by their key and not trained again"
-        )
-    typer.echo(f"verdicts: {found.verdicts - len(found.verdicts_changed)} of {found.verdicts} agree")
-    for reason in found.reasons:
-        typer.echo(f"not certified: {reason}")
-    typer.echo(f"{found.run}: {found.summary}")
+    for line in found.lines():
+        typer.echo(line)
     path = (out or root() / "build" / "certificates") / f"{paper}-{name}-{profile}.json"
     write_atomically(path, ledger.dumped(found))
     typer.echo(f"written: {path}")
@@ -358,36 +343,25 @@ def _size(count: float) -> str:
 @data.command(name="list")
 def list_files(names: Names = None) -> None:
     """Every file: its size, licence, and where it is now."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from sentbook.data import sources
 
     chosen = {name: sources.registry()[name] for name in sources.select(names or [])}
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=200)  # a pipe has no width of its own
-    room = max(16, console.width - max(map(len, chosen)) - 40)  # a licence is one line, as long as may be
-    table = Table("file", "size", "where", "licence", title="Data files", title_justify="left")
-    table.columns[0].overflow = "fold"
-    for column in table.columns[1:]:
-        column.no_wrap = True
-    counts: dict[str, int] = {}
+    width = max(map(len, chosen))
+    room = max(16, get_terminal_size((200, 1)).columns - width - 35)  # a licence is one line, as long as may be
+    counts: Counter[str] = Counter()
+    typer.echo(f"{'file':<{width}} {'size':>10}  {'where':<18}  licence")
     for name, entry in chosen.items():
         file = sources.find(name)
         if file is None:
             where = "to download" if entry["url"] else "only from a mirror"
         else:
             where = "cache" if file == sources.cache_folder() / name else "mirror"
-        counts[where] = counts.get(where, 0) + 1
-        table.add_row(
-            Text(name), _size(entry["bytes"]), where, Text(shorten(entry["licence"], room, placeholder=" ..."))
-        )
-    console.print(table)
+        counts[where] += 1
+        licence = shorten(entry["licence"], room, placeholder=" ...")
+        typer.echo(f"{name:<{width}} {_size(entry['bytes']):>10}  {where:<18}  {licence}")
     said = ", ".join(f"{count} {where}" for where, count in sorted(counts.items()))
-    said = f"{len(chosen)} files, {_size(sum(entry['bytes'] for entry in chosen.values()))}: {said}."
-    console.print(f"{said} Cache: {sources.cache_folder()}", markup=False, soft_wrap=True)
+    size = _size(sum(entry["bytes"] for entry in chosen.values()))
+    typer.echo(f"{len(chosen)} files, {size}: {said}. Cache: {sources.cache_folder()}")
 
 
 @data.command()

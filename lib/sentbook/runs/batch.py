@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import yaml
 
+from sentbook.config import profile_values
 from sentbook.data import modern, sources
 from sentbook.runs import ledger, lineage
 from sentbook.runs.contents import notebooks
@@ -48,7 +48,8 @@ LEVELS = ("data", "vectors", "encoders", "notebooks", "verdicts", "book")
 # Megabytes and minutes to ask a cluster for where none are on record.
 _MEMORY = {"demo": 2_000, "small": 6_000, "paper": 24_000}
 _MINUTES = {"demo": 30, "small": 480, "paper": 2_880}
-# Of `sentbook.report`: what makes the book around executed notebooks and the pages of recorded runs. No kernel loads it.
+# Of `sentbook.report`: what makes the book around executed notebooks, and the pages of recorded runs. It is
+# loaded by no kernel.
 PAGES = ("book.py", "fragments.py", "ledger.py", "pedigree.py", "run_pages.py")
 # What Snakemake says once more of a job that failed.
 _TOLD_ALREADY = ("RuleException", "Exiting because", "WorkflowError:\nAt least one job")
@@ -141,7 +142,7 @@ def jobs(profile: str) -> dict[str, Job]:
 
     listed = notebooks()
     papers = list(dict.fromkeys(source.parent.name for source in listed))
-    given = {paper: _parameters(paper, profile) for paper in papers}
+    given = {paper: profile_values(paper, profile) for paper in papers}
     known = {paper: grid().get(paper, {}) for paper in papers}
     data = {paper: [add(f"data/{paper}")] if files_of(paper, profile) else [] for paper in papers}
     shows = {paper: given[paper].get("modern", known[paper].get("modern", False)) for paper in papers}
@@ -164,16 +165,6 @@ def jobs(profile: str) -> dict[str, Job]:
     add("verdicts", ends)
     add("book", [*ends, "verdicts"])
     return found
-
-
-def _parameters(paper: str, profile: str) -> dict[str, Any]:
-    file = root() / "params" / paper / f"{profile}.yaml"
-    if not file.is_file():
-        raise ConfigError(f"There is no profile '{profile}' of {paper}; choose demo, small or paper.")
-    try:
-        return yaml.safe_load(file.read_bytes()) or {}
-    except yaml.YAMLError:
-        raise ConfigError(f"{file} is not valid YAML; mend it.") from None
 
 
 def select(found: dict[str, Job], targets: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The book's table of contents: which notebooks there are."""
+"""Which notebooks there are, and which of them the book's table of contents lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,22 @@ from typing import Any
 import yaml
 
 from sentbook.runs.execute import NotebookError
+from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
+
+
+def notebook(name: str) -> Path:
+    """Find the file of ``cse/table1``, also where the folder or the ending of its name is given.
+
+    Raises:
+        ConfigError: no such notebook.
+    """
+    folder = root() / "notebooks"
+    known = {str(path.relative_to(folder).with_suffix("")): path for path in sorted(folder.glob("*/*.ipynb"))}
+    short = name.removesuffix(".ipynb").removeprefix("notebooks/")
+    if short not in known:
+        raise ConfigError(f"There is no notebook '{name}'; choose one of {', '.join(known)}.")
+    return known[short]
 
 
 def notebooks() -> list[Path]:
