@@ -10,14 +10,6 @@ from sentbook.data import overlap
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
 
 
-def corpus(*pairs: tuple[str, str]) -> ParaphrasePairs:
-    return ParaphrasePairs("made", [one for one, _ in pairs], [other for _, other in pairs], ["made"] * len(pairs))
-
-
-def scored(name: str, *pairs: tuple[str, str]) -> ScoredPairs:
-    return ScoredPairs(name, [one for one, _ in pairs], [other for _, other in pairs], np.zeros(len(pairs)), (0, 5))
-
-
 @given(st.text())
 def test_key_is_idempotent_and_has_no_marks(text: str) -> None:
     key = overlap.key(text)
@@ -29,31 +21,15 @@ def test_key_is_idempotent_and_has_no_marks(text: str) -> None:
 @given(st.lists(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1), min_size=1))
 def test_key_ignores_case_spacing_and_punctuation(words: list[str]) -> None:
     key = overlap.key(" ".join(words))
-    assert overlap.key(",  ".join(words).upper() + " !") == key
-    assert key == " ".join(words).lower()
+    assert overlap.key(",  ".join(words).upper() + " !") == key == " ".join(words).lower()
 
 
-PAIRS = corpus(
-    ("A dog runs.", "an animal runs"),  # the first is a test sentence
-    ("a cat", "The DOG sleeps"),  # the second is one
-    ("a dog runs", "a cat"),
-    ("free of both", "as well"),
-    ("!!", "??"),
-)
-TESTS = [
-    scored("one", ("a dog runs", "the dog sleeps"), ("a dog runs", "...")),
-    scored("two", ("nothing", "shared")),
-]
-
-
-def test_remove() -> None:
-    kept, removed = overlap.remove(PAIRS, overlap.test_keys(TESTS))
-    assert removed == 3
-    assert kept.first == ["free of both", "!!"] and kept.second == ["as well", "??"]
-    assert kept.name == "made" and kept.source == ["made", "made"]
-
-
-def test_report_counts_distinct_sentences_and_pairs() -> None:
-    assert overlap.report([PAIRS], TESTS) == [
-        {"corpus": "made", "test": "one", "sentences": 2, "share": 1.0, "pairs": 3}
-    ]
+def test_shared_sentences_are_counted_and_removed() -> None:
+    shared = [("A dog runs.", "an animal runs"), ("a cat", "The DOG sleeps"), ("a dog runs", "a cat")]
+    corpus = ParaphrasePairs.of("made", [*shared, ("free of both", "as well"), ("!!", "??")])
+    one = ScoredPairs("one", ["a dog runs"] * 2, ["the dog sleeps", "..."], np.zeros(2), (0, 5))
+    tests = [one, ScoredPairs("two", ["nothing"], ["shared"], np.zeros(1), (0, 5))]
+    kept = overlap.remove(corpus, overlap.test_keys(tests))
+    assert kept == ParaphrasePairs.of("made", [("free of both", "as well"), ("!!", "??")])
+    [row] = overlap.report([corpus], tests)
+    assert row == {"corpus": "made", "test": "one", "sentences": 2, "share": 1.0, "pairs": 3}

@@ -1,4 +1,4 @@
-"""Classification tasks by name: what is trained on, what is judged, and the most frequent class."""
+"""Classification tasks by name, what is trained on and judged; and pairs of their sentences, half of one class."""
 
 from __future__ import annotations
 
@@ -7,67 +7,85 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sentbook.data import label_pairs, suites
 from sentbook.data.miniworld import World
 from sentbook.data.tasks import TASKS, ClassificationTask, Examples, task
 from sentbook.system.errors import ConfigError
 
-SINGLE = ("sentiment", "product", "subjectivity", "polarity")
+SPLITS = ("train", "trial", "test")
 
 
-def examples(labels: list[int], *, pairs: bool = False) -> Examples:
-    said = [f"sentence {number}" for number in range(len(labels))]
-    return Examples(said, [f"{one}, again" for one in said] if pairs else None, np.array(labels))
-
-
-# -- what a task holds -------------------------------------------------------------------------------------------------
-
-
-def test_without_a_test_set_all_examples_are_judged() -> None:
-    found = ClassificationTask("folds", ("no", "yes"), examples([0, 1, 1]), None)
-    assert found.judged is found.train
-    assert found.majority == 2 / 3
-    assert not found.pairs
-
-
-def test_the_majority_is_the_training_examples_class_on_the_test_examples() -> None:
+def test_the_majority_is_the_training_examples_class_on_the_judged_examples() -> None:
     """Class 1 is the most frequent one of the test examples, which nothing may be learned from."""
-    found = ClassificationTask("official", ("no", "yes"), examples([0, 0, 1], pairs=True), examples([0, 1, 1, 1]))
-    assert found.majority == 0.25
-    assert found.judged is found.test
-    assert found.pairs
+    train = Examples(["a", "b", "c"], ["d", "e", "f"], np.array([0, 0, 1]))
+    official = ClassificationTask("o", ("no", "yes"), train, Examples(list("ghij"), None, np.array([0, 1, 1, 1])))
+    assert official.majority == 0.25 and official.judged is official.test and official.pairs
+    assert official.train.sentences == list("abcdef")
+    folds = ClassificationTask("f", ("no", "yes"), train, None)
+    assert folds.judged is folds.train and folds.majority == 2 / 3
 
 
-# -- the generated tasks -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", SINGLE)
+@pytest.mark.parametrize("kind", ["sentiment", "product", "subjectivity", "polarity"])
 def test_tasks_of_folds_pool_the_generated_splits(kind: str) -> None:
-    found, parts = task(f"miniworld/{kind}"), [World().classification(kind, at) for at in ("train", "trial", "test")]
-    assert found.test is None and not found.pairs
+    found, parts = task(f"miniworld/{kind}"), [World().classification(kind, split) for split in SPLITS]
+    assert found.test is None and not found.pairs and found.classes == parts[0].classes
     assert found.train.sentences == [sentence for part in parts for sentence in part.sentences]
     np.testing.assert_array_equal(found.train.labels, np.concatenate([part.labels for part in parts]))
-    assert found.classes == parts[0].classes
     assert len(set(found.train.first)) == len(found.train) == 1000
     assert found.majority == 0.5  # classes of equal size
 
 
 def test_questions_and_paraphrases_have_a_test_set() -> None:
-    questions, pairs = task("miniworld/question"), task("miniworld/paraphrase")
+    questions, pairs, told = task("miniworld/question"), task("miniworld/paraphrase"), World().paraphrase("test")
     assert questions.test is not None and pairs.test is not None
     assert questions.test.sentences == World().classification("question", "test").sentences
-    assert not set(questions.train.first) & set(questions.test.first)
     assert (len(questions.train), len(questions.test), len(questions.classes)) == (600, 300, 6)
-    told = World().paraphrase("test")
-    assert (pairs.test.first, pairs.test.second) == (told.first, told.second)
-    assert (len(pairs.train), len(pairs.test)) == (450, 500)
-    assert pairs.pairs and not questions.pairs
-    assert pairs.majority == (told.labels == 1).mean() > 0.5
+    assert (pairs.test.first, pairs.test.second, len(pairs.train)) == (told.first, told.second, 450)
+    assert pairs.pairs and not questions.pairs and pairs.majority == (told.labels == 1).mean() > 0.5
 
 
 @pytest.mark.parametrize("name", ["mr", "miniworld", "miniworld/entailment", ""])
-def test_an_unknown_name_is_one_sentence(name: str) -> None:
+def test_unknown_names_are_one_sentence(name: str) -> None:
     with pytest.raises(ConfigError, match=r"^Unknown task"):
         task(name)
+    with pytest.raises(ConfigError, match="label pairs split 'dev'"):
+        label_pairs.pairs("miniworld-question", "dev")
+
+
+# -- pairs of labelled sentences ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dataset", ["miniworld-sentiment", "miniworld-question"])
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_pair_has_one_class_exactly_where_its_score_is_1(dataset: str, split: str) -> None:
+    examples = label_pairs.divided(label_pairs.TASK_OF[dataset])[split]
+    label = dict(zip(examples.first, examples.labels.tolist(), strict=True))
+    pairs = suites.pairs(dataset, split)
+    assert len(pairs) == label_pairs.SIZES[split] and pairs.gold.mean() == 0.5
+    same = [label[a] == label[b] for a, b in zip(pairs.first, pairs.second, strict=True)]
+    np.testing.assert_array_equal(same, pairs.gold == 1)
+    assert all(a != b for a, b in zip(pairs.first, pairs.second, strict=True))
+    met = {*pairs.first, *pairs.second}
+    assert met <= set(examples.first) and len(met) > 0.9 * len(examples)
+    label_pairs._pairs.cache_clear()
+    label_pairs.divided.cache_clear()
+    again = label_pairs.pairs(dataset, split)
+    assert (pairs.first, pairs.second) == (again.first, again.second)
+
+
+@pytest.mark.parametrize("name", ["miniworld/sentiment", "miniworld/question"])
+def test_a_division_holds_every_sentence_once_and_the_classes_alike(name: str) -> None:
+    found, parts = task(name), label_pairs.divided(name)
+    rest = parts["train"].first + parts["trial"].first
+    whole = [*found.train.first, *(found.test.first if found.test else [])]
+    assert sorted(rest + parts["test"].first) == sorted(whole)
+    assert label_pairs.training(name).first == rest
+    if found.test is None:
+        assert len(parts["test"]) == round(0.2 * len(found.train))
+    else:
+        assert parts["test"] is found.test
+    shares = [np.bincount(part.labels) / len(part) for part in parts.values()]
+    assert all(np.abs(share - shares[0]).max() < 0.02 for share in shares)
 
 
 # -- the real ones -----------------------------------------------------------------------------------------------------
@@ -91,5 +109,9 @@ def test_the_papers_tasks_have_their_official_sizes(mirror: Path) -> None:
     for name, (train, test, classes, majority) in OFFICIAL.items():
         found = task(name)
         assert (len(found.train), len(found.test or ()), len(found.classes)) == (train, test, classes), name
-        assert found.majority == majority, name
-        assert found.pairs == (name == "MSRP")
+        assert found.majority == majority and found.pairs == (name == "MSRP"), name
+        assert all(sentence.strip() for sentence in found.train.first)
+        if not found.pairs:
+            sizes = {split: len(part) for split, part in label_pairs.divided(name).items()}
+            assert sizes["test"] == (test or pytest.approx(0.2 * train, abs=1))
+            assert sizes["trial"] == pytest.approx(0.1 * (sizes["train"] + sizes["trial"]), abs=3)

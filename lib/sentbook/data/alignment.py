@@ -42,6 +42,4 @@ def phrase_pairs(corpora: list[ParaphrasePairs]) -> ParaphrasePairs:
             first, second = tokenise_words(one)[:LONGEST_SENTENCE], tokenise_words(other)[:LONGEST_SENTENCE]
             if first and second:
                 found |= dict.fromkeys(replaced_spans(first, second))
-    return ParaphrasePairs(
-        "phrases", [one for one, _ in found], [other for _, other in found], ["phrases"] * len(found)
-    )
+    return ParaphrasePairs.of("phrases", found)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,12 @@ from sentbook.data.miniworld.randomness import Dice
 from sentbook.data.miniworld.scene import SIMILARITY_CELLS, SPLIT_CELLS, Entity, Scene, cell, change, draw, kind_of
 from sentbook.data.miniworld.tasks import STORY_DOMAINS
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary, tokenise_ptb
+from sentbook.data.types import Columns
 from sentbook.system.errors import DataError
 
 
 @dataclass(frozen=True)
-class Analogies:
+class Analogies(Columns):
     r"""N times four sentences that two factors make, each with two values.
 
     |       | $g_1$ | $g_2$ |
@@ -34,8 +36,7 @@ class Analogies:
         a, b, c, d: N sentences each.
         kinds: N names of the two factors, such as ``subject and verb``.
         others: N times sentences that are D but for the value of one factor, which neither A, B nor C has; first those
-            with another f, which are to A what D is, then those with another g, which are to C what D is. Empty where
-            there are none.
+            with another f, which are to A what D is, then those with another g, which are to C what D is.
 
     Raises:
         DataError: lists of different lengths, or an analogy of which two sentences are the same.
@@ -48,22 +49,15 @@ class Analogies:
     d: list[str]
     kinds: list[str]
     others: list[tuple[str, ...]] = field(default_factory=list)
+    remedy: ClassVar[str] = "give as many A, B, C and D as kinds"
 
     def __post_init__(self) -> None:
-        others = self.others or [()] * len(self.d)
-        if len({len(column) for column in (self.a, self.b, self.c, self.d, self.kinds, others)}) > 1:
-            raise DataError(f"{self.name} is misaligned; give as many A, B, C and D as kinds.")
-        for row, (*four, more) in enumerate(zip(self.a, self.b, self.c, self.d, others, strict=True)):
+        if not self.others:
+            object.__setattr__(self, "others", [()] * len(self.d))
+        super().__post_init__()
+        for row, (*four, more) in enumerate(zip(self.a, self.b, self.c, self.d, self.others, strict=True)):
             if len({*four, *more}) < 4 + len(more):
                 raise DataError(f"Two sentences of analogy {row + 1} of {self.name} are the same; make them differ.")
-
-    def __len__(self) -> int:
-        return len(self.d)
-
-    def take(self, rows: NDArray[np.int64]) -> Analogies:
-        """Some of them."""
-        a, b, c, d, kinds = ([column[row] for row in rows] for column in (self.a, self.b, self.c, self.d, self.kinds))
-        return Analogies(self.name, a, b, c, d, kinds, [self.others[row] for row in rows] if self.others else [])
 
     def known(self, vocabulary: Vocabulary, tokenisation: Tokenisation = "ptb") -> NDArray[np.int64]:
         """(M,) those without a word that the vocabulary has not; of the others no decoder can write D."""
@@ -78,7 +72,7 @@ def paper_analogies() -> Analogies:
 
     Source: Gan et al. 2017, table 1; hard-coded in the released code as well.
     """
-    columns = (
+    fours = (
         ("you needed me?", "you got me?", "i got you.", "i needed you."),
         ("this is great.", "this is awesome.", "you are awesome.", "you are great."),
         ("its lovely to see you.", "its great to meet you.", "its great to meet him.", "its lovely to see him."),
@@ -89,67 +83,57 @@ def paper_analogies() -> Analogies:
             "he had thought to say the right thing.",
         ),
     )
-    a, b, c, d = (list(column) for column in zip(*columns, strict=True))
-    return Analogies("table 1", a, b, c, d, ["printed"] * len(columns))
+    return _analogies("table 1", [(four, (), "printed") for four in fours])
+
+
+def _analogies(name: str, rows: Sequence[tuple[Sequence[str], tuple[str, ...], str]]) -> Analogies:
+    """Of rows with four sentences, others, and a kind."""
+    a, b, c, d = ([four[at] for four, _, _ in rows] for at in range(4))
+    return Analogies(name, a, b, c, d, [kind for *_, kind in rows], [more for _, more, _ in rows])
 
 
 # -- frames ------------------------------------------------------------------------------------------------------------
 
-_PEOPLE = ("i", "you", "he", "she", "we", "they")
-_PLACES = ("at home", "in the garden", "in the morning", "at last", "again", "in the end")
-_GOOD_OR_BAD = ("good", "strange", "dark", "beautiful", "terrible", "small", "old", "happy")
-
 # A frame, and what may stand in each of its slots; two slots are the factors, the others stay.
-_FRAMES: tuple[tuple[str, dict[str, tuple[str, ...]]], ...] = (
-    (
-        "{subject} {verb} {object}.",
-        {
-            "subject": _PEOPLE,
-            "verb": ("saw", "heard", "left", "found", "loved", "knew", "wanted", "remembered"),
-            "object": ("the house", "the old man", "a letter", "her mother", "the child", "his voice", "the room"),
-        },
-    ),
-    (
-        "{subject} {adjective} {time}.",
-        {
-            "subject": ("i was", "you were", "he was", "she was", "we were", "they were"),
-            "adjective": ("happy", "afraid", "alone", "tired", "angry", "silent", "ill"),
-            "time": _PLACES,
-        },
-    ),
-    (
-        "{subject} is {adjective}.",
-        {
-            "subject": ("this", "that", "it", "he", "she", "everything", "the night", "my father"),
-            "adjective": _GOOD_OR_BAD,
-        },
-    ),
-    (
-        "it is {adjective} to {verb} {object}.",
-        {
-            "adjective": ("good", "strange", "hard", "easy", "impossible", "necessary"),
-            "verb": ("see", "meet", "hear", "leave", "forget", "believe"),
-            "object": ("you", "him", "her", "them"),
-        },
-    ),
-    (
-        "{subject} {modal} {verb} {time}.",
-        {
-            "subject": _PEOPLE,
-            "modal": ("will", "must", "could", "should", "will not", "could not"),
-            "verb": ("come", "go", "speak", "sleep", "return", "wait"),
-            "time": _PLACES,
-        },
-    ),
-    (
-        "why did {subject} {verb} {object}?",
-        {
-            "subject": _PEOPLE,
-            "verb": ("leave", "love", "forget", "follow", "believe", "hate"),
-            "object": ("the doctor", "the woman", "my brother", "the girl", "her father"),
-        },
-    ),
-)
+_TABLE = """
+{subject} {verb} {object}.
+    subject: i, you, he, she, we, they
+    verb: saw, heard, left, found, loved, knew, wanted, remembered
+    object: the house, the old man, a letter, her mother, the child, his voice, the room
+{subject} {adjective} {time}.
+    subject: i was, you were, he was, she was, we were, they were
+    adjective: happy, afraid, alone, tired, angry, silent, ill
+    time: at home, in the garden, in the morning, at last, again, in the end
+{subject} is {adjective}.
+    subject: this, that, it, he, she, everything, the night, my father
+    adjective: good, strange, dark, beautiful, terrible, small, old, happy
+it is {adjective} to {verb} {object}.
+    adjective: good, strange, hard, easy, impossible, necessary
+    verb: see, meet, hear, leave, forget, believe
+    object: you, him, her, them
+{subject} {modal} {verb} {time}.
+    subject: i, you, he, she, we, they
+    modal: will, must, could, should, will not, could not
+    verb: come, go, speak, sleep, return, wait
+    time: at home, in the garden, in the morning, at last, again, in the end
+why did {subject} {verb} {object}?
+    subject: i, you, he, she, we, they
+    verb: leave, love, forget, follow, believe, hate
+    object: the doctor, the woman, my brother, the girl, her father
+"""
+
+
+def _frames() -> dict[str, dict[str, list[str]]]:
+    """Slots of each frame, and their words."""
+    found: dict[str, dict[str, list[str]]] = {}
+    frame = ""
+    for line in _TABLE.strip().split("\n"):
+        slot, _, words = line.partition(": ")
+        if words:
+            found[frame][slot.strip()] = words.split(", ")
+        else:
+            frame, found[line] = line, {}
+    return found
 
 
 def template_analogies(n: int = 240, seed: int = 0) -> Analogies:
@@ -171,7 +155,7 @@ def template_analogies(n: int = 240, seed: int = 0) -> Analogies:
     if n > 5000:
         raise DataError(f"The frames give 5000 different analogies at most, not {n}; ask for fewer.")
     rng = np.random.default_rng(seed)
-    turns = [(frame, slots, pair) for frame, slots in _FRAMES for pair in itertools.combinations(slots, 2)]
+    turns = [(frame, slots, pair) for frame, slots in _frames().items() for pair in itertools.combinations(slots, 2)]
     found: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {}
     for frame, slots, pair in itertools.islice(itertools.cycle(turns), 20 * n):
         if len(found) == n:
@@ -184,8 +168,7 @@ def template_analogies(n: int = 240, seed: int = 0) -> Analogies:
             for at, other in ((0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (3, 0), (1, 2), (1, 3))
         ]
         found.setdefault(tuple(said[:4]), (" and ".join(pair), tuple(said[4:])))
-    a, b, c, d = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [], [])
-    return Analogies("frames", a, b, c, d, [kind for kind, _ in found.values()], [more for _, more in found.values()])
+    return _analogies("frames", [(four, more, kind) for four, (kind, more) in found.items()])
 
 
 # -- the mini-world ----------------------------------------------------------------------------------------------------
@@ -227,9 +210,7 @@ def miniworld_analogies(n: int, seed: int = 0) -> Analogies:
             if said is not None and said[0][3] not in found:
                 break
         found[said[0][3]] = (*said, " and ".join(pair))
-    a, b, c, d = ([four[at] for four, _, _ in found.values()] for at in range(4))
-    kinds, others = [kind for *_, kind in found.values()], [more for _, more, _ in found.values()]
-    return Analogies("miniworld/analogies", a, b, c, d, kinds, others)
+    return _analogies("miniworld/analogies", list(found.values()))
 
 
 def _said(domain: Domain, dice: Dice, pair: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]] | None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import zlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +15,8 @@ from sentbook.data import alignment, sources, text
 from sentbook.data.originals import original
 from sentbook.data.overlap import remove
 from sentbook.data.readers import paraphrases
+from sentbook.data.readers.tables import one_of
 from sentbook.data.types import ParaphrasePairs
-from sentbook.system.errors import ConfigError, StorageError
-from sentbook.system.files import replacing
 
 MINIWORLD_PAIRS = 8_000
 
@@ -37,11 +34,6 @@ class Corpus:
     substitute: str
     files: tuple[str, ...]
     read: Callable[[int], ParaphrasePairs]
-
-
-def _aligned(name: str, what: str) -> Corpus:
-    substitute = f"{what} for Simple Wikipedia pairs"
-    return Corpus(substitute, (paraphrases.ALIGNED[name].file,), lambda seed: paraphrases.aligned(name))
 
 
 # Of inference, see `sentbook.data.inference`; of encoder-decoders, see `sentbook.data.novels`.
@@ -73,8 +65,7 @@ def describe(name: str) -> dict[str, str]:
     Raises:
         ConfigError: an unknown corpus.
     """
-    _check([name])
-    corpus = CORPORA[name]
+    corpus = one_of("corpus", name, CORPORA)
     entries = [sources.registry()[file] for file in corpus.files]
     return {
         "name": name,
@@ -98,29 +89,31 @@ def _phrases() -> ParaphrasePairs:
         identity.update(sources.sha256(file).encode())
     for module in (alignment, text, paraphrases):
         identity.update(Path(str(module.__file__)).read_bytes())
-    kept = sources.cache_folder() / "derived" / f"phrases-{identity.hexdigest()[:16]}.tsv.gz"
-    try:
-        with gzip.open(kept, "rt", encoding="utf-8", newline="\n") as stream:
-            rows = [line.rstrip("\n").split("\t") for line in stream]
-        return ParaphrasePairs("phrases", [row[0] for row in rows], [row[1] for row in rows], ["phrases"] * len(rows))
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, IndexError):  # not there, or damaged: align again
-        pairs = _align()
-    # A cache that cannot be written costs seconds, not the run.
-    with (
-        suppress(StorageError),
-        replacing(kept) as temporary,
-        gzip.open(temporary, "wt", compresslevel=3, encoding="utf-8", newline="\n") as stream,
-    ):
+    return sources.kept(f"phrases-{identity.hexdigest()[:16]}.tsv.gz", _align, _read, _write)
+
+
+def _read(file: Path) -> ParaphrasePairs:
+    with gzip.open(file, "rt", encoding="utf-8", newline="\n") as stream:
+        rows = [line.rstrip("\n").split("\t") for line in stream]
+    return ParaphrasePairs.of("phrases", [(row[0], row[1]) for row in rows])
+
+
+def _write(file: Path, pairs: ParaphrasePairs) -> None:
+    with gzip.open(file, "wt", compresslevel=3, encoding="utf-8", newline="\n") as stream:
         stream.writelines(f"{one}\t{other}\n" for one, other in zip(pairs.first, pairs.second, strict=True))
-    return pairs
 
 
 @lru_cache(maxsize=2)
 def _miniworld(kind: str) -> ParaphrasePairs:
     from sentbook.data.miniworld import World  # only the demo needs it
 
-    world = World()
-    return world.phrases(MINIWORLD_PAIRS) if kind == "phrases" else world.sentences(MINIWORLD_PAIRS)
+    found: ParaphrasePairs = getattr(World(), f"{kind}s")(MINIWORLD_PAIRS)
+    return found
+
+
+def _always(read: Callable[[], ParaphrasePairs]) -> Callable[[int], ParaphrasePairs]:
+    """The same pairs by every seed."""
+    return lambda seed: read()
 
 
 # Of these and of Bible versions phrases are aligned.
@@ -129,41 +122,28 @@ CORPORA: dict[str, Corpus] = {
     "ppdb": Corpus(
         "PPDB lexical pairs (words only) for the phrase pairs of PPDB XL",
         tuple(sorted(paraphrases.PPDB)),
-        lambda seed: paraphrases.ppdb_lexical(),
+        _always(paraphrases.ppdb_lexical),
     ),
     "phrases": Corpus(
         "phrases aligned in simplifications and Bible versions for the phrase pairs of PPDB XL",
         (*(paraphrases.ALIGNED[name].file for name in PHRASES), paraphrases.BIBLE),
-        lambda seed: _phrases(),
+        _always(_phrases),
     ),
     "captions": Corpus(
         "Flickr30k captions of one photo for Simple Wikipedia pairs", paraphrases.CAPTIONS, paraphrases.captions
     ),
-    "rewrites": _aligned("rewrites", "TurkCorpus and ASSET rewrites"),
-    "simple-wikipedia": Corpus(
-        "3,656 Simple Wikipedia pairs for 167,689",
-        (paraphrases.ALIGNED["simple-wikipedia"].file,),
-        lambda seed: paraphrases.aligned("simple-wikipedia"),
-    ),
-    "wikisplit": _aligned("wikisplit", "WikiSplit and compressed sentences"),
-    "onestop": _aligned("onestop", "OneStopEnglish reading levels"),
-    "quora": _aligned("quora", "Quora duplicate questions"),
-    "twitter": _aligned("twitter", "tweets judged paraphrases"),
-    "parasci": _aligned("parasci", "ParaSCI"),
-    "bible": Corpus(
-        "Bible versions for Simple Wikipedia pairs", (paraphrases.BIBLE,), lambda seed: paraphrases.bible()
-    ),
-    "miniworld-phrases": Corpus("generated phrase pairs of the mini-world", (), lambda seed: _miniworld("phrases")),
-    "miniworld-sentences": Corpus(
-        "generated sentence pairs of the mini-world", (), lambda seed: _miniworld("sentences")
-    ),
+    **{
+        name: Corpus(found.substitute, (found.file,), _always(partial(paraphrases.aligned, name)))
+        for name, found in paraphrases.ALIGNED.items()
+    },
+    "bible": Corpus("Bible versions for Simple Wikipedia pairs", (paraphrases.BIBLE,), _always(paraphrases.bible)),
+    **{
+        f"miniworld-{kind}s": Corpus(
+            f"generated {kind} pairs of the mini-world", (), _always(partial(_miniworld, kind))
+        )
+        for kind in ("phrase", "sentence")
+    },
 }
-
-
-def _check(names: Sequence[str]) -> None:
-    for name in names:
-        if name not in CORPORA:
-            raise ConfigError(f"Unknown corpus '{name}'; choose among {', '.join(CORPORA)}.")
 
 
 def load(
@@ -179,10 +159,10 @@ def load(
         ConfigError: an unknown corpus.
         DataError: a file is missing or damaged.
     """
-    _check(names)
+    corpora = {name: one_of("corpus", name, CORPORA) for name in names}
     rows: list[tuple[str, str, str]] = []
-    for name in names:
-        pairs, _ = remove(CORPORA[name].read(seed), exclude)
+    for name, corpus in corpora.items():
+        pairs = remove(corpus.read(seed), exclude)
         rows += zip(pairs.first, pairs.second, [name] * len(pairs), strict=True)
     order = np.random.default_rng([seed, 1]).permutation(len(rows))[:limit]
     # Marks alone (a lone bullet, say) leave no token.

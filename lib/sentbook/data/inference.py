@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sentbook.data import readers
 from sentbook.data.miniworld import World
-from sentbook.data.overlap import key
+from sentbook.data.overlap import remove
 from sentbook.data.types import LabelledPairs
 
 # The share of pairs that choose the epoch and shrink the learning rate.
@@ -31,15 +33,8 @@ def pool(corpus: str, *, exclude: frozenset[str] = frozenset()) -> tuple[Labelle
     pooled, sick = readers.nli(), readers.sick_entailment("train")
     names = [name.lower() for name in sick.classes]
     labels = np.array([pooled.classes.index(names[label]) for label in sick.labels])
-    both = LabelledPairs(
-        "NLI",
-        pooled.first + sick.first,
-        pooled.second + sick.second,
-        np.concatenate([pooled.labels, labels]),
-        pooled.classes,
-    )
-    pairs = zip(both.first, both.second, strict=True)
-    allowed = [key(one) not in exclude and key(other) not in exclude for one, other in pairs]
-    order = np.random.default_rng(0).permutation(np.flatnonzero(allowed))
+    both = LabelledPairs.joined([pooled, replace(sick, labels=labels)])
+    allowed = remove(both, exclude)
+    order = np.random.default_rng(0).permutation(len(allowed))
     held = round(HELD_OUT * len(order))
-    return both.take(order[held:]), both.take(order[:held])
+    return allowed.take(order[held:]), allowed.take(order[:held])

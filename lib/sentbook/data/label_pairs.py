@@ -54,8 +54,7 @@ def divided(name: str) -> dict[str, Examples]:
 def training(name: str) -> Examples:
     """All sentences of a task but the test sentences: train, then trial."""
     parts = divided(name)
-    train, trial = parts["train"], parts["trial"]
-    return Examples([*train.first, *trial.first], None, np.concatenate([train.labels, trial.labels]))
+    return Examples.joined([parts["train"], parts["trial"]])
 
 
 def pairs(dataset: str, split: str) -> ScoredPairs:

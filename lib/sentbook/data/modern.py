@@ -12,7 +12,6 @@ import importlib.metadata
 import importlib.util
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -22,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data import sources, splits, suites
+from sentbook.data.readers.tables import one_of
 from sentbook.data.text import tokenise_sentence
-from sentbook.system.errors import ConfigError, DataError, StorageError
-from sentbook.system.files import replacing
+from sentbook.system.errors import DataError
 
 BATCH = 64
 # Of transfer: the eight of Zhang et al. 2018 and the mini-world's.
@@ -111,7 +110,8 @@ def available(name: str) -> bool:
     Raises:
         ConfigError: an unknown encoder.
     """
-    return all(importlib.util.find_spec(module) is not None for module in _package(name).modules)
+    package = one_of("sentence encoder", name, MODERN)
+    return all(importlib.util.find_spec(module) is not None for module in package.modules)
 
 
 def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]:
@@ -130,7 +130,7 @@ def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]
         ConfigError: an unknown encoder.
         DataError: its package is missing, or gives no vectors of its size.
     """
-    package = _package(name)
+    package = one_of("sentence encoder", name, MODERN)
     if not sentences:
         return np.empty((0, package.dimension), dtype=np.float32)
     vectors = np.asarray(_encoder(name)(list(sentences)), dtype=np.float32)
@@ -152,17 +152,11 @@ def parameters(name: str) -> tuple[int, int]:
         DataError: its package is missing.
     """
     try:
-        sizes = list(_package(name).sizes())
+        sizes = list(one_of("sentence encoder", name, MODERN).sizes())
     except ImportError as error:
         raise _missing(name) from error
     words = sum(size for of_words, size in sizes if of_words)
     return sum(size for _, size in sizes) - words, words
-
-
-def _package(name: str) -> Package:
-    if name not in MODERN:
-        raise ConfigError(f"Unknown sentence encoder '{name}'; choose one of {', '.join(MODERN)}.")
-    return MODERN[name]
 
 
 @cache
@@ -201,28 +195,23 @@ def kept_vectors(name: str) -> tuple[list[str], NDArray[np.float32]]:
         ConfigError: an unknown encoder.
         DataError: its package or a file of data is missing.
     """
-    package = _package(name)
+    package = one_of("sentence encoder", name, MODERN)
     try:
         version = importlib.metadata.version(package.distribution)
     except importlib.metadata.PackageNotFoundError as error:
         raise _missing(name) from error
     sentences = transfer_sentences()
     identity = hashlib.sha256(json.dumps([package.distribution, version, sentences]).encode()).hexdigest()
-    kept = sources.cache_folder() / "derived" / f"{name}-{identity[:16]}.npy"
-    matrix = _read(kept, (len(sentences), package.dimension))
-    if matrix is None:
-        matrix = sentence_vectors(name, sentences)
-        # A cache that cannot be written costs minutes, not the run.
-        with suppress(StorageError), replacing(kept) as temporary, temporary.open("wb") as stream:
-            np.save(stream, matrix, allow_pickle=False)
-    return sentences, matrix
 
-
-def _read(file: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
-    """The matrix in ``file``, or None where there is none, or a damaged one."""
-    try:
+    def read(file: Path) -> NDArray[np.float32]:
         matrix = np.load(file, allow_pickle=False)
-    except (OSError, EOFError, ValueError):
-        return None
-    whole = isinstance(matrix, np.ndarray) and matrix.shape == shape and matrix.dtype == np.float32
-    return matrix if whole and np.isfinite(matrix).all() else None
+        if matrix.shape != (len(sentences), package.dimension) or matrix.dtype != np.float32:
+            raise ValueError("of another shape")
+        return np.asarray_chkfinite(matrix)
+
+    def write(file: Path, matrix: NDArray[np.float32]) -> None:
+        with file.open("wb") as stream:
+            np.save(stream, matrix, allow_pickle=False)
+
+    kept = f"{name}-{identity[:16]}.npy"
+    return sentences, sources.kept(kept, lambda: sentence_vectors(name, sentences), read, write)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -250,25 +251,10 @@ def _load(kept: Path, collection: Collection) -> Books | None:
         if (len(flat), len(sentences) - 1, len(offsets) - 1) != (sentences[-1], offsets[-1], len(about["names"])):
             return None
         held = np.asarray(about["held"], dtype=np.bool_)
-        return Books(
-            collection.name,
-            TokenIds(flat, sentences),
-            offsets,
-            tuple(about["names"]),
-            held,
-            Vocabulary(about["words"]),
-            about["tokenisation"],
-        )
+        tokens, names, vocabulary = TokenIds(flat, sentences), tuple(about["names"]), Vocabulary(about["words"])
+        return Books(collection.name, tokens, offsets, names, held, vocabulary, about["tokenisation"])
     except (OSError, ValueError, KeyError, IndexError, EOFError):
         return None
-
-
-class _Index(dict[str, int]):
-    """Words to numbers in the order in which they are met."""
-
-    def __missing__(self, word: str) -> int:
-        self[word] = len(self)
-        return self[word]
 
 
 def _held(books: int, every: int) -> NDArray[np.bool_]:
@@ -312,7 +298,7 @@ def _read(
 ) -> tuple[list[str], NDArray[np.int64], array[int], array[int], list[int]]:
     """Words in the order met and their counts in books that are not held out; the number of each word of each sentence,
     the lengths of sentences, and where books begin and end."""
-    index = _Index()
+    index: defaultdict[str, int] = defaultdict(lambda: len(index))
     numbers, lengths, offsets = array("I"), array("I"), [0]
     counts = np.zeros(0, dtype=np.int64)
     for book, held_out in zip(collection.books, held.tolist(), strict=True):

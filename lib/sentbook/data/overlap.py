@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sentbook.data.text import tokenise_words
-from sentbook.data.types import ParaphrasePairs, ScoredPairs
+from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
+
+Pairs = TypeVar("Pairs", ParaphrasePairs, LabelledPairs)
 
 
 def key(sentence: str) -> str:
@@ -34,12 +36,12 @@ def test_keys(tests: Iterable[ScoredPairs]) -> frozenset[str]:
 test_keys.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
 
 
-def remove(pairs: ParaphrasePairs, keys: frozenset[str]) -> tuple[ParaphrasePairs, int]:
-    """``pairs`` without those that hold a sentence of ``keys``, and how many were removed."""
+def remove(pairs: Pairs, keys: frozenset[str]) -> Pairs:
+    """``pairs`` without those that hold a sentence of ``keys``."""
     kept = [
         key(one) not in keys and key(other) not in keys for one, other in zip(pairs.first, pairs.second, strict=True)
     ]
-    return pairs.take(np.array(kept, dtype=np.bool_)), kept.count(False)
+    return pairs.take(np.array(kept, dtype=np.bool_))
 
 
 def report(corpora: Sequence[ParaphrasePairs], tests: Sequence[ScoredPairs]) -> list[dict[str, Any]]:

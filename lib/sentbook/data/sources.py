@@ -10,14 +10,17 @@ from __future__ import annotations
 import json
 import os
 import warnings
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import requests
 
-from sentbook.system.errors import DataError
+from sentbook.system.errors import DataError, StorageError
 from sentbook.system.files import replacing
 
 with warnings.catch_warnings():
@@ -25,6 +28,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pooch
 
+Made = TypeVar("Made")
 _used: dict[str, str] = {}
 
 
@@ -60,6 +64,26 @@ def mirror() -> Path | None:
 def cache_folder() -> Path:
     """Where downloads are kept: ``SENTBOOK_CACHE``, or the user's cache folder."""
     return Path(os.environ.get("SENTBOOK_CACHE") or pooch.os_cache("sentbook")).expanduser()
+
+
+def kept(
+    name: str, make: Callable[[], Made], read: Callable[[Path], Made], write: Callable[[Path, Made], None]
+) -> Made:
+    """What ``make`` gives, made once and kept as file ``name`` of the cache; a damaged file is made again.
+
+    A cache that cannot be written costs the time to make it, not the run.
+
+    Args:
+        name: with a digest of all that decides it.
+        read: raises OSError, EOFError, ValueError, IndexError or zlib.error where the file is not whole.
+    """
+    file = cache_folder() / "derived" / name
+    with suppress(OSError, EOFError, ValueError, IndexError, zlib.error):
+        return read(file)
+    made = make()
+    with suppress(StorageError), replacing(file) as temporary:
+        write(temporary, made)
+    return made
 
 
 def sha256(name: str) -> str:
@@ -118,9 +142,14 @@ def path(name: str) -> Path:
     return file
 
 
+def file_digest(file: Path, algorithm: str = "sha256") -> str:
+    """The digest of a file, once a process for one that does not change (all registered ones together take 0.2 s)."""
+    state = file.stat()
+    return _digest(file, state.st_size, state.st_mtime_ns, algorithm)
+
+
 @cache
 def _digest(file: Path, size: int, modified: int, algorithm: str) -> str:
-    """Once a process for a file that does not change (all registered files together take 0.2 s)."""
     return str(pooch.file_hash(str(file), alg=algorithm))
 
 
@@ -128,7 +157,7 @@ def _fault(name: str, file: Path) -> str | None:
     """What is wrong with ``file``, in words, or None when it is the registered ``name``."""
     entry, state = _entry(name), file.stat()
     algorithm = "sha256" if "sha256" in entry else "md5"
-    if _digest(file, state.st_size, state.st_mtime_ns, algorithm) == entry[algorithm]:
+    if file_digest(file, algorithm) == entry[algorithm]:
         return None
     with file.open("rb") as stream:
         head = stream.read(512).removeprefix(b"\xef\xbb\xbf").lstrip().lower()

@@ -78,9 +78,7 @@ def shares(counts: Sequence[int], total: int) -> list[int]:
 def pool(name: str, sets: Sequence[ScoredPairs]) -> ScoredPairs:
     """All pairs of ``sets``, in order, as one set on their common scale."""
     [scale] = {pairs.scale for pairs in sets}
-    first = [text for pairs in sets for text in pairs.first]
-    second = [text for pairs in sets for text in pairs.second]
-    return ScoredPairs(name, first, second, np.concatenate([pairs.gold for pairs in sets]), scale)
+    return ScoredPairs.joined(sets, name=name, scale=scale, domain="")
 
 
 def msrp(split: str) -> LabelledPairs:

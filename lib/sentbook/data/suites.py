@@ -18,27 +18,10 @@ from sentbook.system.errors import ConfigError
 
 Suite = Literal["sts", "dnt", "miniworld"]
 Dataset = Literal[
-    "sick",
-    "msrp",
-    "miniworld",
-    "miniworld-paraphrase",
-    "stsb",
-    "sts12",
-    "sim",
-    "rel",
-    "ma",
-    "pac",
-    "sag",
-    "sag-random",
-    "miniworld-answers",
-    "mr",
-    "cr",
-    "subj",
-    "mpqa",
-    "trec",
-    "miniworld-sentiment",
+    "sick", "msrp", "miniworld", "miniworld-paraphrase", "stsb", "sts12", "sim", "rel", "ma", "pac", "sag",
+    "sag-random", "miniworld-answers", "mr", "cr", "subj", "mpqa", "trec", "miniworld-sentiment",
     "miniworld-question",
-]
+]  # fmt: skip
 DATASETS: tuple[str, ...] = get_args(Dataset)
 # The eight of Zhang et al. 2018, in the order of table 4.
 TRANSFER: tuple[Dataset, ...] = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")

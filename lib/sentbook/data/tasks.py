@@ -16,19 +16,9 @@ from sentbook.data.readers.tables import one_of
 from sentbook.data.types import Columns, LabelledPairs, LabelledSentences
 
 Task = Literal[
-    "MR",
-    "CR",
-    "SUBJ",
-    "MPQA",
-    "TREC",
-    "MSRP",
-    "miniworld/sentiment",
-    "miniworld/product",
-    "miniworld/subjectivity",
-    "miniworld/polarity",
-    "miniworld/question",
-    "miniworld/paraphrase",
-]
+    "MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP", "miniworld/sentiment", "miniworld/product", "miniworld/subjectivity",
+    "miniworld/polarity", "miniworld/question", "miniworld/paraphrase",
+]  # fmt: skip
 # Of Gan et al. 2017, in the order of table 3.
 TASKS: tuple[Task, ...] = ("MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP")
 NAMES: tuple[Task, ...] = get_args(Task)
@@ -112,16 +102,11 @@ def task(name: str) -> ClassificationTask:
     ]
     if name in _TESTED:
         return ClassificationTask(name, parts[0].classes, *examples)
-    sentences = [sentence for part in examples for sentence in part.first]
-    pooled = Examples(sentences, None, np.concatenate([part.labels for part in examples]))
-    return ClassificationTask(name, parts[0].classes, pooled, None)
+    return ClassificationTask(name, parts[0].classes, Examples.joined(examples), None)
 
 
 _READERS: dict[str, Callable[..., LabelledSentences | LabelledPairs]] = {
-    "MR": readers.mr,
-    "CR": readers.cr,
-    "SUBJ": readers.subj,
-    "MPQA": readers.mpqa,
+    **{name: partial(readers.binary, name) for name in ("MR", "CR", "SUBJ", "MPQA")},
     "TREC": readers.trec,
     "MSRP": readers.msrp,
     **{f"miniworld/{kind}": partial(World().classification, kind) for kind in World.TASKS},

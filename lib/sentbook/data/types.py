@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from itertools import chain
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +21,13 @@ class Columns:
         DataError: columns of different lengths, so that a misaligned file cannot travel further.
     """
 
+    remedy: ClassVar[str] = "fetch it again with `sentbook data fetch`"
+
     def __post_init__(self) -> None:
         sizes = {name: len(column) for name, column in self._columns().items()}
         if len(set(sizes.values())) > 1:
             name = getattr(self, "name", type(self).__name__)
-            raise DataError(f"{name} is misaligned ({sizes}); fetch it again with `sentbook data fetch`.")
+            raise DataError(f"{name} is misaligned ({sizes}); {self.remedy}.")
 
     def __len__(self) -> int:
         return len(next(iter(self._columns().values())))
@@ -36,6 +40,16 @@ class Columns:
             for name, column in self._columns().items()
         }
         return replace(self, **columns)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self], **changes: Any) -> Self:
+        """All rows of ``parts``, in order; what is of all rows is the first part's, or one of ``changes``."""
+        first, *others = parts
+        columns: dict[str, Any] = {}
+        for name, column in first._columns().items():
+            every = [column, *(getattr(part, name) for part in others)]
+            columns[name] = np.concatenate(every) if isinstance(column, np.ndarray) else list(chain(*every))
+        return replace(first, **columns, **changes)
 
     def _columns(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -70,6 +84,12 @@ class ParaphrasePairs(Columns):
     first: list[str]
     second: list[str]
     source: list[str]
+
+    @classmethod
+    def of(cls, name: str, pairs: Iterable[tuple[str, str]]) -> ParaphrasePairs:
+        """The pairs of one corpus."""
+        rows = list(pairs)
+        return cls(name, [first for first, _ in rows], [second for _, second in rows], [name] * len(rows))
 
 
 @dataclass(frozen=True)

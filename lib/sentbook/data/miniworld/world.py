@@ -54,39 +54,27 @@ class World:
     def phrases(self, n: int) -> ParaphrasePairs:
         """``n`` pairs of fragments of 1-5 words with one meaning, as in PPDB."""
         dice, domains = Dice(self.seed, "phrases"), pairs.domains()
-        found = [pairs.phrase(dice.choose(domains), dice) for _ in range(n)]
-        return ParaphrasePairs(
-            "miniworld-phrases", [one for _, one, _ in found], [two for _, _, two in found], ["miniworld-phrases"] * n
-        )
+        return ParaphrasePairs.of("miniworld-phrases", (pairs.phrase(dice.choose(domains), dice) for _ in range(n)))
 
     def sentences(self, n: int) -> ParaphrasePairs:
         """``n`` pairs of sentences with one meaning, as in Simple Wikipedia or photographs' captions."""
-        found = self.said_sentences(n)
-        return ParaphrasePairs(
-            "miniworld-sentences",
-            [pair.first for pair in found],
-            [pair.second for pair in found],
-            ["miniworld-sentences"] * n,
-        )
-
-    def said_sentences(self, n: int) -> list[pairs.SaidPair]:
-        """`sentences` with their scenes."""
         dice, domains = Dice(self.seed, "sentences"), pairs.domains()
-        return [pairs.paraphrase(dice.choose(domains), dice, CORPUS_CELLS) for _ in range(n)]
+        found = (pairs.paraphrase(dice.choose(domains), dice, CORPUS_CELLS) for _ in range(n))
+        return ParaphrasePairs.of("miniworld-sentences", (pair[2:] for pair in found))
 
     def similarity(self, domain: str, n: int = 250) -> ScoredPairs:
         """``n`` pairs of one of `DOMAINS` with a gold similarity from 0 to 5, as in STS."""
         _known("domain", domain, self.DOMAINS)
         lexicon_of = lexicon.domain(domain)
         dice = Dice(self.seed, "similarity", domain)
-        found = [pairs.graded(lexicon_of, dice, SIMILARITY_CELLS)[0] for _ in range(n)]
+        found = [pairs.graded(lexicon_of, dice, SIMILARITY_CELLS) for _ in range(n)]
         return _scored(f"miniworld/{domain}", found, (0.0, 5.0), domain)
 
     def relatedness(self, split: str) -> ScoredPairs:
         """Pairs of all domains with a gold relatedness from 1 to 5, as in SICK; train 450, trial 50, test 500."""
         _known("split", split, SIZES)
         dice, domains = Dice(self.seed, "relatedness", split), pairs.domains()
-        found = [pairs.graded(dice.choose(domains), dice, SPLIT_CELLS[split])[0] for _ in range(SIZES[split])]
+        found = [pairs.graded(dice.choose(domains), dice, SPLIT_CELLS[split]) for _ in range(SIZES[split])]
         return _scored("miniworld/relatedness", found, (1.0, 5.0), split)
 
     def paraphrase(self, split: str) -> LabelledPairs:
@@ -186,6 +174,5 @@ def _labelled(name: str, found: list[pairs.SaidPair], labels: list[int], classes
 
 def _scored(name: str, found: list[pairs.SaidPair], scale: tuple[float, float], domain: str) -> ScoredPairs:
     gold = [meaning.on_scale(meaning.similarity(pair.one, pair.other), *scale) for pair in found]
-    return ScoredPairs(
-        name, [pair.first for pair in found], [pair.second for pair in found], np.asarray(gold), scale, domain
-    )
+    first, second = [pair.first for pair in found], [pair.second for pair in found]
+    return ScoredPairs(name, first, second, np.asarray(gold), scale, domain)

@@ -1,16 +1,14 @@
 """Published files to typed data, with their official sizes asserted. One file a family of data sets."""
 
-from sentbook.data.readers.classification import cr, mpqa, mr, subj, trec
+from sentbook.data.readers.classification import binary, trec
 from sentbook.data.readers.coco import coco
 from sentbook.data.readers.pairs import activities, msrp, nli, short_answers, sick, sick_entailment
 from sentbook.data.readers.sts import sts, sts2012_train, sts_all, stsbenchmark
 
 __all__ = [
     "activities",
+    "binary",
     "coco",
-    "cr",
-    "mpqa",
-    "mr",
     "msrp",
     "nli",
     "short_answers",
@@ -20,6 +18,5 @@ __all__ = [
     "sts2012_train",
     "sts_all",
     "stsbenchmark",
-    "subj",
     "trec",
 ]

@@ -53,6 +53,10 @@ def coco(folder: str | Path) -> dict[str, CaptionedScenes]:
     raise DataError(f"{root} holds no COCO captions and features; {_HOW}.")
 
 
+def _bad(what: str, remedy: str = "unpack the archive again") -> DataError:
+    return DataError(f"{what}; {remedy}.")
+
+
 def _file(path: Path) -> Path:
     if not path.is_file():
         raise DataError(f"{path.name} is missing from {path.parent}; {_HOW}.")
@@ -62,25 +66,19 @@ def _file(path: Path) -> Path:
 def _scenes(split: str, features: NDArray[np.float32], captions: list[list[str]], source: Path) -> CaptionedScenes:
     if len(captions) not in SIZES[split]:
         official = " or ".join(f"{size:,}" for size in SIZES[split])
-        raise DataError(
-            f"{source.name} has {len(captions):,} {split} images, not {official}; unpack the archive again."
-        )
+        raise _bad(f"{source.name} has {len(captions):,} {split} images, not {official}")
     return CaptionedScenes(f"COCO/{split}", features, captions)
 
 
 def _check_width(width: int, source: Path) -> None:
     if width != FEATURES:
-        raise DataError(
-            f"{source.name} has {width:,} features an image, not {FEATURES:,}; take those of VGG's last hidden layer."
-        )
+        what = f"{source.name} has {width:,} features an image, not {FEATURES:,}"
+        raise _bad(what, "take those of VGG's last hidden layer")
 
 
 def _check_finite(block: NDArray[Any], first: int, source: Path, what: str) -> None:
     if not (right := np.isfinite(block).all(axis=1)).all():
-        raise DataError(
-            f"{source.name}: the features of {what} {first + int(np.argmin(right)) + 1:,} are not finite; "
-            "unpack the archive again."
-        )
+        raise _bad(f"{source.name}: the features of {what} {first + int(np.argmin(right)) + 1:,} are not finite")
 
 
 # -- a text file and an array a split ----------------------------------------------------------------------------------
@@ -90,7 +88,7 @@ def _of_arrays(root: Path, split: str) -> CaptionedScenes:
     text, array = _file(root / f"coco_{split}_caps.txt"), _file(root / f"coco_{split}_ims.npy")
     lines = _lines(text)
     if len(lines) % CAPTIONS:
-        raise DataError(f"{text.name} has {len(lines):,} captions, not {CAPTIONS} an image; unpack the archive again.")
+        raise _bad(f"{text.name} has {len(lines):,} captions, not {CAPTIONS} an image")
     captions = [lines[at : at + CAPTIONS] for at in range(0, len(lines), CAPTIONS)]
     return _scenes(split, _features(array, len(captions)), captions, text)
 
@@ -99,10 +97,10 @@ def _lines(file: Path) -> list[str]:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} cannot be read as UTF-8 text; unpack the archive again.") from error
+        raise _bad(f"{file} cannot be read as UTF-8 text") from error
     lines = [line.strip() for line in text.removesuffix("\n").split("\n")]
     if not all(lines):
-        raise DataError(f"{file.name}, line {lines.index('') + 1:,} is empty; unpack the archive again.")
+        raise _bad(f"{file.name}, line {lines.index('') + 1:,} is empty")
     return lines
 
 
@@ -111,18 +109,14 @@ def _features(file: Path, images: int) -> NDArray[np.float32]:
     try:
         table = np.lib.format.open_memmap(file, mode="r")  # never unpickles
     except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{file} is damaged or no array of numbers; unpack the archive again.") from error
+        raise _bad(f"{file} is damaged or no array of numbers") from error
     if table.ndim != 2 or not np.issubdtype(table.dtype, np.floating):
-        raise DataError(
-            f"{file.name} holds {table.dtype} of shape {table.shape}, not features; unpack the archive again."
-        )
+        raise _bad(f"{file.name} holds {table.dtype} of shape {table.shape}, not features")
     _check_width(table.shape[1], file)
     each = CAPTIONS if len(table) == images * CAPTIONS else 1
     if len(table) != images * each:
-        raise DataError(
-            f"{file.name} has {len(table):,} rows for {images:,} images with {CAPTIONS} captions each; "
-            "it needs a row a caption or a row an image."
-        )
+        what = f"{file.name} has {len(table):,} rows for {images:,} images with {CAPTIONS} captions each"
+        raise _bad(what, "it needs a row a caption or a row an image")
     found = np.empty((images, FEATURES), dtype=np.float32)
     for start in range(0, images, _BLOCK):
         block = np.asarray(table[start * each : (start + _BLOCK) * each])
@@ -131,9 +125,9 @@ def _features(file: Path, images: int) -> NDArray[np.float32]:
         same = (rows == rows[:, :1]).all(axis=(1, 2))
         if not same.all():
             image = start + int(np.argmin(same))
-            raise DataError(
-                f"{file.name}: rows {image * each + 1:,} to {(image + 1) * each:,} differ, so they are not of one "
-                "image; sort rows and captions by image."
+            rows_of = f"rows {image * each + 1:,} to {(image + 1) * each:,}"
+            raise _bad(
+                f"{file.name}: {rows_of} differ, so they are not of one image", "sort rows and captions by image"
             )
         found[start : start + len(rows)] = rows[:, 0]
     return found
@@ -150,21 +144,15 @@ def _of_matrix(root: Path) -> dict[str, CaptionedScenes]:
     _check_width(table.shape[1], file)
     columns = [column for found in chosen.values() for column, _ in found]
     if columns and max(columns) >= len(table):
-        raise DataError(
-            f"{file.name} has {len(table):,} columns, and {listed.name} names image {max(columns):,}; take both from "
-            "one archive."
-        )
+        what = f"{file.name} has {len(table):,} columns, and {listed.name} names image {max(columns):,}"
+        raise _bad(what, "take both from one archive")
     for start in range(0, len(table), _BLOCK):
         _check_finite(table[start : start + _BLOCK], start, file, "column")
-    return {
-        split: _scenes(
-            split,
-            np.asarray(table[[column for column, _ in found]], dtype=np.float32),
-            [captions for _, captions in found],
-            listed,
-        )
-        for split, found in chosen.items()
-    }
+    scenes: dict[str, CaptionedScenes] = {}
+    for split, found in chosen.items():
+        features = np.asarray(table[[column for column, _ in found]], dtype=np.float32)
+        scenes[split] = _scenes(split, features, [captions for _, captions in found], listed)
+    return scenes
 
 
 def _images(file: Path) -> dict[str, list[tuple[int, list[str]]]]:
@@ -176,17 +164,13 @@ def _images(file: Path) -> dict[str, list[tuple[int, list[str]]]]:
             column, split = image["imgid"], _SPLIT_OF[image["split"]]
             captions = [" ".join(sentence["raw"].split()) for sentence in image["sentences"]]
             if not isinstance(column, int) or column < 0 or column in seen:
-                raise DataError(f"{file.name} names image {column!r} twice or wrongly; unpack the archive again.")
+                raise _bad(f"{file.name} names image {column!r} twice or wrongly")
             if not all(captions[:CAPTIONS]) or len(captions) < CAPTIONS:
-                raise DataError(
-                    f"{file.name}: image {column:,} has fewer than {CAPTIONS} captions; unpack the archive again."
-                )
+                raise _bad(f"{file.name}: image {column:,} has fewer than {CAPTIONS} captions")
             seen.add(column)
             found[split].append((column, captions[:CAPTIONS]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(
-            f"{file} is damaged or no list of images with imgid, split and sentences; unpack the archive again."
-        ) from error
+        raise _bad(f"{file} is damaged or no list of images with imgid, split and sentences") from error
     return found
 
 
@@ -198,12 +182,12 @@ def _matrix(file: Path) -> NDArray[Any]:
     try:
         found = loadmat(file, variable_names=["feats"])
     except NotImplementedError as error:
-        raise DataError(f"{file} is of MATLAB 7.3, which cannot be read; save feats again with -v7.") from error
+        raise _bad(f"{file} is of MATLAB 7.3, which cannot be read", "save feats again with -v7") from error
     except (OSError, ValueError, TypeError, MatReadError, zlib.error) as error:
-        raise DataError(f"{file} is damaged or no MATLAB file; unpack the archive again.") from error
+        raise _bad(f"{file} is damaged or no MATLAB file") from error
     if "feats" not in found:
-        raise DataError(f"{file.name} has no matrix called feats; unpack the archive again.")
+        raise _bad(f"{file.name} has no matrix called feats")
     table = found["feats"]
     if not isinstance(table, np.ndarray) or table.ndim != 2 or not np.issubdtype(table.dtype, np.floating):
-        raise DataError(f"{file.name}: feats is no matrix of features; unpack the archive again.")
+        raise _bad(f"{file.name}: feats is no matrix of features")
     return table.T

@@ -23,6 +23,7 @@ class Aligned:
         title: of the corpus, in messages.
         file: registered.
         size: its official number of rows.
+        substitute: what for what, in words.
         columns: of each row.
         judged: the column that must be ``1``; None where every row counts.
         treebank: whether brackets are written as the Treebank does; they are made plain.
@@ -31,30 +32,48 @@ class Aligned:
     title: str
     file: str
     size: int
+    substitute: str
     columns: int = 3
     judged: int | None = None
     treebank: bool = False
 
 
+_FOLDER, _WIKIPEDIA = "train/simplification", "for Simple Wikipedia pairs"
 ALIGNED = {
     # Crowd-written simplifications of 2,000 Wikipedia sentences, by 8 writers (Xu et al. 2016) and 10 (Alva-Manchego
     # et al. 2020).
-    "rewrites": Aligned("TurkCorpus and ASSET", "train/simplification/turk_asset_tune.tsv.gz", 36_000, 4),
+    "rewrites": Aligned(
+        "TurkCorpus and ASSET", f"{_FOLDER}/turk_asset_tune.tsv.gz", 36_000,
+        f"TurkCorpus and ASSET rewrites {_WIKIPEDIA}", columns=4,
+    ),
     # Of Wikipedia and Simple Wikipedia: validation and test parts of other work.
     "simple-wikipedia": Aligned(
-        "Simple Wikipedia", "train/simplification/wiki_simple_aligned_small.tsv.gz", 3_656, treebank=True
+        "Simple Wikipedia", f"{_FOLDER}/wiki_simple_aligned_small.tsv.gz", 3_656,
+        "3,656 Simple Wikipedia pairs for 167,689", treebank=True,
     ),
     # Sentences and their split (Botha et al. 2018) or compressed (Filippova and Altun 2013) forms.
-    "wikisplit": Aligned("WikiSplit and compression", "train/simplification/wikisplit_googlecomp.tsv.gz", 12_000),
+    "wikisplit": Aligned(
+        "WikiSplit and compression", f"{_FOLDER}/wikisplit_googlecomp.tsv.gz", 12_000,
+        f"WikiSplit and compressed sentences {_WIKIPEDIA}",
+    ),
     # News sentences at two reading levels (Vajjala and Lucic 2018).
-    "onestop": Aligned("OneStopEnglish", "train/simplification/onestopenglish_aligned.tsv.gz", 5_994),
+    "onestop": Aligned(
+        "OneStopEnglish", f"{_FOLDER}/onestopenglish_aligned.tsv.gz", 5_994,
+        f"OneStopEnglish reading levels {_WIKIPEDIA}",
+    ),
     # Questions marked as duplicates.
-    "quora": Aligned("Quora duplicates", "train/quora/quora_duplicate_pairs_54k.tsv.gz", 54_000),
+    "quora": Aligned(
+        "Quora duplicates", "train/quora/quora_duplicate_pairs_54k.tsv.gz", 54_000,
+        f"Quora duplicate questions {_WIKIPEDIA}",
+    ),
     # Tweets judged paraphrases, of pairs that share an address (Lan et al. 2017).
-    "twitter": Aligned("Twitter URL", "train/twitter_url/twitter_url_51k.tsv.gz", 51_524, 4, judged=2),
+    "twitter": Aligned(
+        "Twitter URL", "train/twitter_url/twitter_url_51k.tsv.gz", 51_524, f"tweets judged paraphrases {_WIKIPEDIA}",
+        columns=4, judged=2,
+    ),
     # Scientific paraphrases found automatically (Dong et al. 2021).
-    "parasci": Aligned("ParaSCI", "train/parasci/parasci.tsv.gz", 40_210),
-}
+    "parasci": Aligned("ParaSCI", "train/parasci/parasci.tsv.gz", 40_210, f"ParaSCI {_WIKIPEDIA}"),
+}  # fmt: skip
 PPDB = {
     "train/ppdb/ppdb-2.0-xxl-lexical.equivalence.tsv.gz": 50_154,
     "train/ppdb/ppdb-1.0-m-lexical.pairs.tsv.gz": 69_704,
@@ -120,7 +139,7 @@ def _pairs(name: str, found: Iterable[tuple[str, str]]) -> ParaphrasePairs:
     kept = dict.fromkeys(
         (first, second) for first, second in found if first.strip() and second.strip() and first != second
     )
-    return ParaphrasePairs(name, [first for first, _ in kept], [second for _, second in kept], [name] * len(kept))
+    return ParaphrasePairs.of(name, kept)
 
 
 def _plain(text: str) -> str:

@@ -12,37 +12,16 @@ from sentbook.system.errors import ConfigError
 
 # Per year: (name in the papers' tables, name in the release, scored pairs), in the order of the papers' tables.
 SETS: dict[int, tuple[tuple[str, str, int], ...]] = {
-    2012: (
-        ("MSRpar", "MSRpar", 750),
-        ("MSRvid", "MSRvid", 750),
-        ("SMT-eur", "SMTeuroparl", 459),
-        ("OnWN", "surprise.OnWN", 750),
-        ("SMT-news", "surprise.SMTnews", 399),
-    ),
+    2012: (("MSRpar", "MSRpar", 750), ("MSRvid", "MSRvid", 750), ("SMT-eur", "SMTeuroparl", 459),
+           ("OnWN", "surprise.OnWN", 750), ("SMT-news", "surprise.SMTnews", 399)),
     2013: (("headline", "headlines", 750), ("OnWN", "OnWN", 561), ("FNWN", "FNWN", 189)),
-    2014: (
-        ("deft forum", "deft-forum", 450),
-        ("deft news", "deft-news", 300),
-        ("headline", "headlines", 750),
-        ("images", "images", 750),
-        ("OnWN", "OnWN", 750),
-        ("tweet news", "tweet-news", 750),
-    ),
-    2015: (
-        ("answers-forums", "answers-forums", 375),
-        ("answers-students", "answers-students", 750),
-        ("belief", "belief", 375),
-        ("headline", "headlines", 750),
-        ("images", "images", 750),
-    ),
-    2016: (
-        ("answer", "answer-answer", 254),
-        ("headlines", "headlines", 249),
-        ("plagiarism", "plagiarism", 230),
-        ("postediting", "postediting", 244),
-        ("question", "question-question", 209),
-    ),
-}
+    2014: (("deft forum", "deft-forum", 450), ("deft news", "deft-news", 300), ("headline", "headlines", 750),
+           ("images", "images", 750), ("OnWN", "OnWN", 750), ("tweet news", "tweet-news", 750)),
+    2015: (("answers-forums", "answers-forums", 375), ("answers-students", "answers-students", 750),
+           ("belief", "belief", 375), ("headline", "headlines", 750), ("images", "images", 750)),
+    2016: (("answer", "answer-answer", 254), ("headlines", "headlines", 249), ("plagiarism", "plagiarism", 230),
+           ("postediting", "postediting", 244), ("question", "question-question", 209)),
+}  # fmt: skip
 # Read without quoting: a default CSV reader joins lines at unbalanced quotes and loses rows.
 BENCHMARK = Format(
     "STS-B",
