@@ -12,11 +12,9 @@ from sentbook import config
 from sentbook.data import label_pairs, modern, suites
 from sentbook.data.tasks import task
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.predictions import Predictions, task_predictions
-from sentbook.evaluation.protocols import Measure
+from sentbook.evaluation.predictions import Predictions
 from sentbook.papers.cross import experiments as cross
 from sentbook.papers.cross import scores as judged
-from sentbook.papers.cross.columns import CLASSIFICATION, SIMILARITY, Column, by_text, column, mean_of
 from sentbook.papers.cross.settings import Settings
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.winners import encoder_of, setting_of
@@ -25,6 +23,7 @@ from sentbook.study import Study
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.search import Found, search
 
+SETTINGS = ("UE", "FT", "DNT")
 DEMO = {"profile": "demo", "datasets": ["miniworld", "miniworld-paraphrase"], "label_pairs": 1000}
 
 
@@ -37,7 +36,6 @@ class Made:
     found: list[Found]
     book: Predictions
     labels: list[judged.Labels]
-    columns: dict[tuple[str, str], Column]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +48,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
         study.train(*(one.starts for one in rows))
         found = search(study, cross.transfers(settings, rows))
         book, labels = judged.score(settings, rows, found), judged.label(settings, rows, found)
-        yield Made(settings, rows, found, book, labels, judged.columns(settings, book, labels))
+        yield Made(settings, rows, found, book, labels)
 
 
 # -- what is in the matrix ---------------------------------------------------------------------------------------------
@@ -104,19 +102,20 @@ def test_what_cannot_be_a_column_is_told() -> None:
 
 
 def test_training_helps_on_the_mini_world_and_every_cell_is_there(made: Made) -> None:
-    values = {name: one.values for (name, _), one in made.columns.items()}
+    books = dict.fromkeys(judged.rows_of(made.settings, made.book), made.book) | {
+        one.name: one.book for one in made.labels
+    }
+    assert list(books) == [
+        "domains/avg", "miniworld/relatedness", "miniworld/paraphrase", "miniworld/sentiment", "miniworld/question"
+    ]  # fmt: skip
     for name in ("miniworld/relatedness", "domains/avg"):  # the domains by what was trained elsewhere
-        assert values[name]["CSE [DNT]"] > values[name]["CSE [UE]"] + 0.05
+        assert made.book.mean("CSE [DNT]", name) > made.book.mean("CSE [UE]", name) + 0.05
     for name in ("miniworld/sentiment", "miniworld/question"):
         for encoder in ("PP", "CSE"):
-            assert values[name][f"{encoder} [FT]"] > values[name][f"{encoder} [UE]"] > task(name).majority
-    assert list(made.columns) == [
-        ("domains/avg", "pearson"), ("miniworld/relatedness", "pearson"), (SIMILARITY, "correlation"),
-        ("miniworld/paraphrase", "accuracy"), ("miniworld/paraphrase", "f1"), ("miniworld/sentiment", "accuracy"),
-        ("miniworld/question", "accuracy"), (CLASSIFICATION, "accuracy"),
-    ]  # fmt: skip
-    for one in made.columns.values():
-        assert set(one.methods) == {f"{e} [{s}]" for e in ("PP", "CSE") for s in ("UE", "FT", "DNT")}
+            transferred, plain = (books[name].mean(f"{encoder} [{setting}]", name) for setting in ("FT", "UE"))
+            assert transferred > plain > task(name).majority
+    for name, book in books.items():
+        assert {m for m in book.methods if book.has(m, name)} == {f"{e} [{s}]" for e in ("PP", "CSE") for s in SETTINGS}
     [stage] = [row.stage for row in made.found if (row.method, row.dataset) == ("PP [DNT]", "miniworld-question")]
     assert round(stage.share * label_pairs.SIZES["train"]) == made.settings.label_pairs
 
@@ -136,14 +135,14 @@ def test_a_head_that_is_trained_again_is_the_transfers_or_is_refused(
 
 
 def test_every_metric_says_how_it_came_about(made: Made) -> None:
-    rows = judged.metric_rows(made.settings, made.book, made.labels, made.columns)
+    rows = judged.metric_rows(made.settings, made.book, made.labels)
     values = {(m.method, m.dataset, m.metric, m.protocol): m.value for m in rows}
     assert len(values) == len(rows)
     year = {p: v for (m, d, _, p), v in values.items() if (m, d) == ("PP [UE]", "domains/avg")}
     mean, pooled = (f"cosine, pearson, {way}, ptb tokens" for way in ("mean of sets", "pooled pairs"))
     assert list(year) == [mean, pooled]
-    assert year[mean] == pytest.approx(made.columns["domains/avg", "pearson"].values["PP [UE]"])
-    kinds = {(d, setting_of(m)): p for (m, d, _, p) in values if "mean" not in d}
+    assert year[mean] == pytest.approx(made.book.mean("PP [UE]", "domains/avg"))
+    kinds = {(d, setting_of(m)): p for (m, d, _, p) in values}
     assert kinds["miniworld/sentiment", "UE"] == "cosine, nearest class mean, a fifth held out"
     assert "logistic regression" in kinds["miniworld/sentiment", "FT"]
     assert kinds["miniworld/paraphrase", "UE"].endswith("training pairs")
@@ -167,49 +166,11 @@ def test_the_recorded_matrix_has_the_numbers_of_the_recorded_pages(experiment: s
         assert m.value == pytest.approx(known[m.method, m.dataset, m.seed, m.protocol], abs=1e-4)
 
 
-# -- columns -----------------------------------------------------------------------------------------------------------
-
-RNG = np.random.default_rng(0)
-GOLD = RNG.normal(size=120)
-NOISY = {"good": GOLD + RNG.normal(size=(2, 120)) * 0.5, "poor": GOLD + RNG.normal(size=(1, 120)) * 3}
-
-
-@pytest.fixture
-def book() -> Predictions:
-    found = Predictions({"X": GOLD, "Y": GOLD[:50]}, means={"year": ["X", "Y"]})
-    for method, table in NOISY.items():
-        for seed, row in enumerate(table):
-            found.add(method, seed, "X", row)
-            found.add(method, seed, "Y", row[:50])
-    return found
-
-
-def test_a_columns_values_intervals_and_tests(book: Predictions) -> None:
-    for row in ("X", "year"):
-        found, known = column(book, row, Measure.PEARSON, 300), book.interval("good", row, resamples=300)
-        assert found.values["good"] == pytest.approx(known.estimate)
-        assert found.interval("good") == pytest.approx((known.low, known.high))
-    (test,) = found.tests()
-    assert (test.a, test.b, test.dataset, test.metric) == ("good", "poor", "year", "pearson")
-    assert test.low > 0 and test.p == pytest.approx(1 / 301) and test.p_holm is None
-    assert found.letters() == {"good": "a", "poor": "b"} and found.n == 170
-
-
-def test_a_mean_holds_the_methods_that_all_columns_hold(book: Predictions) -> None:
-    labels = task_predictions()
-    for method in ("good", "new"):
-        labels.add_labels(method, 1, "T", np.arange(9) % 3, np.arange(9) % 3)
-    one, other = column(book, "X", Measure.PEARSON, 300), column(labels, "T", Measure.ACCURACY, 300)
-    mean = mean_of("mean", "correlation", [one, other])
-    assert mean.methods == ["good"] and mean.n == 129
-    np.testing.assert_allclose(mean.sampled["good"], (one.sampled["good"] + 1) / 2)
-
-
 def test_pairs_that_were_asked_several_questions_are_resampled_together() -> None:
     """The four dimensions of human activities are of the same pairs."""
     texts = [str(n) for n in range(120)]
     sides = (("SIM", texts), ("REL", texts), ("MA", texts[::-1]))
-    sets = [ScoredPairs(name, first, texts, GOLD, (-5, 5)) for name, first in sides]
-    one, other, third = (by_text(sets).counts(pairs.name, 120, 20) for pairs in sets)
+    sets = [ScoredPairs(name, first, texts, np.arange(120.0), (0, 120)) for name, first in sides]
+    one, other, third = (judged.by_text(sets).counts(pairs.name, 120, 20) for pairs in sets)
     np.testing.assert_array_equal(one, other)
     assert (one != third).any()

@@ -20,7 +20,6 @@ from sentbook.papers.cnn_lstm import experiments as cnn_lstm
 from sentbook.papers.cnn_lstm import figures as pretraining_gain
 from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
 from sentbook.papers.cross import protocol_tables
-from sentbook.papers.cross import tables as cross_tables
 from sentbook.papers.dnt import tables as dnt_tables
 from sentbook.papers.wsv.tables import ranking
 from sentbook.records import Run
@@ -68,10 +67,7 @@ SHOWN: Mapping[str, tuple[Callable[[Run, Any], Any], ...]] = {
     "wsv/figure7": (show(ranking, **PARAPHRASES),),
     "dnt/table4": (show(dnt_tables.cells_table),),
     "dnt/table5": (show(dnt_tables.cells_table), lambda run, printed: tables.test_matrix(run)),
-    "cross/matrix": (
-        show(cross_tables.matrix),
-        show(cross_tables.matrix, mean="classification mean"),
-    ),
+    "cross/matrix": (),
     "cross/protocols": tuple(
         show(draw)
         for draw in (protocol_tables.effects, protocol_tables.every, protocol_tables.checklist, protocol_tables.twice)

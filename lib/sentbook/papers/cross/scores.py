@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from sentbook.evaluation.features import OUTCOME_VERSION, Features, classify, re
 from sentbook.evaluation.predictions import Draw, Predictions, crc, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score
 from sentbook.evaluation.sts import year_of
-from sentbook.papers.cross.columns import CLASSIFICATION, SIMILARITY, Column, by_text, column, mean_of
 from sentbook.papers.cross.experiments import TASK_OF_PAIRS, Encoder, scored, settings_of, sources_of
 from sentbook.papers.cross.settings import Settings
 from sentbook.papers.dnt.winners import encoder_of, setting_of
@@ -55,6 +54,12 @@ def further(dataset: str) -> list[ScoredPairs]:
         domains = suites.test_sets("miniworld")
         return [dataclasses.replace(pairs, name=pairs.name.replace("miniworld/", "domains/")) for pairs in domains]
     return []
+
+
+def by_text(sets: Iterable[ScoredPairs]) -> Draw:
+    """Draw pairs by their sentences: the same items wherever these are the same, whatever was asked of them."""
+    texts = {pairs.name: "\n".join([*pairs.first, *pairs.second]) for pairs in sets}
+    return Draw(lambda name: crc(texts[name]))
 
 
 def score(settings: Settings, rows: Sequence[Encoder], found: Sequence[Found]) -> Predictions:
@@ -244,35 +249,7 @@ def rows_of(settings: Settings, book: Predictions) -> dict[str, Measure]:
     return means | {suites.test_name(name): Measure(suites.measure_of(name)) for name in own}
 
 
-def sentences(settings: Settings, book: Predictions) -> dict[str, list[str]]:
-    """The test sentences of every column, of pairs both."""
-    pairs = {row: [book.pairs(name) for name in book.members(row)] for row in rows_of(settings, book)}
-    pairs |= {task: [suites.pairs(name, "test")] for name, task in TASK_OF_PAIRS.items() if name in settings.datasets}
-    found = {row: [text for one in sets for text in (*one.first, *one.second)] for row, sets in pairs.items()}
-    return found | {name: list(divided(name)["test"].first) for name in settings.classification}
-
-
-def columns(settings: Settings, book: Predictions, labels: Sequence[Labels]) -> dict[tuple[str, str], Column]:
-    """Every column of the matrix by its name and measure: similarity and its mean, then labels (accuracy, F1 beside
-    that of pairs) and theirs.
-
-    A method is in a mean where it is in all of its columns. Means are of plain averages over columns.
-    """
-    correlations = [column(book, *cell, settings.resamples) for cell in rows_of(settings, book).items()]
-    judged = [column(one.book, *cell, settings.resamples) for one in labels for cell in one.book.cells]
-    accuracies = [one for one in judged if one.measure == str(Measure.ACCURACY)]
-    made = [
-        *correlations,
-        mean_of(SIMILARITY, "correlation", correlations),
-        *judged,
-        mean_of(CLASSIFICATION, str(Measure.ACCURACY), accuracies),
-    ]
-    return {(one.name, one.measure): one for one in made}
-
-
-def metric_rows(
-    settings: Settings, book: Predictions, labels: Sequence[Labels], made: Mapping[tuple[str, str], Column]
-) -> list[Metric]:
+def metric_rows(settings: Settings, book: Predictions, labels: Sequence[Labels]) -> list[Metric]:
     """The ledger's rows. A year of STS is told as the mean of its sets and pooled, and STS12 as dnt/table4 has it."""
     tokens, shown = settings_of(settings)[0].tokenisation, rows_of(settings, book)
     years = [row for row in shown if row.endswith("/avg")]
@@ -289,10 +266,4 @@ def metric_rows(
     for one in labels:
         for method in one.book.methods:
             rows += one.book.metric_rows(one.protocols[setting_of(method)], methods=[method])
-    how = "mean of the matrix's columns"
-    return rows + [
-        Metric(method=method, dataset=mean.name, metric=mean.measure, protocol=how, seed=None, value=value, n=mean.n)
-        for mean in made.values()
-        if mean.name in (SIMILARITY, CLASSIFICATION)
-        for method, value in mean.values.items()
-    ]
+    return rows
