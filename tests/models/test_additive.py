@@ -24,7 +24,7 @@ from sentbook.models.additive import (
     projections,
     row_and_column_terms,
 )
-from sentbook.models.word_map import k_max_of_map, word_set_map
+from sentbook.models.word_map import k_max_of_map
 
 DIMENSION, FILTERS = 5, 4
 INSIDE = {INTERIOR: (-1, 0, 1), FIRST: (0, 1), LAST: (-1, 0)}
@@ -203,39 +203,7 @@ def test_candidates_are_the_sums_that_can_be_among_the_largest_and_no_others(k: 
     assert len(candidates(k)) == len(seen)
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.integers(2, 12), st.integers(1, 6), st.integers(0, 10_000), st.sampled_from([torch.float32, torch.float64]),
-    st.booleans(),
-)  # fmt: skip
-def test_the_largest_sums_of_any_terms_are_found(
-    length: int, k: int, seed: int, dtype: torch.dtype, wanted: bool
-) -> None:
-    """Of terms that no words need to have."""
-    generator = torch.Generator().manual_seed(seed)
-    terms = torch.randn(6, length, 3, 2, generator=generator).mul(4).round().div(4).to(dtype).requires_grad_(wanted)
-    got = k_max(terms, torch.full((3,), length), k).detach()
-    for row, feature in itertools.product(range(3), range(2)):
-        sums = np.sort(grid(terms.detach()[:, :, row, feature].numpy()), axis=None)[::-1]
-        there = min(k, length * length)
-        assert got[:there, row, feature].tolist() == sums[:k].tolist()
-        assert (got[there:, row, feature] < MISSING / 2).all()
-
-
-# -- cells and padding -------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(2, 12), min_size=1, max_size=4), st.integers(0, 10_000))
-def test_cells_equal_the_convolution_inside_each_sentence(lengths: list[int], seed: int) -> None:
-    words, kernel, weights = inputs = leaves(seed, 9)
-    places, sizes = batch(seed, lengths, 9)
-    got = cells(terms_of(inputs, places), sizes)
-    assert got.shape == (len(lengths), FILTERS, max(lengths), max(lengths))
-    for row, length in enumerate(lengths):
-        drawn = word_set_map(words[places[row, :length]].unsqueeze(0), weights)
-        expected = torch.nn.functional.conv2d(drawn, kernel.permute(3, 2, 0, 1), padding=1)[0]
-        torch.testing.assert_close(got[row, :, :length, :length], expected, atol=1e-10, rtol=0)
+# -- padding -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [1, 3, 5])

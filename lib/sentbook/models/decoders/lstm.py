@@ -228,12 +228,6 @@ class LSTMDecoder(nn.Module):
         features, rows = self.predictors(table, hidden)
         return functional.linear(features, rows, self.output_bias)
 
-    def greedy(
-        self, table: WordEmbedding, codes: Tensor, limit: int = 40, forbidden: Sequence[int] = ()
-    ) -> list[Generated]:
-        """Write the likeliest word at each step: `beam` of one."""
-        return self.beam(table, codes, beam=1, limit=limit, forbidden=forbidden)
-
     @torch.inference_mode()
     def beam(
         self, table: WordEmbedding, codes: Tensor, beam: int = 5, limit: int = 40, forbidden: Sequence[int] = ()
