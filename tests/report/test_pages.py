@@ -45,24 +45,22 @@ def test_data_cards(well_formed: Check) -> None:
         "eval/sick2014/SICK_trial.txt": {"sha256": "d" * 64, "bytes": 500, "licence": "CC BY-NC-SA", "source": "o/n"},
         "vectors/v.npy": {"sha256": "e" * 64, "bytes": 9_000_000, "licence": "<script>", "source": "s", "url": None},
     }  # fmt: skip
-    text = pages.data_cards(entries)
-    assert "## Test sets" in text and "## Word vectors" in text and "<script>" not in text
-    assert 'href="https://x.example/a"' in text and "9 MB" in text and "cccccccccccc<" in text
-    for fragment in _fragments(text):
-        well_formed(fragment)
-    alone = pages.data_cards(entries, kind="eval", links=False)
-    assert "##" not in alone and "v.npy" not in alone and "href" not in alone
+    text = pages.data_cards(entries, "eval").strip()
+    assert (
+        'href="https://x.example/a"' in text and "cccccccccccc<" in text and "sick2014" in text and "v.npy" not in text
+    )
+    well_formed(text)
+    vectors = pages.data_cards(entries, "vectors").strip()
+    assert "9 MB" in vectors and "<script>" not in vectors and "href" not in vectors
+    well_formed(vectors)
 
 
 def test_overlap_table(run: Run, well_formed: Check) -> None:
     rows = [{"corpus": "captions", "test": "STS2014/images", "sentences": 1200, "share": 0.0421, "pairs": 3000}]
-    text = pages.overlap_table(rows)
+    text = pages.overlap_table(run.model_copy(update={"extra": {"overlap": rows}}))
     well_formed(text.strip())
     assert "4.2 %" in text and "1\u202f200" in text and '<th scope="col" class="sb-first">Corpus</th>' in text
-    kept = run.model_copy(update={"extra": {"overlap": rows}})
-    of_run = pages.overlap_table(kept)
-    well_formed(of_run.strip())
-    assert 'data-run="small/cse/table1"' in of_run
-    assert "No training sentence" in pages.overlap_table([])
+    assert 'data-run="small/cse/table1"' in text
+    assert "No training sentence" in pages.overlap_table(run.model_copy(update={"extra": {"overlap": []}}))
     with pytest.raises(DataError, match="no overlap report"):
         pages.overlap_table(run)

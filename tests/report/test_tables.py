@@ -19,8 +19,7 @@ from sentbook.papers.cross import protocol_tables
 from sentbook.papers.dnt import tables as dnt_tables
 from sentbook.papers.wsv.tables import ranking
 from sentbook.records import Metric, Run, Test
-from sentbook.report import examples, figures, markup, pedigree, summary, tables
-from sentbook.report import ledger as rows_of_a_run
+from sentbook.report import examples, figures, markup, pedigree, run_pages, summary, tables
 from sentbook.report.table import Cell, Row, Table
 from sentbook.report.view import View, changes
 from sentbook.runs import ledger as store
@@ -242,8 +241,7 @@ def test_links_lead_to_rows_that_the_runs_page_has(run: Run, checkout: Path, wel
     page = pedigree.linked("".join(piece.html(style=False) for piece in shown), PAGE)
     well_formed(page)
     wanted = set(re.findall(r'href="../../_runs/cse/table1.html#(small-[0-9a-f]+)"', page))
-    parts = (tables.tests(run), tables.claims(run), tables.cost(run))
-    there = rows_of_a_run.rows(run) + "".join(rows_of_a_run.anchored(part.body, "small") for part in parts)
+    there = run_pages.page("cse", "table1", [run], {})
     assert len(wanted) > 80 and wanted <= set(re.findall(r' id="([^"]+)"', there))
     assert "data-row" not in page and 'title="Why this number"' in page
     # A cell's own tooltip, its p, is not hidden by the link's.

@@ -71,7 +71,7 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
     """
     fragments = {
         "landing.md": _landing(),
-        "data_tests.md": pages.data_cards(sources.registry(), kind="eval"),
+        "data_tests.md": pages.data_cards(sources.registry(), "eval"),
         "data_corpora.md": _corpora(),
         "overlap.md": _overlap(),
         "status.md": pages.status_page(PAPERS),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sentbook.evaluation.predictions import INTERVALS
 from sentbook.records import CurvePoint, Metric, Run
-from sentbook.report import numbers
-from sentbook.report.markup import esc, row_key, scrolling
-from sentbook.report.pedigree import row_id
+from sentbook.report import numbers, templates
+from sentbook.report.markup import Html, esc
 from sentbook.report.summary import centre_and_interval, full_name, group_and_label, ordered
+from sentbook.report.table import Row, Table
 
 # With more rows than this, a method's rows are folded.
 _FOLDED = 40
@@ -24,91 +23,61 @@ def rows(run: Run) -> str:
     by_method: dict[str, list[Metric]] = {}
     for row in run.metrics:
         by_method.setdefault(row.method, []).append(row)
-    count = len({(m.method, m.dataset, m.metric, m.protocol) for m in run.metrics})
-    parts = []
-    for method, found in by_method.items():
-        html = _method(found, run.extra.get(INTERVALS, {}), method)
-        if count > _FOLDED:
-            lines = len({(m.dataset, m.metric, m.protocol) for m in found})
-            words = f'{esc(method)} <span class="sb-soft">{lines} row{"" if lines == 1 else "s"}</span>'
-            html = f'<details class="sb-rows"><summary>{words}</summary>{html}</details>'
-        else:
-            html = f'<div class="sb-caption"><strong>{esc(method)}</strong></div>{html}'
-        parts.append(html)
-    return anchored("".join(parts), run.profile)
+    lines = {name: len({(m.dataset, m.metric, m.protocol) for m in found}) for name, found in by_method.items()}
+    return templates.html(
+        "rows",
+        methods=[(name, lines[name], _method(run, name, found)) for name, found in by_method.items()],
+        folded=sum(lines.values()) > _FOLDED,
+    )
 
 
-def _method(
-    found: Sequence[Metric], over_examples: Mapping[str, Mapping[str, Mapping[str, list[float]]]], label: str
-) -> str:
+def _method(run: Run, method: str, found: Sequence[Metric]) -> Html:
+    over_examples = {
+        (metric, dataset): of_method[method]
+        for metric, by_dataset in run.extra.get(INTERVALS, {}).items()
+        for dataset, of_method in by_dataset.items()
+        if method in of_method
+    }
     seeds = ordered(row.seed for row in found)
-    several = len(seeds) > 1
-    inside = any(label in over_examples.get(m.metric, {}).get(m.dataset, {}) for m in found)
-    heads = ["Data set", "n", *(["Mean", "95 % over seeds"] if several else [])]
-    heads += ["95 % over examples"] * inside
-    heads += ["value" if seed is None else f"seed {seed}" for seed in seeds]
+    several, inside = len(seeds) > 1, any((row.metric, row.dataset) in over_examples for row in found)
     groups: dict[tuple[str, str], dict[str, dict[int | None, Metric]]] = {}
     for row in found:
         groups.setdefault((row.metric, row.protocol), {}).setdefault(row.dataset, {})[row.seed] = row
-    bodies = []
+    lines = []
     for (metric, protocol), datasets in groups.items():
         places = numbers.digits(metric) + 1
         title = f'{esc(numbers.name(metric))} <span class="sb-soft">{esc(protocol)}</span>'
-        body = f'<tr class="sb-group"><th scope="rowgroup" class="sb-left" colspan="{len(heads)}">{title}</th></tr>'
+        lines.append(Row(Html(title), head=True, wide=True))
         for dataset, by_seed in datasets.items():
             middle, low, high = centre_and_interval([row.value for row in by_seed.values()])
             cells = [numbers.count(next(iter(by_seed.values())).n)]
             if several:
-                cells += [numbers.shown(middle, metric, places=places)]
-                cells += [numbers.interval(low, high, metric, places=places)]
+                cells += [
+                    numbers.shown(middle, metric, places=places),
+                    numbers.interval(low, high, metric, places=places),
+                ]
             if inside:
-                ends = over_examples.get(metric, {}).get(dataset, {}).get(label)
-                cells.append(numbers.interval(ends[0], ends[1], metric, places=places) if ends else "")
-            cells += [
-                numbers.shown(by_seed[seed].value, metric, places=places) if seed in by_seed else "" for seed in seeds
-            ]
-            body += f'<tr data-row="{row_key(label, dataset, metric)}">'
-            body += f'<th scope="row" class="sb-first">{esc(full_name(*group_and_label(dataset)))}</th>'
-            body += "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-        bodies.append(body)
-    head = "".join(
-        f'<th scope="col" class="{"sb-first" if index == 0 else ""}">{name}</th>' for index, name in enumerate(heads)
-    )
-    return scrolling(f"<tr>{head}</tr>", bodies, "", label=label)
+                low, high = over_examples.get((metric, dataset), (None, None))
+                cells.append(numbers.interval(low, high, metric, places=places))
+            cells += [numbers.shown(by_seed[s].value, metric, places=places) if s in by_seed else "" for s in seeds]
+            name = full_name(*group_and_label(dataset))
+            lines.append(Row(name, cells, row=(method, dataset, metric)))
+    heads = ["n", *(["Mean", "95 % over seeds"] if several else []), *["95 % over examples"] * inside]
+    heads += ["value" if seed is None else f"seed {seed}" for seed in seeds]
+    return Html(Table("Data set", heads, lines, label=method, anchors=run.profile).body)
 
 
-def anchored(html: str, profile: str) -> str:
-    """``data-row`` marks as anchors; of several of one key the first is it."""
-    seen: set[str] = set()
-
-    def anchor(mark: re.Match[str]) -> str:
-        if mark[1] in seen or not mark[1]:
-            return ""
-        seen.add(mark[1])
-        return f' id="{esc(row_id(profile, mark[1]))}"'
-
-    return re.sub(r' data-row="([0-9a-f]*)"', anchor, html)
-
-
-def curve_rows(points: Sequence[CurvePoint]) -> str:
+def curve_rows(points: Sequence[CurvePoint]) -> Table:
     """Of curves too many for a figure: where each begins, its best and its last value, a row a method and seed."""
     curves: dict[tuple[str, str, str, int], list[CurvePoint]] = {}
     for point in points:
         curves.setdefault((point.method, point.split, point.metric, point.seed), []).append(point)
-    body = ""
+    lines = []
     for (method, split, metric, seed), found in curves.items():
-        found = sorted(found, key=lambda point: point.step)
-        pick = min if numbers.lower_is_better(metric) or metric == "loss" else max
-        best = pick(found, key=lambda point: point.value)
-        cells = [
-            esc(split),
-            esc(numbers.name(metric)),
-            str(seed),
-            numbers.count(found[-1].step),
-            *(numbers.shown(point.value, metric) for point in (found[0], best, found[-1])),
-        ]
-        body += f'<tr><th scope="row" class="sb-first">{esc(method)}</th>'
-        body += "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    heads = ("Method", "Split", "Metric", "Seed", "Examples seen", "First", "Best", "Last")
-    head = "".join(f'<th scope="col" class="{"" if i else "sb-first"}">{name}</th>' for i, name in enumerate(heads))
-    return scrolling(f"<tr>{head}</tr>", [body], "", label="Curves")
+        values = [point.value for point in sorted(found, key=lambda point: point.step)]
+        best = (min if numbers.lower_is_better(metric) or metric == "loss" else max)(values)
+        shown = [numbers.shown(value, metric) for value in (values[0], best, values[-1])]
+        examples = numbers.count(max(point.step for point in found))
+        lines.append(Row(method, [split, numbers.name(metric), str(seed), examples, *shown]))
+    heads = ["Split", "Metric", "Seed", "Examples seen", "First", "Best", "Last"]
+    return Table("Method", heads, lines, label="Curves")

@@ -33,8 +33,26 @@ def esc(text: object) -> Html:
     return Html(html.escape(re.sub(r"[ \t\r\n]+", " ", cleaned), quote=True))
 
 
+def attributes(**given: object) -> Html:
+    """Write HTML attributes, empty ones left out; a list holds words, of which empty ones are left out too.
+
+    Example:
+        >>> attributes(id="", title="a & b", **{"class": ["x", "", "y"]})
+        ' title="a &amp; b" class="x y"'
+    """
+    words = {name: " ".join(filter(None, value)) if isinstance(value, list) else value for name, value in given.items()}
+    return Html("".join(f' {name}="{esc(value)}"' for name, value in words.items() if value))
+
+
 def badge(text: str, kind: str = "") -> str:
     return f'<li class="sb-badge{f" sb-badge-{kind}" if kind else ""}">{esc(text)}</li>'
+
+
+def folded(summary: str, items: Sequence[str]) -> Html:
+    """Fold a list of ready HTML under its summary."""
+    return Html(
+        f"<details><summary>{esc(summary)}</summary><ul>{''.join(f'<li>{i}</li>' for i in items)}</ul></details>"
+    )
 
 
 def verdict(value: str) -> Html:
@@ -45,7 +63,7 @@ def verdict(value: str) -> Html:
 
 def from_paper(where: str, classes: str = "") -> str:
     """The attributes of an element whose numbers a paper printed, such as ``table 1 of the CSE paper``."""
-    return f' class="{f"{classes} sb-paper".strip()}" title="printed in {esc(where)}"'
+    return attributes(**{"class": [classes, "sb-paper"], "title": f"printed in {where}"})
 
 
 # -- which run a number is of ------------------------------------------------------------------------------------------
@@ -77,9 +95,14 @@ def row_key(*names: str) -> str:
     return hashlib.sha256("\0".join(names).encode()).hexdigest()[:8]
 
 
+def row_id(profile: str, key: str) -> str:
+    """The anchor of a row on a run's page; of the profile as a whole without ``key``."""
+    return f"{profile}-{key}" if key else f"profile-{profile}"
+
+
 def of_run(name: str) -> str:
     """The attributes of an element whose numbers are of the run ``name``; none without a name."""
-    return f' data-run="{esc(name)}" title="run {esc(name)}"' if name else ""
+    return attributes(**{"data-run": name, "title": f"run {name}"}) if name else ""
 
 
 def why(text: object, run: str, row: str = "", title: str = "", *, hidden: bool = False) -> Html:
@@ -93,10 +116,8 @@ def why(text: object, run: str, row: str = "", title: str = "", *, hidden: bool 
     """
     if not run:
         return Html("") if hidden else esc(text)
-    attributes = f' data-row="{esc(row)}"' if row else ""
-    attributes += f' title="{esc(title)}"' if title else ""
-    attributes += ' hidden=""' if hidden else ""
-    return Html(f'<a data-run="{esc(run)}"{attributes}>{esc(text)}</a>')
+    marks = attributes(**{"data-run": run, "data-row": row, "title": title}) + ' hidden=""' * hidden
+    return Html(f"<a{marks}>{esc(text)}</a>")
 
 
 # -- pieces of a page --------------------------------------------------------------------------------------------------
@@ -160,17 +181,3 @@ def pipes(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) 
 
     rule = "|" + "|".join(":--" if index < left else "--:" for index in range(len(head))) + "|"
     return "\n".join([line(head), rule, *[line(row) for row in rows]])
-
-
-def scrolling(head: str, bodies: Sequence[str], caption: str, *, label: str) -> str:
-    """Fill the one template of tables: a caption above, and a part that scrolls; ``head`` and ``bodies`` are rows.
-
-    The caption stands above the part that scrolls, so that a phone shows all of it.
-    """
-    groups = "".join(f"<tbody>{body}</tbody>" for body in bodies)
-    top = f'<div class="sb-caption">{caption}</div>' if caption else ""
-    return (
-        f'{top}<div class="sb-scroll" role="region" tabindex="0" aria-label="{esc(label)}">'
-        f'<table aria-label="{esc(label)}">'
-        f"<thead>{head}</thead>{groups}</table></div>"
-    )

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from sentbook.report.markup import badge
+from sentbook.report.markup import badge, row_id
 from sentbook.runs import ledger, lineage
 from sentbook.system.paths import root
 
@@ -52,11 +52,6 @@ def _files(contents: str) -> tuple[str, ...]:
                 yield from walk(value)
 
     return tuple(walk(yaml.safe_load(contents)))
-
-
-def row_id(profile: str, key: str) -> str:
-    """The anchor of a row on a run's page; of the profile as a whole without ``key``."""
-    return f"{profile}-{key}" if key else f"profile-{profile}"
 
 
 def split(name: str) -> tuple[str, str, str]:

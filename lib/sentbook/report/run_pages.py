@@ -6,18 +6,20 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import yaml
 
-from sentbook import config
 from sentbook.records import Run
 from sentbook.report import figures, ledger, numbers, pedigree, tables, templates
-from sentbook.report.markup import Fragment, Html, Piece, badge, esc, run_name, scrolling, verdict, why
+from sentbook.report.markup import Fragment, Html, badge, esc, run_name, verdict, why
 from sentbook.report.pages import PROFILES, title
 from sentbook.report.style import without_sheet
 from sentbook.report.summary import ordered
-from sentbook.report.table import simple
+from sentbook.report.table import Cell, Row, Table, badges, is_toy, time_of
+from sentbook.report.view import differences
 from sentbook.runs import lineage
 from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of
@@ -27,8 +29,6 @@ from sentbook.system.paths import root
 # What a figure's legend has room for: lines, and letters of their names.
 _LINES, _LETTERS = 5, 70
 _SPLITS = frozenset({"validation", "test", "train"})  # other curves are of no training
-# Parameters that change no number.
-_ELSEWHERE = ("profile", "device", "jobs")
 _STAMP = "% made from "
 
 
@@ -110,33 +110,28 @@ def _part(run: Run, changed: list[str], *, drawn: bool) -> dict[str, Any]:
     """What a page tells of one run; ``drawn``: with its curve as a figure."""
     stale = pedigree.stale_words(changed)
     folded, curves = _curves(run, drawn=drawn)
-    sections = {"Rows": ledger.rows(run) if run.metrics else ""}
+    found: dict[str, Table] = {}
     if run.tests:
-        sections["Comparisons"] = _of(tables.tests(run, caption="Differences with their 95 % intervals"), run)
+        found["Comparisons"] = tables.tests(run, caption="Differences with their 95 % intervals")
     if run.claims and not is_toy(run):
-        sections["Claims"] = _of(tables.claims(run, caption="By their rules"), run)
+        found["Claims"] = tables.claims(run, caption="By their rules")
     if run.cost:
-        sections["Cost"] = _of(tables.cost(run, caption="Means over seeds"), run)
+        found["Cost"] = tables.cost(run, caption="Means over seeds")
+    sections = {"Rows": ledger.rows(run)} if run.metrics else {}
+    sections |= {heading: replace(table, anchors=run.profile).body for heading, table in found.items()}
     return {
         "run": run,
         "headline": _html(_headline(run, stale), "sentbook-run", style=True),
         "facts": _html(templates.html("facts", facts=_facts(run)), "sentbook-provenance"),
         "stale": stale,
         "changed": [] if changed in (lineage.UNKNOWN, lineage.EARLIER) else changed,
-        "differences": [(name, _short(ours), _short(theirs)) for name, ours, theirs in _differences(run)],
+        "differences": [(name, _short(ours), _short(theirs)) for name, ours, theirs in differences(run, "paper")],
         "configuration": yaml.safe_dump(run.provenance.config, sort_keys=False, allow_unicode=True, width=110),
-        "encoders": _html(_encoders(run.extra["artifacts"])) if run.extra.get("artifacts") else "",
+        "encoders": _html(_encoders(run).body) if run.extra.get("artifacts") else "",
         "curves_folded": folded,
         "curves": Html(curves),
-        "sections": [
-            (heading, _html(html, "sentbook-table sentbook-ledger")) for heading, html in sections.items() if html
-        ],
+        "sections": [(heading, _html(html, "sentbook-table sentbook-ledger")) for heading, html in sections.items()],
     }
-
-
-def is_toy(run: Run) -> bool:
-    """Whether the run is on generated data, which gives no verdict on a paper."""
-    return run.profile == "demo"
 
 
 def _html(body: str, kind: str = "sentbook-table", *, style: bool = False) -> Html:
@@ -145,7 +140,7 @@ def _html(body: str, kind: str = "sentbook-table", *, style: bool = False) -> Ht
 
 def _headline(run: Run, stale: str) -> str:
     """Which run, how its claims were judged, whether it is stale; it brings the page's style sheet."""
-    row = tables.badges(run, just_made=is_toy(run))
+    row = badges(run, just_made=is_toy(run))
     if stale:
         row = row.replace("</ul>", f"{badge(stale, 'stale')}</ul>")
     if is_toy(run):
@@ -155,46 +150,16 @@ def _headline(run: Run, stale: str) -> str:
     return row + (f'<ul class="sb-badges" aria-label="Verdicts">{judged}</ul>' if judged else "")
 
 
-def _facts(run: Run) -> list[tuple[str, str]]:
-    """Terms and values of what is known of a run."""
-    made = run.provenance
-    commit, plus, rest = made.git_commit.partition("+")
-    repository = _repository()
-    linked = f'<a href="{esc(repository)}/tree/{esc(commit)}">{esc(commit)}</a>' if repository else esc(commit)
-    packages = ", ".join(f"{name} {version}" for name, version in made.packages.items())
-    return [
-        ("Make it again", Html(f"<code>{esc(command(run.paper, run.experiment, run.profile))}</code>")),
-        ("Seeds", ", ".join(map(str, made.seeds))),
-        ("Commit", Html(linked + esc(plus + rest))),
-        ("Started", made.started.replace("T", " ")),
-        ("Time", tables.time_of(run)),
-        ("Peak memory", numbers.memory(made.peak_memory_bytes)),
-        ("Device", made.device),
-        ("Python", f"{made.python}; {packages}"),
-        ("Substitutions", "; ".join(made.substitutions) or "none"),
-    ]
-
-
-def _repository() -> str:
+def _facts(run: Run) -> dict[str, str]:
+    """What is known of a run, the command that makes it again, and a link to its code."""
     settings = yaml.safe_load((root() / "_config.yml").read_text(encoding="utf-8"))
-    return str(settings.get("repository", {}).get("url", ""))
-
-
-def _differences(run: Run) -> list[tuple[str, Any, Any]]:
-    """(name, here, in the profile ``paper``) of the values that can change a number."""
-    if run.paper not in config.papers() or run.profile == "paper":
-        return []
-    theirs = _flat(config.load(run.paper, {"profile": "paper"}).model_dump(mode="json"))
-    ours = _flat(run.provenance.config)
-    names = [name for name in ordered([*ours, *theirs]) if name not in _ELSEWHERE]
-    return [(n, ours.get(n), theirs.get(n)) for n in names if ours.get(n) != theirs.get(n)]
-
-
-def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in values.items():
-        flat |= _flat(value, f"{before}{name}.") if isinstance(value, Mapping) else {f"{before}{name}": value}
-    return flat
+    repository = settings.get("repository", {}).get("url", "")
+    facts = tables.facts(run)
+    commit, plus, rest = facts["Commit"].partition("+")
+    if repository:
+        facts["Commit"] = Html(f'<a href="{esc(repository)}/tree/{esc(commit)}">{esc(commit)}</a>{esc(plus + rest)}')
+    again = Html(f"<code>{esc(command(run.paper, run.experiment, run.profile))}</code>")
+    return {"Make it again": again, **facts}
 
 
 def _short(value: object) -> str:
@@ -202,21 +167,22 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _encoders(artifacts: list[dict[str, Any]]) -> str:
-    rows = [
-        [
-            esc(item["method"]),
-            esc(item["seed"]),
-            f"<code>{esc(item['key'])}</code>",
-            f"<code>{esc(str(item.get('git_commit', ''))[:7])}</code>",
-            esc(str(item.get("started", "")).replace("T", " ")[:16]),
-            esc(numbers.minutes(item["wall_seconds"])) if "wall_seconds" in item else "",
-            esc(numbers.count(item["pairs"])) if "pairs" in item else "",
-        ]
-        for item in artifacts
+def _encoders(run: Run) -> Table:
+    lines = [
+        Row(
+            item["method"],
+            [
+                str(item["seed"]),
+                Html(f"<code>{esc(item['key'])}</code>"),
+                Html(f"<code>{esc(str(item.get('git_commit', ''))[:7])}</code>"),
+                str(item.get("started", "")).replace("T", " ")[:16],
+                numbers.minutes(item["wall_seconds"]) if "wall_seconds" in item else "",
+                numbers.count(item["pairs"]) if "pairs" in item else "",
+            ],
+        )
+        for item in run.extra["artifacts"]
     ]
-    heads = ["Encoder", "Seed", "Key", "Commit", "Trained", "Time", "Pairs"]
-    return simple(heads, rows, label="Encoders")
+    return Table("Encoder", ["Seed", "Key", "Commit", "Trained", "Time", "Pairs"], lines, label="Encoders")
 
 
 def _curves(run: Run, *, drawn: bool) -> tuple[str, str]:
@@ -228,11 +194,8 @@ def _curves(run: Run, *, drawn: bool) -> tuple[str, str]:
     methods = {point.method for point in run.curves if (point.split, point.metric) == (split, metric)}
     if drawn and split in _SPLITS and len(methods) <= _LINES and sum(map(len, methods)) <= _LETTERS:
         return "", figures.training_curves(run, split=split, metric=metric).html(style=False)
-    return f"Curves of {len({point.method for point in run.curves})} trainings", _html(ledger.curve_rows(run.curves))
-
-
-def _of(fragment: Piece, run: Run) -> str:
-    return ledger.anchored(fragment.body, run.profile)
+    trainings = len({point.method for point in run.curves})
+    return f"Curves of {trainings} trainings", ledger.curve_rows(run.curves).html(style=False)
 
 
 # -- all runs ----------------------------------------------------------------------------------------------------------
@@ -240,37 +203,26 @@ def _of(fragment: Piece, run: Run) -> str:
 
 def overview() -> str:
     """Every recorded run: date, commit, time, verdicts, fresh or stale; with links to be made by `pedigree.linked`."""
-    heads = ["Run", "Profile", "State", "Date", "Commit", "Time", "Claims"]
-    head = "".join(f'<th scope="col" class="{"" if i else "sb-first"}">{name}</th>' for i, name in enumerate(heads))
-    bodies: dict[str, str] = {}
-    for paper, experiment in experiments():
-        to = f"_runs/{paper}/{experiment}.html"
-        first = f'<th scope="row" class="sb-first"><a href="{esc(to)}">{esc(title(experiment))}</a></th>'
-        body = "" if paper in bodies else _group(paper_of(paper).name, len(heads))
-        runs = recorded(paper, experiment)
-        for run in runs:
-            made, name = run.provenance, run_name(run)
-            state = pedigree.stale_words(lineage.changed(run))
-            counts = Counter() if is_toy(run) else Counter(verdict(claim.verdict) for claim in run.claims)
-            cells = [
-                esc(run.profile),
-                why(state.removesuffix(" changed since").removeprefix("recorded by ") or "fresh", name),
-                why(made.started[:10], name),
-                f"<code>{why(made.git_commit[:7], name)}</code>",
-                why(tables.time_of(run), name),
-                "toy data"
-                if is_toy(run)
-                else " ".join(f"{why(n, name)} {words}" for words, n in sorted(counts.items())),
-            ]
-            body += f"<tr>{first}" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-        if not runs:
-            body += f'<tr>{first}<td colspan="{len(heads) - 1}" class="sb-left sb-soft">not run</td></tr>'
-        bodies[paper] = bodies.get(paper, "") + body
-    return Fragment(scrolling(f"<tr>{head}</tr>", list(bodies.values()), "", label="Runs")).html() + "\n"
+    lines: list[Row] = []
+    for paper, of_paper in groupby(experiments(), key=lambda names: names[0]):
+        lines.append(Row(paper_of(paper).name, head=True))
+        for _, experiment in of_paper:
+            to = Html(f'<a href="_runs/{esc(paper)}/{esc(experiment)}.html">{esc(title(experiment))}</a>')
+            missing = Cell("not run", kind="sb-left sb-soft", span=6)
+            lines += [Row(to, _state(run)) for run in recorded(paper, experiment)] or [Row(to, [missing])]
+    return Table("Run", ["Profile", "State", "Date", "Commit", "Time", "Claims"], lines, label="Runs").html() + "\n"
 
 
-def _group(name: str, width: int) -> str:
-    return (
-        f'<tr class="sb-group"><th scope="rowgroup" class="sb-first">{esc(name)}</th>'
-        f'<td colspan="{width - 1}"></td></tr>'
-    )
+def _state(run: Run) -> list[str]:
+    made, name = run.provenance, run_name(run)
+    state = pedigree.stale_words(lineage.changed(run)).removesuffix(" changed since").removeprefix("recorded by ")
+    counts = Counter(verdict(claim.verdict) for claim in run.claims)
+    judged = " ".join(f"{why(number, name)} {words}" for words, number in sorted(counts.items()))
+    return [
+        run.profile,
+        why(state or "fresh", name),
+        why(made.started[:10], name),
+        Html(f"<code>{why(made.git_commit[:7], name)}</code>"),
+        why(time_of(run), name),
+        "toy data" if is_toy(run) else Html(judged),
+    ]

@@ -11,8 +11,20 @@ from typing import NamedTuple
 import pandas as pd
 
 from sentbook.records import Run
-from sentbook.report import numbers
-from sentbook.report.markup import Fragment, Html, Piece, Recorded, badge, esc, row_key, run_name, scrolling, why
+from sentbook.report import numbers, templates
+from sentbook.report.markup import (
+    Fragment,
+    Html,
+    Piece,
+    Recorded,
+    attributes,
+    badge,
+    esc,
+    row_id,
+    row_key,
+    run_name,
+    why,
+)
 
 TEXT, LEFT, DATA = "sb-text", "sb-left", "sb-data"  # kinds of columns: running text, short text, of a data set
 _TOY = "Toy data: the mini-world, seconds of training; says nothing of the paper"
@@ -102,9 +114,16 @@ class Cell(NamedTuple):
     kind: str = ""
     span: int = 1
 
+    def marks(self, *kinds: str) -> Html:
+        """The attributes of its element, of further ``kinds``."""
+        title = self.title or (f"printed in {self.paper}" if self.paper else "")
+        classes = [*kinds, "sb-paper" if self.paper else "", DATA if self.data else ""]
+        return attributes(**{"class": classes, "title": title})
+
 
 class Row(NamedTuple):
-    """A row; ``head``: a heading without cells; ``start``: begins a group; ``own``: tinted; ``note``: beside the label.
+    """A row; ``head``: a heading without cells, ``wide``: over all columns; ``start``: begins a group; ``own``: tinted;
+    ``note``: beside the label.
 
     ``row`` names the row of the results file that all its cells show.
     """
@@ -114,6 +133,7 @@ class Row(NamedTuple):
     head: bool = False
     start: bool = False
     own: bool = False
+    wide: bool = False
     note: str = ""
     row: tuple[str, ...] = ()
 
@@ -137,6 +157,8 @@ class Table(Piece):
         wrap: the first column may break into lines.
         facts: the numbers are no result.
         changes: the parameters that the reader's run changed, in words; they stand above.
+        label: read aloud; empty: the caption.
+        anchors: a profile, on the page of its run: its rows are what numbers elsewhere lead to, see `row_id`.
     """
 
     heading: str | None
@@ -154,6 +176,8 @@ class Table(Piece):
     kind: str = "sentbook-table"
     facts: bool = False
     changes: Sequence[str] = ()
+    label: str = ""
+    anchors: str = ""
 
     @property
     def of(self) -> str:
@@ -172,8 +196,7 @@ class Table(Piece):
             above += f'<p class="sb-changes"><strong>Your run</strong> with {words}</p>'
         top = f"<strong>{esc(self.caption)}</strong>" if self.caption else ""
         top += f'<span class="sb-how">{esc(self.how)}</span>' if self.how else ""
-        label = self.caption or self.heading or "Table"
-        drawn = scrolling(self._head(), self._bodies(), top, label=label) if self.rows else ""
+        drawn = self.drawn(Html(top)) if self.rows else ""
         foot = f'<p class="sb-foot">{esc(self.foot)}</p>' if self.foot else ""
         if is_toy(self.run):
             return f'<div class="sb-toy"><p class="sb-toy-name">{esc(_TOY)}</p>{above}{drawn}{foot}</div>'
@@ -196,67 +219,42 @@ class Table(Piece):
     def _pairs(self) -> list[tuple[str, str]]:
         return [("", column) if isinstance(column, str) else column for column in self.columns]
 
-    @property
-    def _two(self) -> bool:
-        """Whether the head has two storeys."""
-        return any(group for group, _ in self._pairs)
-
-    def _starts(self) -> set[int]:
-        """The first columns of groups, which have a line at their left; none where there are no groups."""
-        pairs = self._pairs if self._two else []
-        return {at for at, (group, _) in enumerate(pairs) if not at or not group or pairs[at - 1][0] != group}
-
-    def _head(self) -> str:
-        tall = ' rowspan="2"' if self._two else ""
-        first = f'<th scope="col"{tall} class="sb-first">{esc(self.heading)}</th>' if self.heading is not None else ""
-        second, starts = "", self._starts()
-        for _, members in groupby(enumerate(self._pairs), key=lambda item: item[1][0] or item[0]):
-            inside = list(members)
-            at, (title, head) = inside[0]
-            if not title:
-                first += self._title(head, at, starts, tall)
-                continue
-            first += f'<th scope="colgroup" colspan="{len(inside)}" class="sb-start">{esc(title)}</th>'
-            second += "".join(self._title(head, at, starts) for at, (_, head) in inside)
-        return f"<tr>{first}</tr>{f'<tr>{second}</tr>' if second else ''}"
-
-    def _title(self, text: str, at: int, starts: set[int], tall: str = "") -> str:
-        classes = ["sb-start"] * (at in starts) + [LEFT] * (at in self.kinds)
-        return f'<th scope="col"{tall}{_classes(classes)}>{esc(text)}</th>'
-
-    def _bodies(self) -> list[str]:
-        bodies, starts = [""], self._starts()
-        width = len(self._pairs)
+    def drawn(self, top: Html) -> str:
+        """The part that scrolls, with ready HTML above it."""
+        members = [list(found) for _, found in groupby(enumerate(self._pairs), key=lambda pair: pair[1][0] or pair[0])]
+        groups = [(found[0][0], found[0][1][0], [head for _, (_, head) in found]) for found in members]
+        second = any(group for _, group, _ in groups)
+        # Groups have a line at their left; where there are none, no column has.
+        starts = {at for at, *_ in groups} if second else set()
+        bodies: list[list[tuple[Row, Html, str]]] = [[]]
+        seen: set[str] = set()
         for row in self.rows:
-            note = f' <span class="sb-soft">({esc(row.note)})</span>' if row.note else ""
             if row.head or row.start:
-                bodies.append("")
-            if row.head and self.heading is None:
-                head = f'<th scope="rowgroup" class="sb-left" colspan="{width}">{esc(row.label)}{note}</th>'
-                bodies[-1] += f'<tr class="sb-group">{head}</tr>'
-                continue
-            if row.head:
-                head = f'<th scope="rowgroup" class="sb-first">{esc(row.label)}{note}</th>'
-                bodies[-1] += f'<tr class="sb-group">{head}<td colspan="{width}"></td></tr>'
-                continue
-            cells, at = "", 0
-            if self.heading is not None:
-                cells = f'<th scope="row" class="sb-first{" sb-wrap" * self.wrap}">{esc(row.label)}{note}</th>'
-            for given in row.cells:
-                cell = given if isinstance(given, Cell) else Cell(given)
-                cells += self._cell(cell, at, at in starts, row.row)
-                at += cell.span
-            bodies[-1] += f"<tr{_classes(['sb-average'] * row.own)}>{cells}</tr>"
-        return [body for body in bodies if body]
+                bodies.append([])
+            bodies[-1].append((row, self._cells(row, starts), self._anchor(row, seen)))
+        return templates.html(
+            "table", top=top, label=self.label or self.caption or self.heading or "Table", heading=self.heading,
+            groups=groups, second=second, starts=starts, kinds=self.kinds, bodies=list(filter(None, bodies)),
+            width=len(self.columns), wrap=self.wrap,
+        )  # fmt: skip
 
-    def _cell(self, cell: Cell, at: int, start: bool, row: tuple[str, ...]) -> str:
-        of_data = cell.data or DATA in self.kinds.get(at, "")
-        classes = ["sb-start"] * start + [self.kinds.get(at, ""), cell.kind]
-        classes += ["sb-paper"] * bool(cell.paper) + [DATA] * cell.data
-        title = cell.title or (f"printed in {cell.paper}" if cell.paper else "")
-        attributes = _classes(classes) + (f' title="{esc(title)}"' if title else "")
-        attributes += f' colspan="{cell.span}"' if cell.span > 1 else ""
-        return f"<td{attributes}>{self._inside(cell, row, linked=not (of_data or cell.paper))}</td>"
+    def _anchor(self, row: Row, seen: set[str]) -> str:
+        """The identifier that links to a row lead to; of several of one key the first row has it."""
+        if not self.anchors or not row.row or (key := row_key(*row.row)) in seen:
+            return ""
+        seen.add(key)
+        return row_id(self.anchors, key)
+
+    def _cells(self, row: Row, starts: set[int]) -> Html:
+        drawn, at = "", 0
+        for given in row.cells:
+            cell = given if isinstance(given, Cell) else Cell(given)
+            kinds = ["sb-start" if at in starts else "", self.kinds.get(at, ""), cell.kind]
+            marks = cell.marks(*kinds) + attributes(colspan=cell.span if cell.span > 1 else "")
+            linked = not (cell.paper or cell.data or DATA in self.kinds.get(at, "") or self.anchors)
+            drawn += f"<td{marks}>{self._inside(cell, row.row, linked=linked)}</td>"
+            at += cell.span
+        return Html(drawn)
 
     def _inside(self, cell: Cell, row: tuple[str, ...], *, linked: bool) -> str:
         """The cell's HTML; its first number is the link to its run."""
@@ -275,37 +273,7 @@ class Table(Piece):
         inner = esc(cell.before) + inner + esc(cell.after)
         for line in [cell.below] if isinstance(cell.below, str | Cell) else cell.below:
             if isinstance(line, Cell):
-                where = f' title="printed in {esc(line.paper)}"' if line.paper else ""
-                classes = _classes(["sb-ci", "sb-paper" * bool(line.paper)])
-                inner += f"<span{classes}{where}>{self._inside(line, row, linked=False)}</span>"
+                inner += f"<span{line.marks('sb-ci')}>{self._inside(line, row, linked=False)}</span>"
             elif line:
                 inner += f'<span class="sb-ci">{link(line)}</span>'
         return inner
-
-
-def simple(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    caption: str = "",
-    *,
-    left: int = 1,
-    label: str = "Table",
-    text: frozenset[int] = frozenset(),
-    wrap: bool = False,
-) -> str:
-    """A table of ready HTML cells and caption; heads are plain text. The first column sticks.
-
-    Args:
-        left: this many columns align left, the others right.
-        text: columns of running text, which may break into lines.
-        wrap: so may the first column.
-    """
-    kinds = {at - 1: TEXT if at in text else LEFT for at in range(1, left)}
-    lines = [Row(Html(first), [Html(cell) for cell in cells]) for first, *cells in rows]
-    drawn = Table(head[0], head[1:], lines, kinds=kinds, wrap=wrap)
-    return scrolling(drawn._head(), drawn._bodies(), caption, label=label)
-
-
-def _classes(names: Sequence[str]) -> str:
-    given = " ".join(name for name in names if name)
-    return f' class="{given}"' if given else ""

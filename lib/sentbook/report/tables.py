@@ -12,8 +12,8 @@ from typing import TypeVar
 import pandas as pd
 
 from sentbook.records import Run, Test
-from sentbook.report import numbers
-from sentbook.report.markup import Fragment, Html, Recorded, esc, from_paper, run_name, verdict, why
+from sentbook.report import numbers, templates
+from sentbook.report.markup import Fragment, Html, Recorded, esc, folded, from_paper, run_name, verdict, why
 from sentbook.report.summary import (
     Centre,
     Summary,
@@ -455,8 +455,9 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
             f"<span{from_paper(claim.source)}>{esc(claim.text)}</span> "
             f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>'
         )
-        evidence = Cell(claim.evidence, f"Rule: {claim.rule}", row=(claim.id,))
-        rows.append(Row(Html(f"<code>{esc(claim.id)}</code>"), [said, verdict(claim.verdict), evidence]))
+        evidence = Cell(claim.evidence, f"Rule: {claim.rule}")
+        label = Html(f"<code>{esc(claim.id)}</code>")
+        rows.append(Row(label, [said, verdict(claim.verdict), evidence], row=(claim.id,)))
     heads = ["The paper says", "Verdict", "Evidence"]
     return Table("Claim", heads, rows, caption, run=run, kinds={0: TEXT, 1: LEFT, 2: TEXT}, wrap=True)
 
@@ -467,34 +468,30 @@ def provenance(run: Run | None) -> Fragment:
     if run is None:
         return Fragment("")
     made = run.provenance
-    entries = [
-        ("Run", why(f"{run.paper}/{run.experiment}, profile {run.profile}", run_name(run))),
-        ("Commit", made.git_commit),
-        ("Configuration", made.config_hash),
-        ("Started", made.started.replace("T", " ")),
-        ("Seeds", ", ".join(map(str, made.seeds))),
-        ("Device", made.device),
-        ("Time", time_of(run)),
-        ("Peak memory", numbers.memory(made.peak_memory_bytes)),
-        ("Python", made.python),
-        ("Packages", ", ".join(f"{name} {version}" for name, version in made.packages.items()) or "not recorded"),
-        ("Substitutions", "; ".join(made.substitutions) or "none"),
-    ]
-    files = [f"{esc(name)} <code>{esc(digest[:12])}</code>" for name, digest in sorted(made.data.items())]
-    settings = [f"<code>{esc(key)}</code> {esc(value)}" for key, value in sorted(made.config.items())]
-    if files:
-        entries.append(("Data", _folded(f"{len(files)} files, with SHA-256", files)))
-    else:
-        entries.append(("Data", "generated; no file read"))
-    if settings:
-        entries.append(("Settings", _folded(f"{len(settings)} values", settings)))
-    body = "".join(f"<dt>{esc(term)}</dt><dd>{esc(value)}</dd>" for term, value in entries)
-    return Fragment(f"<dl>{body}</dl>", kind="sentbook-provenance", run=run_name(run))
+    entries = {"Run": why(f"{run.paper}/{run.experiment}, profile {run.profile}", run_name(run)), **facts(run)}
+    entries["Data"] = "generated; no file read"
+    if files := [f"{esc(name)} <code>{esc(digest[:12])}</code>" for name, digest in sorted(made.data.items())]:
+        entries["Data"] = folded(f"{len(files)} files, with SHA-256", files)
+    if settings := [f"<code>{esc(key)}</code> {esc(value)}" for key, value in sorted(made.config.items())]:
+        entries["Settings"] = folded(f"{len(settings)} values", settings)
+    return Fragment(templates.html("facts", facts=entries), kind="sentbook-provenance", run=run_name(run))
 
 
-def _folded(summary: str, items: Sequence[str]) -> Html:
-    inner = "".join(f"<li>{item}</li>" for item in items)
-    return Html(f"<details><summary>{esc(summary)}</summary><ul>{inner}</ul></details>")
+def facts(run: Run) -> dict[str, str]:
+    """List what is known of how a run was made: term -> words."""
+    made = run.provenance
+    return {
+        "Commit": made.git_commit,
+        "Configuration": made.config_hash,
+        "Started": made.started.replace("T", " "),
+        "Seeds": ", ".join(map(str, made.seeds)),
+        "Device": made.device,
+        "Time": time_of(run),
+        "Peak memory": numbers.memory(made.peak_memory_bytes),
+        "Python": made.python,
+        "Packages": ", ".join(f"{name} {version}" for name, version in made.packages.items()) or "not recorded",
+        "Substitutions": "; ".join(made.substitutions) or "none",
+    }
 
 
 @of_recorded

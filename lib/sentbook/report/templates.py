@@ -48,7 +48,7 @@ def _environment() -> Environment:
         "s": lambda number: "" if number == 1 else "s",
     }
     made.filters |= filters
-    made.globals |= {"badge": lambda *words: Markup(markup.badge(*words))}
+    made.globals["attributes"] = markup.attributes
     return made
 
 

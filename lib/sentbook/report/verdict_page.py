@@ -15,7 +15,7 @@ from sentbook.report import numbers, templates
 from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, verdict, why
 from sentbook.report.pages import PROFILES, in_order, recorded, title
 from sentbook.report.style import style_sheet
-from sentbook.report.table import simple
+from sentbook.report.table import LEFT, TEXT, Cell, Row, Table
 from sentbook.runs.causes import Cause
 from sentbook.runs.papers import paper_of
 from sentbook.runs.verdict_ledger import VERDICTS, Entry, counted, entries
@@ -83,17 +83,25 @@ def verdicts_page(
         if not run.claims:
             continue
         rows = [
-            [
+            Row(
                 templates.html("said", claim=claim),
-                _link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None),
-                why(claim.evidence, run_name(run), row_key(claim.id) if re.search(r"\d", claim.evidence) else "")
-                + f'<span class="sb-ci">Rule: {esc(claim.rule)}</span>',
-            ]
+                [
+                    Html(_link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None)),
+                    Cell(why(claim.evidence, run_name(run), row_key(claim.id)), f"Rule: {claim.rule}"),
+                ],
+            )
             for claim in run.claims
         ]
-        heads = ["The paper says", "Verdict", "Evidence"]
         made = _made(run, title(experiment), (pages or {}).get(experiment))
-        body = simple(heads, rows, made, left=3, label=title(experiment), text=frozenset({2}), wrap=True)
+        shown = Table(
+            "The paper says",
+            ["Verdict", "Evidence"],
+            rows,
+            label=title(experiment),
+            kinds={0: LEFT, 1: TEXT},
+            wrap=True,
+        )
+        body = shown.drawn(made)
         parts.append(Fragment(body, kind="sentbook-table sentbook-wide", run=run_name(run)).html(style=False))
         parts.append(_substitutes(run.provenance.substitutions))
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -162,10 +170,10 @@ def counts_table(claims: Sequence[Entry]) -> str:
     rows = []
     for name in (*VERDICTS, "all"):
         numbers_of = [of_paper[name] for of_paper in counts.values()]
-        cells = [why(str(number), profile) for number in (*numbers_of, sum(numbers_of))]
-        rows.append([verdict(name) if name != "all" else "all claims", *cells])
-    heads = ["", *(paper_of(paper).name for paper in counts), "all"]
-    body = simple(heads, rows, "<strong>Verdicts by paper</strong>", label="Verdicts by paper")
+        cells = [why(number, profile) for number in (*numbers_of, sum(numbers_of))]
+        rows.append(Row(verdict(name) if name != "all" else "all claims", cells))
+    heads = [*(paper_of(paper).name for paper in counts), "all"]
+    body = Table("", heads, rows, "Verdicts by paper").body
     return Fragment(body, kind="sentbook-table sentbook-counts", run=profile).html()
 
 
@@ -236,17 +244,15 @@ def _parts(parts: Sequence[Part], run: str) -> Html:
     rows = []
     for part in parts:
         places = _places(part.printed)
-        held = _held(part.printed, places) if part.printed is not None else None
-        theirs = f'<span class="sb-paper">{esc(held[1])}</span>' if held else numbers.DASH
-        ours = ""
+        theirs = _held(part.printed, places)[1] if part.printed is not None else ""
+        what, unit, ours = "", "", Cell()
         if part.ours is not None:
-            interval = f'<span class="sb-ci">{esc(_interval(part.ours, places))}</span>'
-            ours = why(_words(part.ours, places), run) + interval
-        what, unit = (part.ours.what, _unit(part.ours)) if part.ours is not None else ("", "")
+            what, unit = part.ours.what, _unit(part.ours)
+            ours = Cell(why(_words(part.ours, places), run), _interval(part.ours, places))
         small = f'<span class="sb-ci">{verdict(part.verdict)} {esc(unit).replace(" ", "&#160;")}</span>'
-        rows.append([f"{esc(what)}{small}", theirs, ours])
-    heads = ["Part", "Paper or rule", "Ours"]
-    return Html(simple(heads, rows, label="Parts of the claim", wrap=True) if rows else "")
+        of_paper = Html(f'<span class="sb-paper">{esc(theirs)}</span>' if theirs else numbers.DASH)
+        rows.append(Row(Html(f"{esc(what)}{small}"), [of_paper, ours]))
+    return Html(Table("Part", ["Paper or rule", "Ours"], rows, label="Parts of the claim", wrap=True).body)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -305,12 +311,12 @@ def _link(body: str, target: str | None) -> str:
     return f'<a href="{esc(target)}">{body}</a>' if target else body
 
 
-def _made(run: Run, name: str, page: str | None, of_run: tuple[str, str | None] | None = None) -> str:
+def _made(run: Run, name: str, page: str | None, of_run: tuple[str, str | None] | None = None) -> Html:
     """The experiment and when its run was made."""
     words: str = esc(f"profile {run.profile}, {len(run.provenance.seeds)} seeds, {run.provenance.started[:10]}")
     if of_run is not None and of_run[1]:
         words += f", {_link(esc(of_run[0]), of_run[1])}"
-    return f'<strong>{_link(esc(name), page)}</strong><span class="sb-how">{words}</span>'
+    return Html(f'<strong>{_link(esc(name), page)}</strong><span class="sb-how">{words}</span>')
 
 
 def _substitutes(names: Sequence[str]) -> str:
