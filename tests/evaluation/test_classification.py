@@ -11,7 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
-from sentbook.evaluation import classification, folds
+from sentbook.evaluation import folds
 from sentbook.evaluation.classification import (
     SENTEVAL_NESTED,
     SENTEVAL_ONE_TEST,
@@ -21,8 +21,6 @@ from sentbook.evaluation.classification import (
     ClassificationProtocol,
     Scheme,
     nested,
-    pair_features,
-    powers_of_two,
     train_and_test,
 )
 from sentbook.evaluation.protocols import Measure
@@ -88,14 +86,6 @@ def test_nested_is_scikit_learn_in_loops(protocol: ClassificationProtocol) -> No
     assert found.right.mean() == pytest.approx(found.value(), abs=0.01)
 
 
-def test_single_precision_is_within_a_tenth_of_a_point() -> None:
-    table, labels, _ = made(rows=600)
-    exact = nested(table, labels, NESTED, precision="float64", tolerance=1e-12)
-    fast = nested(table, labels, NESTED)
-    assert fast.value() == pytest.approx(exact.value(), abs=0.001)
-    np.testing.assert_allclose(fast.inner, exact.inner, atol=0.002)
-
-
 @pytest.mark.parametrize(
     ("protocol", "classes"),
     [(SKIP_THOUGHTS_TREC, 4), (SKIP_THOUGHTS_MSRP, 2), (SENTEVAL_ONE_TEST, 3)],
@@ -121,49 +111,14 @@ def test_one_test_is_scikit_learn_in_loops(protocol: ClassificationProtocol, cla
         assert found.value(Measure.F1) == pytest.approx(f1_score(labels[test], found.predicted))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_labels_of_an_outer_fold_choose_nothing(seed: int) -> None:
-    table, labels, _ = made(seed=seed)
-    before = nested(table, labels, NESTED)
-    rng = np.random.default_rng(seed)
-    for fold in range(3):
-        other = labels.copy()
-        other[before.fold == fold] = rng.permutation(other[before.fold == fold])
-        after = nested(table, other, NESTED)
-        assert (other != labels).any() and after.chosen[fold] == before.chosen[fold]
-        np.testing.assert_array_equal(after.inner[fold], before.inner[fold])
-        held = before.fold == fold
-        np.testing.assert_array_equal(after.predicted[held], before.predicted[held])
-
-
-def test_the_mean_of_folds_is_not_the_pooled_value() -> None:
-    gold, predicted = np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0])
-    found = classification.Classified(NESTED, gold, predicted, np.array([0, 0, 0, 1]), np.zeros((2, 3)), np.ones(2))
-    assert found.value() == 0.5 and found.right.mean() == 0.75
-
-
-def test_features_of_pairs() -> None:
-    rng = np.random.default_rng(0)
-    one, other = rng.normal(size=(2, 5, 3)).astype(np.float32)
-    found = pair_features(one, other)
-    np.testing.assert_array_equal(found, pair_features(other, one))
-    np.testing.assert_array_equal(found[:, :3], np.abs(one - other))
-    np.testing.assert_array_equal(found[:, 3:], one * other)
-
-
 def test_every_protocol_has_a_header_of_its_own() -> None:
     assert len({str(protocol) for protocol in PUBLISHED}) == len(PUBLISHED)
-    assert str(SKIP_THOUGHTS_MSRP) == (
-        "skip-thoughts, logistic regression, 10-fold on train, one test, C of 2^0..2^8 by f1, shuffled rows, seed 1234"
-    )
     assert str(SENTEVAL_NESTED) == (
         "SentEval, logistic regression, nested 10-fold, C of 2^-2..2^3 by accuracy, "
         "stratified rows by length, seed 1111"
     )
     assert SKIP_THOUGHTS_NESTED.grid == (1, 2, 4, 8, 16, 32, 64, 128, 256)
-    assert SENTEVAL_ONE_TEST.grid == powers_of_two(-1, 5)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        SENTEVAL_NESTED.seed = 1  # type: ignore[misc]
+    assert SENTEVAL_ONE_TEST.grid == (0.5, 1, 2, 4, 8, 16, 32)
 
 
 def test_what_is_no_protocol() -> None:

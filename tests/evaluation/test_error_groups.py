@@ -1,4 +1,4 @@
-"""The four groups of overlap and meaning, and errors on the gold scale."""
+"""The four groups of overlap and meaning, errors on the gold scale, and what of them the ledger takes."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import error_groups
+from sentbook.evaluation.error_groups import FAR, AllPairs, all_pairs, group_rows, group_tests
+from sentbook.evaluation.predictions import sts_predictions
+from sentbook.evaluation.statistics import resample_counts
+
+SAME, OTHER, NEAR = "a small dog runs in the park", "prices of crude oil fell again", "a small cat runs in the park"
+GROUPS = ["low overlap, close", "high overlap, close", "high overlap, far", "low overlap, far", "all pairs"]
 
 
-def test_overlap() -> None:
+def test_overlap_and_the_papers_four_groups() -> None:
     assert error_groups.jaccard(["A dog, runs!", "", "x"], ["a dog sits", "", "y"]).tolist() == [0.5, 0.0, 0.0]
-
-
-def test_groups_are_the_papers_four() -> None:
     members = error_groups.Thresholds().members([0.1, 0.9, 0.9, 0.1, 0.4], [5, 5, 0, 0, 5])
-    assert list(members) == ["low overlap, close", "high overlap, close", "high overlap, far", "low overlap, far"]
-    assert [int(np.flatnonzero(mask)[0]) for mask in members.values()] == [0, 1, 2, 3]
-    assert sum(mask.sum() for mask in members.values()) == 4
+    assert list(members) == GROUPS[:4]
+    assert [np.flatnonzero(mask).tolist() for mask in members.values()] == [[0], [1], [2], [3]]
 
 
-def test_the_papers_map() -> None:
+# -- maps to the gold scale --------------------------------------------------------------------------------------------
+
+
+def test_maps_that_are_not_fitted() -> None:
     np.testing.assert_allclose(error_groups.paper_map([-1, 0, 0.052, 1]), [0, 2.5, 2.63, 5])
-
-
-def test_scores_that_are_on_the_gold_scale_stay() -> None:
     assert error_groups.mapped([1.5, 4.0], [1.0, 5.0], "identity").tolist() == [1.5, 4.0]
 
 
@@ -52,6 +55,90 @@ def test_a_fitted_map_never_sees_its_own_pair() -> None:
     random = np.random.default_rng(2)
     cosine, gold = random.uniform(0, 1, 50), random.uniform(0, 5, 50)
     before = error_groups.mapped(cosine, gold, "affine", folds=50)
-    changed = gold.copy()
-    changed[7] = 5 - changed[7]
-    assert error_groups.mapped(cosine, changed, "affine", folds=50)[7] == pytest.approx(before[7])
+    gold[7] = 5 - gold[7]
+    assert error_groups.mapped(cosine, gold, "affine", folds=50)[7] == pytest.approx(before[7])
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+
+def made() -> AllPairs:
+    """120 pairs, 30 a group; by the paper's map B is off by exactly .4 everywhere, A by .1, but by .9 on close pairs
+    of high overlap."""
+    rng = np.random.default_rng(0)
+    high, close = np.tile([False, True, True, False], 30), np.tile([True, True, False, False], 30)
+    gold = np.where(close, 4.5, 0.75) + rng.uniform(-0.3, 0.3, 120)
+    signs, truth = rng.choice([-1, 1], 120), gold / 2.5 - 1
+    a, b = truth + signs * np.where(high & close, -0.9, 0.1) / 2.5, truth + signs * 0.4 / 2.5
+    second = [NEAR if one else OTHER for one in high]
+    return AllPairs([SAME] * 120, second, gold, {"A": np.stack([a, a]), "B": b[None]})
+
+
+def test_errors_and_differences_of_each_group_are_rows_of_the_ledger() -> None:
+    pairs = made()
+    frame = error_groups.groups(pairs.first, pairs.second, pairs.gold, pairs.scores, a="A", b="B", resamples=200)
+    rows, tests = group_rows(frame, ["A", "B"]), group_tests(frame, "A", "B")
+    names = [f"{how} map/{group}" for how in ("paper", "isotonic") for group in GROUPS]
+    assert [row.dataset for row in rows if row.method == "A"] == names == [test.dataset for test in tests]
+    assert {(row.metric, row.seed) for row in rows} == {("mae", None)}
+    values = {(row.method, row.dataset): row.value for row in rows}
+    assert [values["A", name] for name in names[:5]] == pytest.approx([0.1, 0.9, 0.1, 0.1, 0.3])
+    assert [values["B", name] for name in names[:5]] == pytest.approx([0.4] * 5)
+    assert [row.n for row in rows if row.method == "A"][:5] == [30, 30, 30, 30, 120]
+    for test in tests:
+        assert test.estimate == pytest.approx(values["A", test.dataset] - values["B", test.dataset])
+        assert test.low - 1e-12 <= test.estimate <= test.high + 1e-12
+    # The same error on every pair of a group leaves the bootstrap nothing to vary; over all pairs it varies.
+    *_, one, whole = tests[:5]
+    assert one.low == pytest.approx(one.high) and whole.low < -0.1 < whole.high
+
+
+def test_a_group_without_pairs_has_no_number() -> None:
+    """Such a group is NaN in the frame, which no ledger takes."""
+    pairs = made()
+    kept = np.array([second == OTHER for second in pairs.second])  # no pair of high overlap
+    frame = error_groups.groups(
+        [SAME] * 60, [OTHER] * 60, pairs.gold[kept],
+        {method: scores[:, kept] for method, scores in pairs.scores.items()}, a="A", b="B", maps=("paper",),
+        resamples=50,
+    )  # fmt: skip
+    expected = [f"paper map/{group}" for group in ("low overlap, close", "low overlap, far", "all pairs")]
+    assert len(frame) == 5
+    assert [row.dataset for row in group_rows(frame, ["A"])] == expected
+    assert [test.dataset for test in group_tests(frame, "A", "B")] == expected
+
+
+# -- every pair of a book ----------------------------------------------------------------------------------------------
+
+
+def test_all_pairs_of_one_scale_in_the_books_order() -> None:
+    rng = np.random.default_rng(3)
+    sets = [
+        ScoredPairs("STS2012/a", ["a1", "a2"], ["A1", "A2"], np.array([1.0, 4.0]), (0, 5)),
+        ScoredPairs("SICK2014", ["s"] * 3, ["S"] * 3, np.array([1.0, 2.0, 3.0]), (1, 5)),
+        ScoredPairs("STS2016/b", ["b1", "b2", "b3"], ["B1", "B2", "B3"], np.array([0.0, 1.5, 5.0]), (0, 5)),
+    ]
+    scores = sts_predictions(sets)
+    for seed in range(3):
+        for pairs in sets:
+            scores.add("A", seed, pairs.name, rng.uniform(-1, 1, len(pairs)))
+    found = all_pairs(scores)
+    assert (found.first, found.second) == (["a1", "a2", "b1", "b2", "b3"], ["A1", "A2", "B1", "B2", "B3"])
+    assert found.gold.tolist() == [1, 4, 0, 1.5, 5]
+    expected = np.hstack([scores.stacked("A", name) for name in ("STS2012/a", "STS2016/b")])
+    np.testing.assert_array_equal(found.scores["A"], expected)
+
+
+def test_overestimation_by_brute_force() -> None:
+    rng = np.random.default_rng(5)
+    gold = rng.integers(0, 26, 80) / 5
+    exact = gold[None] / 2.5 - 1  # a score equals gold: the map alone does not overestimate it
+    pairs = AllPairs([""] * 80, [""] * 80, gold, {"A": rng.uniform(-1, 1, (3, 80)), "exact": exact})
+    far = [index for index in range(80) if gold[index] <= FAR]
+    draws = resample_counts(len(far), 150, [0]).astype(int)
+    for test in pairs.overestimation(150):
+        excess = np.array([np.mean([2.5 * (row[i] + 1) - gold[i] for row in pairs.scores[test.a]]) for i in far])
+        sampled = [np.repeat(excess, times).mean() for times in draws]
+        assert test.estimate == pytest.approx(excess.mean() if test.a == "A" else 0, abs=1e-12)
+        assert (test.low, test.high) == pytest.approx(np.percentile(sampled, [2.5, 97.5]), abs=1e-12)
+        assert test.dataset == f"{len(far)} pairs of gold at most 1.5"

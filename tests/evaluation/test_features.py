@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from sentbook.data.tasks import ClassificationTask, Examples, task
 from sentbook.data.text import TOKENISERS
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation import classification, features
-from sentbook.evaluation.classification import Classified, pair_features
-from sentbook.evaluation.features import Family, Features, classify, combined, protocol_of
+from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
+from sentbook.evaluation.features import Family, Features, classify, combined
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
@@ -32,11 +32,9 @@ FAMILIES: tuple[Family, ...] = ("skip-thoughts", "SentEval")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
-    features._loaded.cache_clear()
-    yield tmp_path / "artifacts"
-    features._loaded.cache_clear()
+    return tmp_path / "artifacts"
 
 
 @pytest.fixture
@@ -74,14 +72,6 @@ def assert_same(one: Classified, other: Classified) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
-def outcomes(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("outcome.safetensors"))
-
-
-def fail(*given: Any) -> dict[str, NDArray[Any]]:
-    raise AssertionError("this was made before")
-
-
 # -- vectors -----------------------------------------------------------------------------------------------------------
 
 
@@ -106,33 +96,11 @@ def test_combined_vectors_stand_beside_each_other() -> None:
     np.testing.assert_array_equal(three.vectors(SENTENCES)[:, -12:], first.vectors(SENTENCES))
 
 
-def test_a_later_encoder_is_a_part_like_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, list[str]]] = []
-
-    def made(name: str, sentences: list[str]) -> NDArray[np.float32]:
-        asked.append((name, sentences))
-        return np.arange(2 * len(sentences), dtype=np.float32).reshape(-1, 2)
-
-    monkeypatch.setattr(features.modern, "sentence_vectors", made)
-    found = of("all-minilm-l6-v2", recipe()).vectors(SENTENCES)
-    assert asked == [("all-minilm-l6-v2", [SENTENCES[0], SENTENCES[1], SENTENCES[3]])]
-    np.testing.assert_array_equal(found[:, :2], [[0, 1], [2, 3], [0, 1], [4, 5], [2, 3]])
-    np.testing.assert_array_equal(found[:, 2:], of().vectors(SENTENCES))
-
-
 def test_the_key_is_of_the_parts_and_their_order() -> None:
-    one, other = recipe(), recipe(RANDOM_CNN)
-    keys = [
-        of(one).key(),
-        of(other).key(),
-        of(one, other).key(),
-        of(other, one).key(),
-        of(recipe(RANDOM_CNN, seed=2)).key(),
-        of("all-minilm-l6-v2").key(),
-        of("universal-sentence-encoder").key(),
-    ]
-    assert len(set(keys)) == len(keys)
-    assert of(recipe(method="another name"), method="x", seed=7).key() == keys[0]
+    one, other, later = recipe(), recipe(RANDOM_CNN), "all-minilm-l6-v2"
+    every = [(one,), (other,), (one, other), (other, one), (recipe(RANDOM_CNN, seed=2),), (later,), (one, later)]
+    assert len({of(*parts).key() for parts in every}) == len(every)
+    assert of(recipe(method="another name"), method="x", seed=7).key() == of(one).key()
 
 
 def test_an_encoder_without_artifact_and_an_empty_sentence_are_one_sentence() -> None:
@@ -154,75 +122,53 @@ def test_an_encoder_without_artifact_and_an_empty_sentence_are_one_sentence() ->
         ("miniworld/paraphrase", (classification.SKIP_THOUGHTS_MSRP, classification.SENTEVAL_ONE_TEST)),
     ],
 )
-def test_a_family_has_a_protocol_for_each_task(name: str, protocols: tuple[object, object]) -> None:
-    assert tuple(protocol_of(task(name), family) for family in FAMILIES) == protocols
-
-
-def direct(found: ClassificationTask, family: Family) -> Classified:
-    """The evaluation without anything of `sentbook.evaluation.features` but its tolerance."""
+@pytest.mark.parametrize("at", range(2), ids=FAMILIES)
+def test_labels_are_those_of_the_familys_protocol_on_the_vectors(
+    name: str, protocols: tuple[ClassificationProtocol, ...], at: int, few: Callable[[str], ClassificationTask]
+) -> None:
+    [(one, of_task, found)] = classify([of()], [name], family=FAMILIES[at], device="cpu")
+    assert (one, of_task, found.protocol) == (of(), name, protocols[at])
 
     def table(part: Examples) -> NDArray[np.float32]:
-        if part.second is None:
-            return encoded(recipe(), part.first)
-        vectors = encoded(recipe(), [*part.first, *part.second])
-        return pair_features(vectors[: len(part)], vectors[len(part) :])
+        vectors = [encoded(recipe(), side) for side in (part.first, part.second) if side is not None]
+        return vectors[0] if part.second is None else pair_features(*vectors)
 
-    def count(sentences: list[str]) -> list[int]:
-        return [len(TOKENISERS["ptb"](sentence)) for sentence in sentences]
-
-    train = found.train
-    lengths = np.array(count(train.first) if train.second is None else [count(train.first), count(train.second)]).T
-    options: dict[str, Any] = {"lengths": lengths, "tolerance": features._TOLERANCE}
-    if found.test is None:
-        nested = {"skip-thoughts": classification.SKIP_THOUGHTS_NESTED, "SentEval": classification.SENTEVAL_NESTED}
-        return classification.nested(table(train), train.labels, nested[family], **options)
-    one_test = classification.SKIP_THOUGHTS_MSRP if found.pairs else classification.SKIP_THOUGHTS_TREC
-    protocol = classification.SENTEVAL_ONE_TEST if family == "SentEval" else one_test
-    parts = table(train), train.labels, table(found.test), found.test.labels
-    return classification.train_and_test(*parts, protocol, **options)
+    made = few(name)
+    sides = [side for side in (made.train.first, made.train.second) if side is not None]
+    lengths = np.array([[len(TOKENISERS["ptb"](sentence)) for sentence in side] for side in sides]).T
+    given = table(made.train), made.train.labels
+    options: dict[str, Any] = {"lengths": lengths, "tolerance": 1e-6}
+    if made.test is None:
+        expected = classification.nested(*given, protocols[at], **options)
+    else:
+        parts = *given, table(made.test), made.test.labels
+        expected = classification.train_and_test(*parts, protocols[at], **options)
+    assert_same(found, expected)
+    assert 0 < found.right.mean() < 1
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_labels_are_those_of_the_evaluation_itself(
-    family: Family, few: Callable[[str], ClassificationTask], folder: Path
+def test_an_outcome_is_found_again_by_its_vectors_task_and_family(
+    few: Callable[[str], ClassificationTask], folder: Path
 ) -> None:
-    found = classify([of()], WAYS, family=family, device="cpu")
-    assert [(one, name) for one, name, _ in found] == [(of(), name) for name in WAYS]
-    for _, name, classified in found:
-        assert_same(classified, direct(few(name), family))
-        assert 0 < classified.right.mean() < 1
-    assert len(outcomes(folder)) == 3
+    def count() -> int:
+        return len(list(folder.rglob("outcome.safetensors")))
 
-
-def test_an_outcome_is_found_again(
-    few: Callable[[str], ClassificationTask], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     wanted, names = [of(), of(recipe(RANDOM_CNN), method="random CNN")], WAYS[1:]
     made = classify(wanted, names, device="cpu")
-    assert [(one.method, name) for one, name, _ in made] == [
-        (method, name) for method in ("average of words", "random CNN") for name in names
-    ]
-    monkeypatch.setattr(features, "_classify", fail)
-    for (one, name, before), (other, same, after) in zip(made, classify(wanted, names, device="cpu"), strict=True):
-        assert (one, name) == (other, same)
+    assert [(one.method, name) for one, name, _ in made] == [(one.method, name) for one in wanted for name in names]
+    assert count() == 4
+    again = classify([of(recipe(method="x"), method="x", seed=5), wanted[1]], names, device="cpu")
+    assert count() == 4 and again[0][0].method == "x"  # another name for the same vectors
+    for (_, _, before), (_, _, after) in zip(made, again, strict=True):
         assert_same(before, after)
-    # Another name for the same vectors is no other outcome.
-    again = classify([of(recipe(method="x"), method="x", seed=5)], names, device="cpu")
-    assert again[0][0].method == "x"
-    assert_same(again[0][2], made[0][2])
-    assert len(outcomes(folder)) == 4
     others: list[tuple[Features, str, Family]] = [
-        (of(), names[0], "SentEval"),
-        (of(), WAYS[0], "skip-thoughts"),
+        (of(), names[0], "SentEval"), (of(), WAYS[0], "skip-thoughts"),
         (of(recipe(RANDOM_CNN, seed=2)), names[0], "skip-thoughts"),
         (combined("both", *wanted), names[0], "skip-thoughts"),
-    ]
-    for one, name, family in others:
-        with pytest.raises(AssertionError, match="made before"):
-            classify([one], [name], family=family, device="cpu")
-    monkeypatch.setattr(features, "OUTCOME_VERSION", features.OUTCOME_VERSION + 1)
-    with pytest.raises(AssertionError, match="made before"):
-        classify([of()], names, device="cpu")
+    ]  # fmt: skip
+    for number, (one, name, family) in enumerate(others, start=5):
+        classify([one], [name], family=family, device="cpu")
+        assert count() == number
 
 
 def test_where_rounding_stops_a_descent_double_precision_goes_on(
@@ -239,13 +185,4 @@ def test_where_rounding_stops_a_descent_double_precision_goes_on(
 
     monkeypatch.setattr(classification, "train_and_test", stalled)
     [(_, _, found)] = classify([of()], WAYS[2:], device="cpu")
-    assert tried == ["float32", "float64"]
-    assert found.right.mean() > 0.4
-
-    def never(*given: Any, precision: str, **named: Any) -> Classified:
-        raise NumericalError("A feature is NaN or infinite.")
-
-    monkeypatch.setattr(classification, "train_and_test", never)
-    with pytest.raises(NumericalError, match="NaN"):
-        classify([of()], WAYS[1:2], device="cpu")
-    assert len(outcomes(folder)) == 1
+    assert tried == ["float32", "float64"] and found.right.mean() > 0.4

@@ -4,55 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
-import yaml
 from nbformat import v4
 
 from sentbook.report import book
 from sentbook.report.markup import Fragment
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import NotebookError, executed_path
-from sentbook.system.paths import root
-
-# -- a toy checkout ----------------------------------------------------------------------------------------------------
-
-
-def notebook(*sources: str) -> nbformat.NotebookNode:
-    cells = [v4.new_markdown_cell("# A toy")]
-    cells += [v4.new_code_cell(source) for source in ('profile = "demo"', *sources)]
-    cells[1].metadata["tags"] = ["parameters"]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-
-
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Notebooks ``toy/one`` and ``toy/two`` with their parameters, in a folder of their own."""
-    monkeypatch.setenv("SENTBOOK_ROOT", str(tmp_path))
-    for name in ("one", "two"):
-        write(tmp_path, name, notebook("print('epoch 1')", f"profile + '-{name}'"))
-    (tmp_path / "params" / "toy").mkdir(parents=True)
-    (tmp_path / "params" / "toy" / "demo.yaml").write_text("profile: demo\n")
-    (tmp_path / "book").mkdir()
-    (tmp_path / "book" / "index.md").write_text("# Toy\n")
-    pages = [{"file": "book/_executed/toy/one"}, {"file": "book/_executed/toy/two"}]
-    toc = {"format": "jb-book", "root": "book/index", "parts": [{"caption": "Toys", "chapters": pages}]}
-    (tmp_path / "_toc.yml").write_text(yaml.safe_dump(toc))
-    (tmp_path / "_config.yml").write_text("execute: {execute_notebooks: 'off'}\n")
-    root.cache_clear()
-    yield tmp_path
-    root.cache_clear()
-
-
-def write(checkout: Path, name: str, content: nbformat.NotebookNode) -> Path:
-    path = checkout / "notebooks" / "toy" / f"{name}.ipynb"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(content, path)
-    return path
 
 
 @pytest.fixture
@@ -112,7 +73,8 @@ def test_one_notebook_has_a_page_that_needs_no_network(checkout: Path, executed:
 
 
 def executed_with(*outputs: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    content = notebook("show()")
+    parameters = v4.new_code_cell('profile = "demo"', metadata={"tags": ["parameters"]})
+    content = v4.new_notebook(cells=[v4.new_markdown_cell("# A toy"), parameters, v4.new_code_cell("show()")])
     content.cells[-1].outputs = list(outputs)
     content.cells[-1].execution_count = 3
     content.metadata["papermill"] = {"input_path": "/a/b", "start_time": "2026-01-01T00:00:00", "duration": 3.1}
