@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import yaml
 
+from sentbook.runs import forkserver
 from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError
 
 if TYPE_CHECKING:
@@ -433,6 +434,8 @@ _INTERRUPTED = "sentbook: Interrupted; run the same command to go on: what was f
 
 def main() -> None:
     """Run the command line: errors a user can mend are one sentence on standard error."""
+    if (status := forkserver.in_fork("sentbook.cli:main", sys.argv)) is not None:
+        sys.exit(status)
     try:
         app()
     except SentbookError as error:

@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
 
-from sentbook.runs import execute
+from sentbook.runs import execute, forkserver
 from sentbook.runs.execute import NotebookError, executed_path, failed_path
 
 
@@ -71,7 +72,7 @@ def start(checkout: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=checkout, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def wait_for(condition: Callable[[], object], patience: float = 30.0) -> None:
+def wait_for(condition: Callable[[], object], patience: float = 120.0) -> None:
     until = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < until
@@ -80,25 +81,51 @@ def wait_for(condition: Callable[[], object], patience: float = 30.0) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("server", [nullcontext, forkserver.served])
 def test_a_killed_run_leaves_no_kernel_and_the_next_waits_for_its_end(
-    checkout: Path, write: Callable[..., Path], how: signal.Signals
+    checkout: Path,
+    write: Callable[..., Path],
+    how: signal.Signals,
+    server: Callable[[], AbstractContextManager[None]],
 ) -> None:
     """A kernel that is busy when its parent is killed has a moment yet; what comes next is written after it."""
     note = checkout / "note"
-    busy = f"import os, time\nopen({str(note)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)"
+    told = "os.getpid(), os.getppid(), os.environ['JUPYTER_RUNTIME_DIR']"
+    busy = f"import os, time\nprint({told}, file=open({str(note)!r}, 'w'))\ntime.sleep(60)"
     write("one", busy)
-    process = start(checkout)
-    wait_for(lambda: note.is_file() and note.read_text())
-    kernel = psutil.Process(int(note.read_text()))
-    folders = {Path(name) for name in kernel.environ().values() if "/sentbook-" in name and "ipython" not in name}
-    process.send_signal(how)
-    process.wait(30)
-    ended = f"not psutil.pid_exists({kernel.pid}) or psutil.Process({kernel.pid}).status() == 'zombie'"
-    source = write("one", f"import psutil\n{ended}")
-    execute.execute(source, "demo", {})
-    assert shown(executed_path(source, "demo")) == "True"
-    assert folders and not any(folder.exists() for folder in folders)
-    assert not list(executed_path(source, "demo").parent.glob(".*.ipynb"))
+    with server():
+        process = start(checkout)
+        wait_for(lambda: note.is_file() and note.read_text())
+        kernel, parent, folder = note.read_text().split()
+        asked = os.environ.get(forkserver.ADDRESS, f"{process.pid}:").split(":")[0]
+        assert parent == asked  # a fork of the server, where there is one
+        process.send_signal(how)
+        process.wait(60)
+        ended = f"not psutil.pid_exists({kernel}) or psutil.Process({kernel}).status() == 'zombie'"
+        source = write("one", f"import psutil\n{ended}")
+        execute.execute(source, "demo", {})
+        assert shown(executed_path(source, "demo")) == "True"
+        assert not Path(folder).exists()
+        assert not list(executed_path(source, "demo").parent.glob(".*.ipynb"))
+
+
+@pytest.mark.slow
+def test_a_command_in_a_fork_is_the_command(checkout: Path) -> None:
+    """Its files, its folder and its exit status; and without a server that answers it runs as ever."""
+    command = [sys.executable, "-m", "sentbook.cli", "run", "toy/none"]
+
+    def call() -> tuple[int, str]:
+        ended = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    alone = call()
+    with forkserver.served():
+        server = psutil.Process(int(os.environ[forkserver.ADDRESS].split(":")[0]))
+        assert call() == alone
+        assert server.memory_info().rss > 200e6  # it was asked, and has imported what notebooks do
+        server.kill()
+        assert call() == alone
+    assert alone[0] == 2 and "There is no notebook 'toy/none'" in alone[1]
 
 
 @pytest.mark.long

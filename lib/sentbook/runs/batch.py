@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ import psutil
 
 from sentbook.config import profile_values
 from sentbook.data import modern, sources
-from sentbook.runs import ledger, lineage
+from sentbook.runs import forkserver, ledger, lineage
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import executed_path, stoppable, tail
 from sentbook.system.errors import ConfigError, SentbookError
@@ -427,7 +427,9 @@ def run(
         for name in chosen:
             if why := changes(found[name]):
                 print(f"{name}: {', '.join(why[:3])}{f' and {len(why) - 3} more' if len(why) > 3 else ''}", flush=True)
-    with _alone():
+    # Processes of the demo work a few seconds each; what Snakemake measures of a fork is the process that asked for it.
+    server = forkserver.served() if profile == "demo" and executor is None and cores > 1 else nullcontext()
+    with _alone(), server:
         started = time.time()
         ended = _snakemake(arguments, executor, cores)
     failed = [job for job in found.values() if not job.file("done").is_file() and _age(job.file("log")) > started]

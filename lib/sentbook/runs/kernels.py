@@ -16,6 +16,8 @@ import psutil
 import zmq
 from jupyter_client.manager import AsyncKernelManager
 
+from sentbook.runs import forkserver
+
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
@@ -55,6 +57,9 @@ class PrivateKernelManager(AsyncKernelManager):
             options["pass_fds"] = (int(held),)
         # ipykernel repeats on its own standard output what it sends to the notebook, which is shown once already.
         await super().start_kernel(stdout=subprocess.DEVNULL, **options)
+
+    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+        return forkserver.kernel_command(super().format_kernel_cmd(extra_arguments))
 
     async def cleanup_resources(self, restart: bool = False) -> None:  # type: ignore[override]
         await super().cleanup_resources(restart)

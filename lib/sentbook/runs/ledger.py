@@ -24,7 +24,7 @@ def path_of(paper: str, experiment: str, profile: str) -> Path:
 def dumped(record: Record) -> str:
     """JSON with keys in a fixed order and one row of numbers a line, so that a change reads well in git."""
     text = record.model_dump_json(indent=1)
-    text = re.sub(r"\{\n\s+((?:[^{}\[\]]|\n)*?)\n\s+\}", lambda m: "{" + re.sub(r"\n\s+", " ", m.group(1)) + "}", text)
+    text = re.sub(r"\{\n\s+([^{}\[\]]*?)\n\s+\}", lambda m: "{" + re.sub(r"\n\s+", " ", m.group(1)) + "}", text)
     return text + "\n"
 
 
