@@ -140,6 +140,7 @@ class _Fork(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         _, files, _, _ = socket.recv_fds(self.request, 1, 3)
         asked = json.loads(self.request.makefile("rb").readline())
+        assert isinstance(self.server, _Server)
         self.server.socket.close()
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
