@@ -17,7 +17,7 @@ from sentbook.models import CNN, CSE, GRAN, WSV, Average, BiLSTM, SentenceEncode
 from sentbook.models.word_map import word_set_map
 
 WORDS, DEPTH = 30, 6
-# Shorter than every filter, of equal words, and of one word (one cell of a map) and two, where k is more than there are.
+# Shorter than every filter, of equal words, and of one word (one cell of a map) and two, where k is more than these.
 SENTENCES = [[3], [5, 6], [4, 9, 2, 2, 7], list(range(1, 14)), [8, 8, 8], [2]]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -23,12 +21,15 @@ from sentbook.data.prose import Layout
 from sentbook.data.text import TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import Stories
 from sentbook.system.errors import DataError, StorageError
+from sentbook.system.files import replacing_folder
 
 # Gan et al. 2017, section 4.
 WORDS, PARAGRAPH = 22_154, 8
 # Of the books in the order of their names, one in so many is held out. Most authors of the novels have three, so that
 # the first, second and third of an author take turns.
 HELD_OUT_EVERY = 5
+
+_REMEDY = "free some space or set SENTBOOK_CACHE to a writable folder."
 
 Part = Literal["train", "held out", "all"]
 Rows = NDArray[np.int64]
@@ -233,10 +234,7 @@ def prepare(
                 _write(kept, collection, words, tokenisation, every)
                 found = _load(kept, collection)
     except OSError as error:
-        raise StorageError(
-            f"{kept} could not be written ({error.strerror or error}); "
-            "free some space or set SENTBOOK_CACHE to a writable folder."
-        ) from error
+        raise StorageError(f"{kept} could not be written ({error.strerror or error}); {_REMEDY}") from error
     assert found is not None
     return found
 
@@ -264,33 +262,24 @@ def _held(books: int, every: int) -> NDArray[np.bool_]:
 
 
 def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenisation, every: int) -> None:
-    """Into a folder that is renamed when it is whole."""
-    making = kept.with_name(f"{kept.name}.{os.getpid()}.part")
-    # A damaged one, and those that processes were making when they were killed: the lock is held.
-    for old in (kept, *kept.parent.glob(f"{kept.name}.*.part")):
-        shutil.rmtree(old, ignore_errors=True)
-    making.mkdir()
-    try:
-        held = _held(len(collection.books), every)
-        met, counts, numbers, lengths, offsets = _read(collection, held, TOKENISERS[tokenisation])
-        order = np.argsort(-counts, kind="stable")
-        vocabulary = Vocabulary([met[at] for at in order[:words] if counts[at]])
-        # Two bytes a word where they are enough.
-        ids = np.array([vocabulary.id(word) for word in met], np.uint16 if len(vocabulary) < 1 << 16 else np.int32)
+    held = _held(len(collection.books), every)
+    met, counts, numbers, lengths, offsets = _read(collection, held, TOKENISERS[tokenisation])
+    order = np.argsort(-counts, kind="stable")
+    vocabulary = Vocabulary([met[at] for at in order[:words] if counts[at]])
+    # Two bytes a word where they are enough.
+    ids = np.array([vocabulary.id(word) for word in met], np.uint16 if len(vocabulary) < 1 << 16 else np.int32)
+    about = {
+        "name": collection.name,
+        "names": collection.books,
+        "held": held.tolist(),
+        "tokenisation": tokenisation,
+        "words": vocabulary.words,
+    }
+    with replacing_folder(kept, _REMEDY) as making:
         np.save(making / "flat.npy", ids[np.frombuffer(numbers, dtype=np.uint32)])
         np.save(making / "sentences.npy", np.cumsum([0, *lengths], dtype=np.int64))
         np.save(making / "books.npy", np.asarray(offsets, dtype=np.int64))
-        about = {
-            "name": collection.name,
-            "names": collection.books,
-            "held": held.tolist(),
-            "tokenisation": tokenisation,
-            "words": vocabulary.words,
-        }
         (making / "about.json").write_text(json.dumps(about), encoding="utf-8")
-        making.rename(kept)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
 
 
 def _read(

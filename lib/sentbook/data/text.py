@@ -200,8 +200,16 @@ class Vocabulary:
             found = self._ids.get(word[1:], UNKNOWN) if word.startswith("#") else UNKNOWN
         return found
 
-    def encode(self, sentences: Sequence[str], tokenisation: Tokenisation = "ptb") -> TokenIds:
+    def encode(
+        self,
+        sentences: Sequence[str],
+        tokenisation: Tokenisation = "ptb",
+        called: Callable[[int], str] = lambda place: f"Sentence {place + 1}",
+    ) -> TokenIds:
         """Tokenise and look up N sentences.
+
+        Args:
+            called: what a sentence is called by its place, where it is refused.
 
         Raises:
             DataError: a sentence has no token, or as one token (``sentence``) is unknown; its number is named.
@@ -213,12 +221,10 @@ class Vocabulary:
             start = len(flat)
             flat += [known.get(token) or fallback(token) for token in tokenise(sentence)]
             if len(flat) == start:
-                raise DataError(
-                    f"Sentence {index + 1} is empty after '{tokenisation}' tokenisation; remove or fill it."
-                )
+                raise DataError(f"{called(index)} is empty after '{tokenisation}' tokenisation; remove or fill it.")
             if tokenisation == "sentence" and flat[start] == UNKNOWN:  # the mean of other sentences says nothing of it
                 raise DataError(
-                    f"Sentence {index + 1} is none of those that have a vector of their own; "
+                    f"{called(index)} is none of those that have a vector of their own; "
                     "use a data set of transfer, or vectors of words."
                 )
             offsets[index + 1] = len(flat)

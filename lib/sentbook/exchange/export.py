@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from sentbook.data.text import Vocabulary
 from sentbook.exchange import model_card, portable
 from sentbook.exchange.portable import Portable, of_artifact
 from sentbook.models.base import WordEmbedding
-from sentbook.system.errors import CheckpointError, ConfigError, StorageError
-from sentbook.system.files import beside
+from sentbook.system.errors import CheckpointError, ConfigError
+from sentbook.system.files import replacing_folder
 from sentbook.training import recipes
 
 # Of sentbook.exchange.sentence_transformer, whose package is not needed to write a folder for it.
@@ -58,7 +54,7 @@ def export(model: Path, folder: Path, *, name: str = "", words: int | None = Non
         )
     kept = whole if words is None else _first_words(whole, words)
     title = " ".join(name.split()) or f"{trained.method}, seed {trained.seed}"
-    with _replacing(folder) as temporary:
+    with replacing_folder(folder, "free some space or name another place.") as temporary:
         kept.write(temporary)
         module = {"idx": 0, "name": "0", "path": "", "type": MODULE}
         settings = {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"}
@@ -98,30 +94,3 @@ def _check_free(folder: Path) -> None:
         names = {""}
     if not names <= FILES:
         raise ConfigError(f"{folder} holds something else than an earlier export; name a new or an empty folder.")
-
-
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """A new folder beside ``folder``, which it becomes when the block ends without an error."""
-    temporary, old = beside(folder), beside(folder, ".old")
-    try:
-        temporary.mkdir(parents=True)
-        yield temporary
-        for file in temporary.iterdir():
-            with file.open("rb+") as stream:
-                os.fsync(stream.fileno())
-        if folder.exists():
-            folder.rename(old)
-        try:
-            temporary.rename(folder)
-        except OSError:
-            if old.exists():
-                old.rename(folder)
-            raise
-    except OSError as error:
-        raise StorageError(
-            f"{folder} could not be written ({error.strerror or error}); free some space or name another place."
-        ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)

@@ -10,7 +10,8 @@ Nothing in it is code or a pickle, and no path of the machine that it was writte
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,8 +24,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from sentbook.config import Section, parse
-from sentbook.data.text import Tokenisation, Vocabulary
-from sentbook.models import SentenceEncoder, build, encode
+from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
+from sentbook.models import SentenceEncoder, build, encode_ids
 from sentbook.models.build import Encoder
 from sentbook.system.errors import CheckpointError, ConfigError, DataError
 
@@ -69,9 +70,13 @@ class Portable:
     def dimension(self) -> int:
         return self.encoder.dimension
 
-    def encode(self, sentences: Sequence[str]) -> NDArray[np.float32]:
+    def tokens(self, sentences: Sequence[str], **called: Callable[[int], str]) -> TokenIds:
+        """N sentences as `sentbook.data.text.Vocabulary.encode` has them; raises as it."""
+        return self.vocabulary.encode(sentences, self.description.tokenisation, **called)
+
+    def encode(self, sentences: Sequence[str], **called: Callable[[int], str]) -> NDArray[np.float32]:
         """(N, F) vectors of N sentences, as `sentbook.models.encode`; raises as it."""
-        return encode(self.encoder, self.vocabulary, sentences, self.description.tokenisation)
+        return encode_ids(self.encoder, self.tokens(sentences, **called))
 
     def write(self, folder: Path) -> None:
         """Write the three files into ``folder``, which is there.
@@ -91,9 +96,7 @@ class Portable:
             save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
         except SafetensorError as error:  # how the library reports a failed write
             raise OSError(0, str(error)) from error
-        (folder / WEIGHTS).chmod(
-            (folder / CONFIG).stat().st_mode
-        )  # the library writes files that only their owner reads
+        shutil.copymode(folder / CONFIG, folder / WEIGHTS)  # the library writes files that only their owner reads
 
 
 def of_artifact(trained: Trained) -> Portable:

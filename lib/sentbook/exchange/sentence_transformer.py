@@ -19,7 +19,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sentbook.data.text import TOKENISERS
 from sentbook.exchange import portable
 from sentbook.exchange.portable import Portable
 from sentbook.system.errors import DataError
@@ -57,8 +56,7 @@ class SentbookEncoder(InputModule):  # type: ignore[misc, valid-type]
 
     def __init__(self, model: Portable) -> None:
         super().__init__()
-        self.encoder = model.encoder
-        self.vocabulary, self.description = model.vocabulary, model.description
+        self.model, self.encoder = model, model.encoder  # the encoder is a module of this one
 
     @property
     def max_seq_length(self) -> None:
@@ -77,14 +75,8 @@ class SentbookEncoder(InputModule):  # type: ignore[misc, valid-type]
             DataError: a sentence has no token.
         """
         sentences = [f"{prompt or ''}{text}" for text in inputs]
-        tokenisation = self.description.tokenisation
-        try:
-            tokens = self.vocabulary.encode(sentences, tokenisation)
-        except DataError as error:  # the batch is not in the caller's order, so that a number would say nothing
-            empty = next(sentence for sentence in sentences if not TOKENISERS[tokenisation](sentence))
-            raise DataError(
-                f"The sentence {empty!r} is empty after '{tokenisation}' tokenisation; remove or fill it."
-            ) from error
+        # The batch is not in the caller's order, so that a number would say nothing.
+        tokens = self.model.tokens(sentences, called=lambda place: f"The sentence {sentences[place]!r}")
         ids, lengths = map(torch.from_numpy, tokens.padded(np.arange(len(tokens)), self.encoder.minimum_length))
         mask = (torch.arange(ids.shape[1]) < lengths.unsqueeze(1)).long()
         return {"input_ids": ids, "attention_mask": mask, "sentence_lengths": lengths}
@@ -99,11 +91,11 @@ class SentbookEncoder(InputModule):  # type: ignore[misc, valid-type]
 
     def get_config_dict(self) -> dict[str, Any]:
         """For those who print the model; `save` writes more."""
-        return self.description.model_dump(mode="json", exclude={"format", "origin"})
+        return self.model.description.model_dump(mode="json", exclude={"format", "origin"})
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
         """Write what `load` reads, as `sentbook.exchange.portable` has it."""
-        Portable(self.encoder, self.vocabulary, self.description).write(Path(output_path))
+        self.model.write(Path(output_path))
 
     @classmethod
     def load(cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any) -> SentbookEncoder:

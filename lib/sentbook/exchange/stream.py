@@ -9,13 +9,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sentbook.data.text import TOKENISERS
 from sentbook.exchange.portable import Portable
 from sentbook.system.errors import ConfigError, DataError, StorageError
 from sentbook.system.files import replacing
@@ -51,7 +50,8 @@ def encode_lines(
     # Not the header of an empty array: a reader must refuse a file whose writer was killed.
     target.write(bytes(len(_header(0, model.dimension))))
     for sentences in _chunks(lines):
-        target.write(_vectors(model, sentences, count + 1).tobytes())
+        vectors = model.encode(sentences, called=partial(_line, count))
+        target.write(vectors.astype("<f4", copy=False).tobytes())
         count += len(sentences)
         report(count)
     if not count:
@@ -59,6 +59,10 @@ def encode_lines(
     target.seek(0)
     target.write(_header(count, model.dimension))
     return count, model.dimension
+
+
+def _line(before: int, place: int) -> str:
+    return f"Line {before + place + 1}"
 
 
 def _header(rows: int, width: int) -> bytes:
@@ -84,19 +88,6 @@ def _chunks(lines: Iterable[bytes]) -> Iterator[list[str]]:
             sentences, characters = [], 0
     if sentences:
         yield sentences
-
-
-def _vectors(model: Portable, sentences: list[str], first: int) -> NDArray[np.float32]:
-    try:
-        return model.encode(sentences).astype("<f4", copy=False)
-    except DataError as error:
-        tokenisation = model.description.tokenisation
-        for number, sentence in enumerate(sentences, start=first):
-            if not TOKENISERS[tokenisation](sentence):
-                raise DataError(
-                    f"Line {number} is empty after '{tokenisation}' tokenisation; remove or fill it."
-                ) from error
-        raise
 
 
 @contextmanager

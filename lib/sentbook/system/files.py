@@ -57,6 +57,35 @@ def replacing(
             temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def replacing_folder(path: Path, remedy: str) -> Iterator[Path]:
+    """A new folder beside ``path``, which it becomes, in place of an earlier one, when the block ends without an error.
+
+    Raises:
+        StorageError: no space or a read-only folder; what ``path`` held before is intact.
+    """
+    temporary, old = beside(path), beside(path, ".old")
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        for file in temporary.iterdir():
+            with file.open("rb+") as stream:
+                os.fsync(stream.fileno())
+        if path.exists():
+            path.rename(old)
+        try:
+            temporary.rename(path)
+        except OSError:
+            if old.exists():
+                old.rename(path)
+            raise
+    except OSError as error:
+        raise StorageError(f"{path} could not be written ({error.strerror or error}); {remedy}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write ``text`` to ``path`` by way of a temporary file in the same folder.
 
