@@ -68,10 +68,7 @@ SHOWN: Mapping[str, tuple[Callable[[Run, Any], Any], ...]] = {
     "dnt/table4": (show(dnt_tables.cells_table),),
     "dnt/table5": (show(dnt_tables.cells_table), lambda run, printed: tables.test_matrix(run)),
     "cross/matrix": (),
-    "cross/protocols": tuple(
-        show(draw)
-        for draw in (protocol_tables.effects, protocol_tables.every, protocol_tables.checklist, protocol_tables.twice)
-    ),
+    "cross/protocols": tuple(show(draw) for draw in (protocol_tables.checklist, protocol_tables.twice)),
 }
 PRINTED_AS = {"cnn_lstm/figure3": "fig3_text_numbers"}
 

@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
-from sentbook.papers.cross import protocol_tables
 from sentbook.papers.dnt import tables as dnt_tables
 from sentbook.papers.wsv.tables import ranking
 from sentbook.records import Metric, Run, Test
@@ -106,7 +105,6 @@ ADAPTERS: dict[str, Callable[[Run], Any]] = {
     "ranking": lambda run: ranking(
         run, PRINTED, ours=[run.metrics[0].method], dataset=HOSTILE, metrics=["pearson"], caption=HOSTILE
     ),
-    "printed protocols": lambda run: protocol_tables.printed(caption=HOSTILE),
 }  # fmt: skip
 
 

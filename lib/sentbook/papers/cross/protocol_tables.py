@@ -1,17 +1,14 @@
-"""Why one encoder has many numbers on one test set: single choices, their paths and spread, and the printed numbers."""
+"""Why one encoder has many numbers on one test set: what the page on protocols and its notebook draw of a run."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
-import yaml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -20,28 +17,25 @@ from sentbook.evaluation.protocols import Aggregation
 from sentbook.papers.cross.protocols import BENCHMARK_HEAD, DROPPED, FIELDS, HOUSE, INNER, STEP, UNSEEN, WITH_TRAINING
 from sentbook.records import Run, Test
 from sentbook.report import numbers
-from sentbook.report.figures import WIDTH, captioned, of_a_run
-from sentbook.report.markup import Fragment, esc, run_name
+from sentbook.report.figures import WIDTH, captioned, of_a_run, row_axes
+from sentbook.report.markup import Fragment
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import group_and_label, is_average, ordered, where_printed
 from sentbook.report.svg import Plot, render
-from sentbook.report.table import TEXT, Cell, Row, Table, badges, not_run
-from sentbook.report.tables import difference_cell
-from sentbook.report.view import of_view
+from sentbook.report.table import TEXT, Cell, Row, Table, not_run
 from sentbook.runs import ledger
 from sentbook.runs import printed as printed_numbers
 
 COMMAND = "make run NOTEBOOK=cross/protocols PROFILE=small"
 YEAR = "STS2014/avg"
 _SETS_OF_2012 = ("MSRpar", "MSRvid", "SMT-eur")
-_STATED = ("score", "measure", "aggregation", "sets")
 
 
 # -- what a run holds --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Held:
+class Held:
     """A run's numbers by protocol and row."""
 
     run: Run
@@ -49,6 +43,14 @@ class _Held:
     @property
     def encoder(self) -> str:
         return str(self.run.extra["encoder"])
+
+    @property
+    def how(self) -> str:
+        """How the numbers came about, in words."""
+        return (
+            f"{self.encoder}, mean of {numbers.counted(len(self.run.provenance.seeds), 'seed')} \u00b7 "
+            f"correlations \u00d7 100 \u00b7 our protocol: {self.run.extra['house']}"
+        )
 
     @cached_property
     def rows(self) -> list[str]:
@@ -102,78 +104,17 @@ class _Held:
         return dict(sorted(found.items(), key=lambda item: -float(np.mean(sizes[item[0]] or [0.0]))))
 
 
-def _short(row: str) -> str:
+def short_name(row: str) -> str:
     """
     Example:
-        >>> _short("STS2014/avg"), _short("SICK2014"), _short("STSB-test")
+        >>> short_name("STS2014/avg"), short_name("SICK2014"), short_name("STSB-test")
         ('STS 2014', 'SICK 2014', 'STSB-test')
     """
     group, label = group_and_label(row)
     return group or label
 
 
-def _how(held: _Held) -> str:
-    seeds = len(held.run.provenance.seeds)
-    return (
-        f"{held.encoder}, mean of {seeds} seed{'' if seeds == 1 else 's'} \u00b7 correlations \u00d7 100 \u00b7 "
-        f"our protocol: {held.run.extra['house']}"
-    )
-
-
-# -- one choice at a time ----------------------------------------------------------------------------------------------
-
-
-@of_view
-def effects(
-    run: Run | None,
-    *,
-    caption: str = "What one choice does",
-    just_made: bool = False,
-    command: str = COMMAND,
-    changes: Sequence[str] = (),
-) -> Table | Fragment:
-    """Show a row a choice, a column a test set: how far the number moves when that choice alone is another.
-
-    First our number with its interval; then the choices, the largest first; then what the luck of pairs and seeds does.
-    """
-    if run is None:
-        return not_run(command)
-    held = _Held(run)
-    means, values, sets = held.means, held.values, held.rows
-    metric = str(held.house["measure"])
-    inside = {row: (run.extra["intervals"][row]["low"], run.extra["intervals"][row]["high"]) for row in sets}
-    key = {row: (held.encoder, row, metric) for row in sets}
-    ours = [
-        Cell(numbers.shown(means[held.named(row), row], metric), numbers.interval(*inside[row], metric), row=key[row])
-        for row in sets
-    ]
-    rows = [Row(HOUSE.capitalize(), ours, own=True)]
-    for choice, tests in held.effects().items():
-        rows.append(Row(_capital(choice), [difference_cell(tests.get(row), numbers.DASH) for row in sets]))
-    rows.append(Row("For comparison", head=True))
-    halves = [(high - low) / 2 for low, high in inside.values()]
-    rows.append(Row("Other pairs", [f"\u00b1 {numbers.shown(half, metric)}" for half in halves]))
-    if len(run.provenance.seeds) > 1:
-        apart = {row: float(np.ptp(values[held.named(row), row])) for row in sets}
-        rows.append(
-            Row("Best less worst seed", [Cell(numbers.shown(apart[row], metric), row=key[row]) for row in sets])
-        )
-    return Table(
-        "Choice",
-        [_short(row) for row in sets],
-        rows,
-        caption,
-        f"{_how(held)} \u00b7 paired bootstrap over pairs, 95 % below \u00b7 bold: p below .05 by "
-        "Holm\u2019s method over a row",
-        f"{numbers.DASH}: nothing to choose there. Other pairs: half the width of our number\u2019s own interval.",
-        run=run,
-        badged=True,
-        just_made=just_made,
-        changes=changes,
-    )
-
-
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
@@ -183,7 +124,7 @@ def _capital(text: str) -> str:
 @of_a_run
 def path(run: Run, row: str = YEAR, *, caption: str = "") -> Plot:
     """From our protocol to those of the lowest and of the highest number, a choice a step, with its interval."""
-    held = _Held(run)
+    held = Held(run)
     row = row if row in held.years else held.years[0]
     steps = {(test.a, test.b): test for test in run.tests if test.kind == STEP and test.dataset == row}
     ways: list[list[str]] = run.extra["paths"][row]
@@ -194,11 +135,11 @@ def path(run: Run, row: str = YEAR, *, caption: str = "") -> Plot:
 
     def draw(figure: Figure, palette: Palette) -> None:
         axes = figure.subplots()
-        _lay_out(axes, [label for label, *_ in lines], f"{_short(row)}, correlation \u00d7 100")
+        labels = [(label, value is None) for label, value, _ in lines]
+        _lay_out(axes, labels, f"{short_name(row)}, correlation \u00d7 100")
         before = 0.0
         for y, (_, value, test) in enumerate(lines):
             if value is None:
-                axes.get_yticklabels()[y].set_fontweight("bold")
                 continue
             at, colour, text = 100 * value, palette.ink, numbers.plain(100 * value)
             if test is not None:
@@ -218,23 +159,20 @@ def path(run: Run, row: str = YEAR, *, caption: str = "") -> Plot:
         draw,
         size=(WIDTH, 0.8 + 0.27 * len(lines)),
         caption=captioned(caption, f"{held.encoder}; {order}. 95 % over pairs."),
-        alt=f"{held.encoder} on {_short(row)}: from {low} to {high} by the choice of protocol alone, a step a choice.",
+        alt=f"{held.encoder} on {short_name(row)}: from {low} to {high} by choice of protocol alone, a step a choice.",
     )
 
 
-def _step(held: _Held, before: str, after: str) -> str:
+def _step(held: Held, before: str, after: str) -> str:
     a, b = held.fields[before], held.fields[after]
     [name] = [name for name in FIELDS if a[name] != b[name]]
     return {"tokens": f"{b[name]} tokens", "measure": numbers.name(b["measure"], unit=False)}.get(name, b[name])
 
 
-def _lay_out(axes: Axes, labels: Sequence[str], unit: str) -> None:
-    axes.set_ylim(len(labels) - 0.5, -0.6)
-    axes.set_yticks(range(len(labels)), labels)
+def _lay_out(axes: Axes, labels: Sequence[tuple[str, bool]], unit: str) -> None:
+    row_axes(axes, labels)
     axes.set_xlabel(unit)
     axes.grid(axis="x")
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
 
 
 def _beside(axes: Axes, y: float, text: str) -> None:
@@ -245,7 +183,7 @@ def _beside(axes: Axes, y: float, text: str) -> None:
 @of_a_run
 def spread(run: Run, *, caption: str = "") -> Plot:
     """Every combination's number on every test set: a dot each, ours a diamond."""
-    held = _Held(run)
+    held = Held(run)
     house, dots = held.house, dict[str, list[tuple[dict[str, str], float]]]()
     for (name, row), mean in held.means.items():
         if not held.fields[name]["detail"]:
@@ -255,7 +193,7 @@ def spread(run: Run, *, caption: str = "") -> Plot:
 
     def draw(figure: Figure, palette: Palette) -> None:
         axes = figure.subplots()
-        _lay_out(axes, list(map(_short, held.rows)), "Correlation \u00d7 100")
+        _lay_out(axes, [(short_name(row), False) for row in held.rows], "Correlation \u00d7 100")
         for (y, row), (place, kind), alone in itertools.product(enumerate(held.rows), enumerate(kinds), (False, True)):
             found = [v for f, v in dots[row] if f["score"] == kind and (f["tokens"] == house["tokens"]) == alone]
             colour = palette.hues[place]
@@ -272,7 +210,7 @@ def spread(run: Run, *, caption: str = "") -> Plot:
             _beside(axes, y, numbers.DASH.join(ends[row]))
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, borderaxespad=0.2, handletextpad=0.3)
 
-    said = "; ".join(f"{_short(row)} from {' to '.join(ends[row])}" for row in held.rows)
+    said = "; ".join(f"{short_name(row)} from {' to '.join(ends[row])}" for row in held.rows)
     note = f"{held.encoder}; hollow: other tokenisations. At the right the lowest and the highest number."
     return render(
         draw,
@@ -282,140 +220,13 @@ def spread(run: Run, *, caption: str = "") -> Plot:
     )
 
 
-def _narrow(aggregation: str) -> str:
-    return {"mean of sets": "mean", "size-weighted mean of sets": "weighted", "pooled pairs": "pooled"}[aggregation]
-
-
-def every(run: Run | None, *, caption: str = "Every combination", command: str = COMMAND) -> Fragment:
-    """Show all combinations on all test sets, folded."""
-    if run is None:
-        return not_run(command)
-    held = _Held(run)
-    means, sets, known = held.means, held.rows, held.combinations()
-    rows = []
-    for score in ordered(fields["score"] for fields in known):
-        rows.append(Row(_capital(score), head=True))
-        for fields in (fields for fields in known if fields["score"] == score):
-            changes = {name: fields[name] for name in ("score", "measure", "tokens", "aggregation")}
-            cells = [
-                Cell(
-                    numbers.plain(100 * means[held.named(row, **changes), row]),
-                    row=(held.encoder, row, fields["measure"]),
-                )
-                for row in sets
-            ]
-            measure, way = numbers.short(fields["measure"]).split(" ")[0], _narrow(fields["aggregation"])
-            label = f"{fields['tokens']}, {measure}, {way}"
-            rows.append(Row(label, cells, own=fields["protocol"] == run.extra["house"]))
-    shown = Table("Protocol", [_short(row) for row in sets], rows, caption, _how(held), run=run)
-    summary = f"{len(known)} protocols on {len(sets)} test sets"
-    body = f"{badges(run)}<details><summary>{summary}</summary>{shown.body}</details>"
-    return Fragment(body, run=run_name(run))
-
-
 # -- printed numbers ---------------------------------------------------------------------------------------------------
-
-
-@cache
-def registry() -> dict[str, list[dict[str, Any]]]:
-    """``papers/cross/protocols.yaml``: how printed numbers were computed, and what tools print."""
-    text = (files("sentbook.papers") / "cross" / "protocols.yaml").read_text(encoding="utf-8")
-    return dict(yaml.safe_load(text))
-
-
-def by_its_sets(paper: str, table: str, method: str, year: int) -> tuple[float, float, float] | None:
-    """A printed year's average, and the mean and the size-weighted mean of the sets printed with it, all in [-1, 1].
-
-    Example:
-        >>> [round(100 * value, 1) for value in by_its_sets("cse", "table2", "GRAN", 2014)]
-        [75.9, 75.9, 77.3]
-    """
-    known = _of(printed_numbers.table(paper, table), method)
-    names = [f"STS{year}/{name}" for name, _, _ in SETS[year]]
-    if f"STS{year}/avg" not in known or not all(name in known for name in names):
-        return None
-    values, sizes = [known[name] for name in names], [size for *_, size in SETS[year]]
-    return known[f"STS{year}/avg"], float(np.mean(values)), float(np.average(values, weights=sizes))
 
 
 def _of(frame: pd.DataFrame, method: str) -> dict[str, float]:
     """Row -> what a table prints of a method."""
     rows = frame[frame["method"] == method]
     return dict(zip(rows["dataset"].astype(str), rows["value"].astype(float), strict=True))
-
-
-def printed(*, caption: str = "Printed numbers by protocol") -> Fragment:
-    """The papers' numbers of each year, a table for each protocol as they state it, with the tools that print the same.
-
-    Where a paper prints a year's sets, its average is held against their mean and their size-weighted mean.
-    """
-    by_protocol: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for entry in (*registry()["systems"], *registry()["tools"]):
-        by_protocol.setdefault(tuple(entry.get(name, "") for name in _STATED), []).append(entry)
-    body = "".join(
-        f'<div style="margin-top:1.3rem">{_one_protocol(said, entries).body}</div>'
-        for said, entries in by_protocol.items()
-    )
-    foot = (
-        "\u2713: the printed averages are the means of the printed sets, and not their size-weighted means. Numbers "
-        "of one table compare with each other; with those of another table they do not."
-    )
-    return Fragment(f'<strong>{esc(caption)}</strong>{body}<p class="sb-foot">{esc(foot)}</p>', facts=True)
-
-
-def _one_protocol(said: tuple[str, ...], entries: Sequence[Mapping[str, Any]]) -> Table | Fragment:
-    score, measure, aggregation, sets = said
-    words = (
-        _capital(score or "score not said"),
-        numbers.name(measure, unit=False),
-        aggregation or "aggregation not said",
-        sets,
-    )
-    lines, tools, sources = [], [], []
-    for entry in entries:
-        if "methods" not in entry:
-            tools.append(f"{entry['name']} ({entry['from']})")
-            continue
-        sources.append(entry["from"])
-        frame = printed_numbers.table(entry["paper"], entry["table"])
-        for method in entry["methods"]:
-            tick = " \u2713" if _is_the_mean(entry, method) else ""
-            label = f"{method} ({entry['table'].replace('table', 'table ')}){tick}"
-            lines.append((label, _years(frame, method), where_printed(frame), entry.get("tokens", "not said")))
-    known = ", ".join(filter(None, words))
-    if not lines:
-        return Fragment(f'<div class="sb-caption"><strong>{esc(known)}</strong>{esc("; ".join(tools))}</div>')
-    years = [year for year in SETS if any(year in found for _, found, *_ in lines)]
-    rows = [
-        Row(
-            label,
-            [
-                *(Cell(numbers.plain(100 * found[y]), paper=where) if y in found else Cell() for y in years),
-                tokens,
-            ],
-        )
-        for label, found, where, tokens in lines
-    ]
-    also = f"Said by: {'; '.join(ordered(sources))}." + (f" So prints {'; '.join(tools)}." if tools else "")
-    [paper] = {entry["paper"].upper() for entry in entries if "paper" in entry}
-    heads = [*(f"STS {year}" for year in years), "Tokens"]
-    return Table(f"{paper} paper", heads, rows, known, foot=also, kinds={len(years): TEXT})
-
-
-def _years(frame: pd.DataFrame, method: str) -> dict[int, float]:
-    """What was printed of each year; of 2012 also under the name of its three sets."""
-    known = _of(frame, method)
-    names = {year: next((n for n in (f"STS{year}/avg", f"STS{year - 2000}") if n in known), "") for year in SETS}
-    return {year: known[name] for year, name in names.items() if name}
-
-
-def _is_the_mean(entry: Mapping[str, Any], method: str) -> bool:
-    """Whether the printed averages are the means of the printed sets in all years, and weighted means not in all."""
-    found = [by for year in SETS if (by := by_its_sets(entry["paper"], entry["table"], method, year)) is not None]
-    # Sets and average are rounded to a tenth of a point each.
-    plain = all(abs(average - mean) <= 0.0011 for average, mean, _ in found)
-    weighted = all(abs(average - mean) <= 0.0011 for average, _, mean in found)
-    return bool(found) and plain and not weighted
 
 
 def twice(run: Run | None, *, caption: str = "One encoder, printed twice: GRAN on STS 2012") -> Table:
@@ -438,7 +249,7 @@ def twice(run: Run | None, *, caption: str = "One encoder, printed twice: GRAN o
             "aggregation not said",
         ),
     ]
-    held = _Held(run) if run is not None and "STS2012/avg" in _Held(run).rows else None
+    held = Held(run) if run is not None and "STS2012/avg" in Held(run).rows else None
     rows = []
     for label, way, value, where, note in theirs:
         cells = [Cell(numbers.plain(100 * value), note or where, paper=where)]
@@ -478,7 +289,7 @@ def checklist(run: Run | None, *, row: str = YEAR, command: str = COMMAND) -> Ta
     """What to look for, in the order of the measured size: how far each choice moves one year, and all of them."""
     if run is None:
         return not_run(command)
-    held = _Held(run)
+    held = Held(run)
     row = row if row in held.years else held.years[0]
     rows = []
     for number, (choice, by_row) in enumerate(held.effects().items(), start=1):
@@ -488,13 +299,13 @@ def checklist(run: Run | None, *, row: str = YEAR, command: str = COMMAND) -> Ta
         low, high = (numbers.plain(edge, signed=True) for edge in (min(years), max(years)))
         all_years = low if len(years) == 1 else f"{low} to {high}"
         names = (choice, HOUSE, row, test.metric) if test else ()
-        rows.append(Row(f"{number}. {_capital(choice)}", [_ADVICE.get(choice, ""), one, all_years], row=names))
+        rows.append(Row(f"{number}. {capital(choice)}", [_ADVICE.get(choice, ""), one, all_years], row=names))
     return Table(
         "Choice",
-        ["What to look for", _short(row), "All years"],
+        ["What to look for", short_name(row), "All years"],
         rows,
         "What moves a number, the largest first",
-        f"{_how(held)} \u00b7 change of the number when this choice alone is moved; by the mean size over the years",
+        f"{held.how} \u00b7 change of the number when this choice alone is moved; by the mean size over the years",
         run=run,
         badged=True,
         kinds={0: TEXT},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from sentbook.evaluation.protocols import (
     Protocol,
     Score,
 )
-from sentbook.evaluation.statistics import Estimate, corrected, from_bootstrap, percentiles
+from sentbook.evaluation.statistics import Estimate, from_bootstrap, percentiles
 from sentbook.evaluation.sts import by_year
 from sentbook.models import FrozenVectors, encode_ids
 from sentbook.papers.cross.experiments import met
@@ -56,15 +56,6 @@ INNER = "inner product in place of the cosine"
 BENCHMARK_HEAD = "head trained on STS-B"
 UNSEEN = "pairs met in pre-training left out"
 WITH_TRAINING = "the three sets with training pairs"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One choice moved from the house's protocol, all others left; ``kind`` is the step of scoring it is part of."""
-
-    name: str
-    kind: str
-    protocol: Protocol
 
 
 # -- the encoder -------------------------------------------------------------------------------------------------------
@@ -186,7 +177,7 @@ class ProtocolMatrix:
         >>> matrix = ProtocolMatrix(sets)
         >>> matrix.add(COSINE_PEARSON, 1, {"Y/p": gold, "Y/q": 2 * gold + 1})
         >>> pooled = replace(COSINE_PEARSON, aggregation=Aggregation.POOLED)
-        >>> [round(matrix.value(how, "Y/avg", 1), 2) for how in (COSINE_PEARSON, pooled)]
+        >>> [round(matrix.mean(how, "Y/avg"), 2) for how in (COSINE_PEARSON, pooled)]
         [1.0, 0.81]
     """
 
@@ -202,10 +193,6 @@ class ProtocolMatrix:
         # of protocols that see some pairs alone, the book of these.
         self._books = {"": Predictions(sets, means=means).restricted(whole)}
         self._sources: dict[Protocol, None] = {}
-
-    @property
-    def seeds(self) -> list[int | None]:
-        return self._books[""].seeds(str(source(self.house)))
 
     def add(self, protocol: Protocol, seed: int, scores: Mapping[str, ArrayLike]) -> None:
         """Take one seed's scores of every set; measure and aggregation of ``protocol`` do not count.
@@ -260,14 +247,10 @@ class ProtocolMatrix:
         )
         return 0 < size < whole
 
-    def value(self, protocol: Protocol, row: str, seed: int | None) -> float:
-        """One number; see `sentbook.evaluation.predictions.Predictions.value`."""
-        (book, scored), how = self._seen(protocol), self.fitting(protocol, row)
-        return book.value(str(scored), seed, row, how.measure, how.aggregation)
-
     def mean(self, protocol: Protocol, row: str) -> float:
-        """The mean over seeds."""
-        return float(np.mean([self.value(protocol, row, seed) for seed in self.seeds]))
+        """One number, the mean over seeds; see `sentbook.evaluation.predictions.Predictions.value`."""
+        (book, scored), how = self._seen(protocol), self.fitting(protocol, row)
+        return book.mean(str(scored), row, how.measure, how.aggregation)
 
     def resampled(self, protocol: Protocol, row: str, resamples: int) -> Array:
         """(R,) values of a row on resampled pairs, mean over seeds.
@@ -308,14 +291,14 @@ class ProtocolMatrix:
                 steps.append(replace(steps[-1], **{field: getattr(end, field)}))
         return steps
 
-    def measured(self, moved: Iterable[Choice], row: str) -> list[Protocol]:
+    def measured(self, moved: Iterable[Protocol], row: str) -> list[Protocol]:
         """Every protocol that the ledger keeps of a row: all combinations, then the choices that are none of them, of
         fewer sets also by the other aggregations."""
-        alone = [choice.protocol for choice in moved if self.differs(choice.protocol, row)]
+        alone = [how for how in moved if self.differs(how, row)]
         fewer = [replace(how, aggregation=way) for how in alone if how.detail == WITH_TRAINING for way in AGGREGATIONS]
         return list(dict.fromkeys(self.fitting(how, row) for how in [*self.protocols(row), *alone, *fewer]))
 
-    def metric_rows(self, method: str, moved: Sequence[Choice]) -> list[Metric]:
+    def metric_rows(self, method: str, moved: Sequence[Protocol]) -> list[Metric]:
         """The ledger's rows: every row and seed under every protocol that was measured."""
         found = []
         for row in self.rows:
@@ -393,82 +376,4 @@ def unseen(sets: Sequence[ScoredPairs], trained: Iterable[Trained]) -> dict[str,
     return {
         pairs.name: np.array([not {key(a), key(b)} & known for a, b in zip(pairs.first, pairs.second, strict=True)])
         for pairs in sets
-    }
-
-
-def shared_with_benchmark(sets: Sequence[ScoredPairs]) -> dict[str, float]:
-    """Row -> the share of its pairs that are training pairs of STS-B: what a head trained there has seen."""
-
-    def keys(pairs: ScoredPairs) -> list[frozenset[str]]:
-        return [frozenset((key(a), key(b))) for a, b in zip(pairs.first, pairs.second, strict=True)]
-
-    known, found = set(keys(suites.pairs("stsb", "train"))), dict[str, list[bool]]()
-    for pairs in sets:
-        row = f"{pairs.name.split('/')[0]}/avg" if "/" in pairs.name else pairs.name
-        found.setdefault(row, []).extend(pair in known for pair in keys(pairs))
-    return {row: float(np.mean(hits)) for row, hits in found.items()}
-
-
-# -- choices -----------------------------------------------------------------------------------------------------------
-
-
-def choices(settings: CrossSettings) -> list[Choice]:
-    """Each choice moved alone, in the order in which a number is made: pairs, text, score, measure, year."""
-    house = replace(COSINE_PEARSON, tokens=settings.tokenisation)
-    head = replace(house, score=Score.TRAINED_HEAD)
-    others = [tokens for tokens in settings.tokenisations if tokens != settings.tokenisation]
-    return [
-        Choice(WITH_TRAINING, "sets", replace(house, detail=WITH_TRAINING)),
-        Choice(UNSEEN, "training data", replace(house, detail=UNSEEN)),
-        *(Choice(f"tokens: {tokens}", "tokenisation", replace(house, tokens=tokens)) for tokens in others),
-        Choice(DROPPED, "unknown words", replace(house, detail=DROPPED)),
-        Choice(INNER, "score", replace(house, detail=INNER)),
-        Choice("trained head", "score", head),
-        Choice(BENCHMARK_HEAD, "score", replace(head, detail=BENCHMARK_HEAD)),
-        Choice("Spearman in place of Pearson", "measure", replace(house, measure=Measure.SPEARMAN)),
-        *(Choice(str(way), "aggregation", replace(house, aggregation=way)) for way in AGGREGATIONS[1:]),
-    ]
-
-
-def comparisons(matrix: ProtocolMatrix, moved: Iterable[Choice], resamples: int) -> list[Test]:
-    """Each choice less the house's protocol on every row where it can be moved, Holm's correction over its rows.
-
-    Then, for each group of sets, the steps from the house's protocol to those of the lowest and the highest number.
-    """
-    found: list[Test] = []
-    for choice in moved:
-        rows = [row for row in matrix.rows if matrix.differs(choice.protocol, row)]
-        family = [matrix.effect(choice.protocol, row, resamples) for row in rows]
-        found += [test.model_copy(update={"a": choice.name, "b": HOUSE}) for test in corrected(family)]
-    for row in matrix.groups:
-        paths = [matrix.path(row, end) for end in matrix.ends(row)]
-        steps = dict.fromkeys(pair for path in paths for pair in itertools.pairwise(path))  # both may begin alike
-        for before, after in steps:
-            step = matrix.effect(after, row, resamples, against=before)
-            found.append(step.model_copy(update={"kind": STEP}))
-    return found
-
-
-def extra(
-    matrix: ProtocolMatrix, settings: CrossSettings, moved: Sequence[Choice], chosen: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """What the page says beside the numbers: the protocols by their fields, the paths, the overlap, the heads."""
-
-    def fields(protocol: Protocol) -> dict[str, str]:
-        return {name: str(value) for name, value in vars(protocol).items()}
-
-    known = dict.fromkeys(how for row in matrix.rows for how in matrix.measured(moved, row))
-    return {
-        "encoder": settings.encoder,
-        "house": str(matrix.house),
-        "protocols": [{"protocol": str(how), **fields(how)} for how in known],
-        "choices": [{"name": choice.name, "kind": choice.kind, **fields(choice.protocol)} for choice in moved],
-        "paths": {
-            row: [[str(how) for how in matrix.path(row, end)] for end in matrix.ends(row)] for row in matrix.groups
-        },
-        "intervals": {row: vars(matrix.interval(row, settings.resamples)) for row in matrix.rows},
-        "in STS-B's training pairs": (
-            shared_with_benchmark(test_sets(settings)) if settings.suite != "miniworld" else {}
-        ),
-        "heads": list(chosen),
     }
