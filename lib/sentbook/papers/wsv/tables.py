@@ -105,10 +105,12 @@ class Ranking:
         notes = _notes(reported, dataset, metrics)
         found = [System(m, "paper" if m in ours else "", notes.get(m, ""), held) for m, held in theirs.items()]
         for whose, of in (("ours", run), ("your run", beside)):
-            on_set = [row for row in of.metrics if row.dataset == dataset] if of is not None else []
+            if of is None:
+                continue
+            on_set = of.model_copy(update={"metrics": [row for row in of.metrics if row.dataset == dataset]})
             held_by: dict[str, dict[str, Summary]] = {method: {} for method in ours}
-            for metric in metrics if of is not None else ():
-                cells, met = over_seeds(of.model_copy(update={"metrics": on_set}), metric, protocol=protocol)
+            for metric in metrics:
+                cells, met = over_seeds(on_set, metric, protocol=protocol)
                 self.protocols = ordered([*self.protocols, *met])
                 for method in ours:
                     held_by[method] |= {metric: cells[method, dataset]} if (method, dataset) in cells else {}
