@@ -46,19 +46,6 @@ def test_lazy_equals_sparse_adam_step_by_step() -> None:
     assert not torch.allclose(words.weight.data[1:], table()[1:], atol=0.1)
 
 
-def test_when_every_row_is_touched_lazy_is_dense_adam() -> None:
-    words, dense = WordEmbedding(table()), nn.Parameter(table())
-    lazy, adam = LazyAdam(words, RATE), optim.dense("adam", [dense], RATE)
-    ids = torch.arange(1, 12).unsqueeze(0)
-    for step in range(20):
-        loss_of(words(ids), ids, step).backward()
-        lazy.step()
-        adam.zero_grad()
-        loss_of(dense[ids], ids, step).backward()
-        adam.step()
-    torch.testing.assert_close(words.weight.data, dense.data, atol=1e-6, rtol=0)
-
-
 @pytest.mark.parametrize("calls", [1, 2])
 def test_the_pull_back_is_the_gradient_of_half_the_squared_distance_of_touched_rows(calls: int) -> None:
     """The same term written into SparseAdam's loss, once for each distinct word, gives the same steps."""
@@ -77,18 +64,6 @@ def test_the_pull_back_is_the_gradient_of_half_the_squared_distance_of_touched_r
         (sum(loss_of(reference(part), part, step) for part in parts) + strength / 2 * distance).backward()
         sparse.step()
         torch.testing.assert_close(words.weight.data, reference.weight.data, atol=1e-6, rtol=0)
-
-
-def test_the_pull_back_alone_brings_a_touched_row_home() -> None:
-    initial = table(9)
-    words = WordEmbedding(table())
-    lazy = LazyAdam(words, RATE, pull_back=1.0, initial=initial)
-    ids = torch.tensor([[2, 3]])
-    for _ in range(400):
-        (words(ids) * 0).sum().backward()
-        lazy.step()
-    torch.testing.assert_close(words.weight.data[2:4], initial[2:4], atol=1e-2, rtol=0)
-    torch.testing.assert_close(words.weight.data[4:], table()[4:], atol=0, rtol=0)
 
 
 def test_padding_and_untouched_rows_stay_bit_for_bit() -> None:

@@ -129,13 +129,6 @@ def test_validation_is_the_mean_pearson_of_the_sets() -> None:
     assert values[0] != pytest.approx(values[1], abs=1e-3)
 
 
-def test_lengths_are_those_of_the_longer_member() -> None:
-    trained = problem()
-    expected = [max(len(a.split()), len(b.split())) for a, b in zip(pairs().first, pairs().second, strict=True)]
-    assert trained.lengths.tolist() == expected
-    assert len(trained.lengths) == trained.pairs == 24
-
-
 def test_the_composition_alone_is_pulled_to_zero() -> None:
     trained = problem(build(CSEEncoder(filters=2), weight(), seed=1), composition_decay=0.25)
     found = list(trained.penalties())

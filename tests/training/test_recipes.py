@@ -323,17 +323,6 @@ def test_words_without_a_vector_get_rows_of_their_own_or_share_one() -> None:
     assert {fewer.id(word) for word in without_vector("miniworld")} == {UNKNOWN}
 
 
-def test_the_second_stage_begins_with_the_scores_that_the_first_ended_with() -> None:
-    """Its state is the first one's, down to words that no training pair holds."""
-    chain = recipe(SIMILARITY, PARAPHRASE)
-    problem, splits = (
-        recipes.prepare_stage(chain),
-        {name: suites.pairs("miniworld", name) for name in ("train", "trial", "test")},
-    )
-    began = SimilarityProblem(problem.encoder.eval(), untrained(chain)[1], SIMILARITY, splits)
-    np.testing.assert_allclose(began.scores("test"), trained(recipe(SIMILARITY)).scores("test"), atol=1e-6)
-
-
 # -- decoders ----------------------------------------------------------------------------------------------------------
 
 

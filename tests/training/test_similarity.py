@@ -103,28 +103,6 @@ def test_the_loss_is_that_of_the_rows_pairs(encoder: Encoder, loss: Any, score: 
     assert rng.random() == np.random.default_rng(7).random()  # nothing is drawn
 
 
-def test_first_members_come_before_second_ones() -> None:
-    trained = problem()
-    calls: list[Tensor] = []
-    trained.encoder.register_forward_pre_hook(lambda module, arguments: calls.append(arguments[0].clone()))
-    trained.loss(ROWS, np.random.default_rng(0))
-    [ids] = calls
-    train = splits()["train"]
-    expected = VOCABULARY.encode([side[row] for side in (train.first, train.second) for row in ROWS])
-    for row, words in enumerate(ids.tolist()):
-        assert [word for word in words if word] == expected.flat[slice(*expected.offsets[row : row + 2])].tolist()
-
-
-def test_the_loss_falls_and_the_scores_follow_the_gold() -> None:
-    trained = problem(epochs=15, learning_rate=0.01, batch_size=8)
-    before = pearson(trained.scores("train"), splits()["train"].gold)
-    history = fit(trained, trained.settings, seed=1, device="cpu", report=silent)
-    losses = [row["value"] for row in history.curve if row["split"] == "train"]
-    assert losses[-1] < 0.3 * losses[0]
-    assert pearson(trained.scores("train"), splits()["train"].gold) > before
-    assert trained.head is None
-
-
 # -- scores ------------------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.papers.cnn_lstm import fine_tuning
 from sentbook.papers.cnn_lstm.settings import ClassifierTraining
-from sentbook.system.errors import CheckpointError, NumericalError, StorageError
+from sentbook.system.errors import CheckpointError, NumericalError
 from sentbook.system.loaded import file_digest
 from sentbook.training import checkpoint, loop, pretraining, recipes, store
 from sentbook.training.recipes import Recipe
@@ -213,27 +213,6 @@ def test_damage_and_another_ones_artifact_are_one_sentence(make: Callable[..., A
         make([2], 1)
 
 
-@works
-def test_a_full_disk_leaves_what_was_finished(
-    make: Callable[..., Any], made: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make([2], 1)
-    before, finished = contents(folder), len(made)
-
-    def full(tensors: object, path: Path, **named: object) -> None:
-        path.write_bytes(b"half a file")
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "save_file", full)
-        with pytest.raises(StorageError, match=r"No space left on device.*free some space.*saved before is intact"):
-            make([3], 1)
-    assert_same(contents(folder), before)
-    assert not list(folder.rglob("*.tmp"))
-    make([3], 1)  # with space again
-    assert len(made) > finished + 1
-
-
 def test_what_is_needed_is_made_first_and_only_for_what_is_missing(made: list[str], folder: Path) -> None:
     start, chain = recipe(PHRASE), recipe(PHRASE, PAIRS)
     recipes.obtain([chain, recipe(PHRASE, HEAD)], device="cpu")
@@ -267,13 +246,6 @@ def test_a_work_that_fails_leaves_the_others(made: list[str], folder: Path) -> N
             store.outcomes(fails, [(1,), (2,), (3,)], ["one", "two", "three"])
     assert made == ["one", "two", "two"]
     assert [found["x"].tolist() for found in store.outcomes(fails, [(3,), (1,)], ["three", "one"])] == [[3] * 3, [1]]
-
-
-def test_artifacts_that_cannot_be_made_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "file" / "artifacts"))
-    with pytest.raises(StorageError, match="could not be made"):
-        outcomes([1], 1)
 
 
 def test_a_missing_artifact_is_one_sentence() -> None:

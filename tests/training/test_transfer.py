@@ -106,10 +106,3 @@ def test_the_seed_decides_the_head_and_the_global_state_is_left_alone() -> None:
     weights = [next(iter(trained.head.parameters())) for trained in (one, same, other)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
-
-
-def test_training_learns_the_training_pairs() -> None:
-    trained = problem(learning_rate=0.02, epochs=60, batch_size=10, keep="last", checks_per_epoch=1)
-    fit(trained, trained.settings, seed=1, device="cpu", report=lambda line: None)
-    pairs = graded(30, 1)
-    assert pearson(trained.predict(trained.tokens(pairs)), pairs.gold) > 0.9
