@@ -1,0 +1,503 @@
+"""The problems that pairs of sentences pose: each loss by hand, scores in the order of pairs, nothing chosen by a test.
+
+Margins between paraphrases, similarity alone, a head on pairs of vectors, inference; and what a transfer freezes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sentbook.data import inference, suites
+from sentbook.data.overlap import key
+from sentbook.data.text import Vocabulary
+from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
+from sentbook.models import SentenceEncoder, build, encode
+from sentbook.models.average import AverageEncoder
+from sentbook.models.bilstm import BiLSTMEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.losses import margin_loss, pair_score, score_loss, squared_error_loss
+from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
+from sentbook.models.wsv import WSVEncoder
+from sentbook.runs import printed as reported
+from sentbook.training.correlation import mse, pearson
+from sentbook.training.cosine import cosine
+from sentbook.training.loop import History, fit
+from sentbook.training.problem import Problem
+from sentbook.training.problems.entailment import EntailmentProblem
+from sentbook.training.problems.paraphrase import ParaphraseProblem, prepare
+from sentbook.training.problems.similarity import SimilarityProblem
+from sentbook.training.problems.transfer import SETTINGS, HeadProblem, RelatednessProblem, Setting, settings_table
+from sentbook.training.settings import (
+    DirectTransfer,
+    EntailmentTraining,
+    HeadTraining,
+    MarginTraining,
+    RelatednessTraining,
+    SimilarityTraining,
+    Training,
+)
+
+WORDS = [f"{a}{b}" for a in "bcdfghjklm" for b in "aeiou"]
+VOCABULARY = Vocabulary(WORDS)
+CSE, WSV, AVERAGE = CSEEncoder(filters=3), WSVEncoder(filters=7), AverageEncoder()
+ROWS = np.array([3, 17, 0, 8, 21, 5, 11, 2])
+Splits = dict[str, ScoredPairs]
+
+
+def built(options: Encoder) -> SentenceEncoder:
+    weight = torch.randn(len(VOCABULARY), 6, generator=torch.Generator().manual_seed(0))
+    weight[0] = 0
+    return build(options, weight, seed=1)
+
+
+def scored(seed: int, scale: tuple[float, float] = (1, 5), count: int = 30) -> ScoredPairs:
+    """Gold is the share of words that the two sentences have in common; some sentences occur in many pairs."""
+    rng = np.random.default_rng(seed)
+    first, second, gold = [], [], []
+    for _ in range(count):
+        words = rng.permutation(WORDS)[: rng.integers(4, 9)].tolist()
+        kept = int(rng.integers(0, len(words) + 1))
+        first.append(" ".join(words))
+        second.append(" ".join(words[:kept] + rng.permutation(WORDS)[: rng.integers(1, 10 - kept)].tolist()))
+        gold.append(scale[0] + (scale[1] - scale[0]) * kept / len(words))
+    # The first sentence again, on either side and beside itself.
+    first += [first[0], first[3], first[0]]
+    second += [second[5], first[0], first[0]]
+    gold += [scale[0], scale[0], scale[1]]
+    return ScoredPairs("made", first, second, np.array(gold), scale)
+
+
+def splits(scale: tuple[float, float] = (1, 5)) -> Splits:
+    return {name: scored(seed, scale) for seed, name in enumerate(("train", "trial", "test"), start=1)}
+
+
+def fitted(problem: Problem, settings: Training, report: Callable[[str], Any] = lambda line: None) -> History:
+    return fit(problem, settings, seed=1, device="cpu", report=report)
+
+
+@torch.no_grad()
+def alone(encoder: SentenceEncoder, sentence: str) -> Tensor:
+    """(1, F), the sentence by itself."""
+    ids = torch.from_numpy(VOCABULARY.encode([sentence]).flat).unsqueeze(0)
+    return encoder(ids, torch.tensor([ids.shape[1]]))
+
+
+def seen(problem: Problem) -> list[Tensor]:
+    """The ids of every call of the encoder from now on."""
+    calls: list[Tensor] = []
+    problem.encoder.register_forward_pre_hook(lambda module, arguments: calls.append(arguments[0].clone()))
+    return calls
+
+
+def as_lists(ids: Tensor) -> list[list[int]]:
+    return [[word for word in row if word] for row in ids.tolist()]
+
+
+# -- margins between paraphrases ---------------------------------------------------------------------------------------
+
+
+def long_pairs() -> ParaphrasePairs:
+    """Long sentences of distinct words, so that a permutation shows."""
+    rng = np.random.default_rng(1)
+    first, second = ([" ".join(rng.permutation(WORDS)[: rng.integers(12, 20)]) for _ in range(24)] for _ in range(2))
+    return ParaphrasePairs("p", first, second, ["p"] * 24)
+
+
+def paraphrase(encoder: SentenceEncoder | None = None, **changes: Any) -> ParaphraseProblem:
+    sets = [dataclasses.replace(scored(seed), name=name) for seed, name in ((1, "one"), (2, "two"))]
+    return prepare(encoder or built(AVERAGE), VOCABULARY, long_pairs(), MarginTraining(**changes), sets, "ptb")
+
+
+@pytest.mark.parametrize("windows", ["masked", "batch"])
+def test_scrambling_permutes_both_members_of_a_scrambled_pair_only(windows: Any) -> None:
+    encoder = built(CSEEncoder(filters=2, windows=windows))
+    plain, scrambling = paraphrase(encoder, scramble=0.0), paraphrase(encoder, scramble=0.5)
+    calls, rng = seen(plain), np.random.default_rng(7)  # the encoder is shared
+    plain.loss(ROWS, rng)
+    before = [row for ids in calls for row in as_lists(ids)]
+    assert rng.random() == np.random.default_rng(7).random()  # nothing was drawn
+    tokens = VOCABULARY.encode([side[row] for side in (long_pairs().first, long_pairs().second) for row in ROWS])
+    assert before == [tokens.flat[slice(*tokens.offsets[at : at + 2])].tolist() for at in range(2 * len(ROWS))]
+    calls.clear()
+    scrambling.loss(ROWS, np.random.default_rng(7))
+    after = [row for ids in calls for row in as_lists(ids)]
+    chosen = np.random.default_rng(7).random(len(ROWS)) < 0.5
+    assert 0 < chosen.sum() < len(ROWS)
+    assert [one != other for one, other in zip(before, after, strict=True)] == [*chosen, *chosen]
+    assert all(Counter(one) == Counter(other) for one, other in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("windows", ["masked", "batch"])
+def test_a_batch_dependent_encoder_is_run_a_side_at_a_time(windows: Any) -> None:
+    problem = paraphrase(built(CSEEncoder(filters=2, windows=windows)))
+    calls = seen(problem)
+    problem.loss(ROWS, np.random.default_rng(0))
+    assert [len(ids) for ids in calls] == ([2 * len(ROWS)] if windows == "masked" else [len(ROWS), len(ROWS)])
+    for ids in calls:  # padded to its own side's longest sentence
+        assert ids.shape[1] == max(map(len, as_lists(ids)))
+
+
+def test_the_loss_is_the_margin_loss_and_validation_the_mean_pearson_of_the_sets() -> None:
+    problem = paraphrase(margin=0.5, candidates="both sides")
+    sides = [
+        torch.cat([alone(problem.encoder, side[row]) for row in ROWS])
+        for side in (long_pairs().first, long_pairs().second)
+    ]
+    expected = margin_loss(*sides, margin=0.5, selection="max", candidates="both sides")
+    torch.testing.assert_close(problem.loss(ROWS, np.random.default_rng(0)).detach(), expected)
+    values = [
+        pearson(cosine(*(encode(problem.encoder, VOCABULARY, side) for side in (one.first, one.second))), one.gold)
+        for one in problem.validation
+    ]
+    assert problem.validate() == pytest.approx(np.mean(values), abs=1e-6)
+    assert values[0] != pytest.approx(values[1], abs=1e-3)
+
+
+def test_the_composition_alone_is_pulled_to_zero() -> None:
+    problem = paraphrase(built(CSE), composition_decay=0.25)
+    found = list(problem.penalties())
+    assert [id(parameter) for parameter, _, _ in found] == [id(value) for value in problem.encoder.composition()]
+    assert {(coefficient, anchor) for _, coefficient, anchor in found} == {(0.25, None)}
+    assert list(paraphrase().penalties()) == []  # PP has no composition
+
+
+# -- similarity alone --------------------------------------------------------------------------------------------------
+
+
+def similarity(encoder: Encoder = WSV, data: Splits | None = None, **changes: Any) -> SimilarityProblem:
+    return SimilarityProblem(built(encoder), VOCABULARY, SimilarityTraining(**changes), data or splits())
+
+
+@pytest.mark.parametrize("scale", [(1.0, 5.0), (0.0, 1.0), (-2.0, 2.0)])
+def test_targets_and_what_is_watched_are_on_the_scales_that_are_asked_for(scale: tuple[float, float]) -> None:
+    data, span = splits(scale), scale[1] - scale[0]
+    problem = similarity(data=data, watch="test")
+    share = (data["train"].gold - scale[0]) / span
+    np.testing.assert_allclose(problem.target.numpy(), share, atol=1e-6)
+    turned = SimilarityProblem(built(WSV), VOCABULARY, DirectTransfer(target="[-1, 1]"), data)
+    np.testing.assert_allclose(turned.target.numpy(), 2 * share - 1, atol=1e-6)
+    gold, scores = data["test"].gold, problem.scores("test")
+    assert problem.watch() == [
+        {"split": "test", "metric": "pearson", "value": pearson(scores, gold)},
+        {"split": "test", "metric": "mse", "value": mse(scale[0] + span * scores, gold)},
+    ]
+    assert problem.validate() == pearson(problem.scores("trial"), data["trial"].gold)
+
+
+@pytest.mark.parametrize("encoder", [WSV, AVERAGE], ids=["wsv", "average"])
+@pytest.mark.parametrize(("score", "falling"), [("cosine", "f1"), ("euclidean", "f3"), ("manhattan", "f2")])
+def test_loss_and_scores_are_those_of_the_pairs_in_their_order(encoder: Encoder, score: Any, falling: Any) -> None:
+    data = splits()
+    problem = similarity(encoder, score=score, falling=falling)
+    by_hand = {
+        split: torch.cat(
+            [
+                pair_score(alone(problem.encoder, one), alone(problem.encoder, other), score, falling)
+                for one, other in zip(pairs.first, pairs.second, strict=True)
+            ]
+        )
+        for split, pairs in data.items()
+    }
+    for split, expected in by_hand.items():
+        found = problem.scores(split)
+        np.testing.assert_allclose(found, expected.numpy(), atol=1e-5)
+        assert found.dtype == np.float64 and len(set(np.round(found, 4))) > 10
+    for loss in ("mse", "kl", "cross-entropy"):
+        problem, rng = similarity(encoder, loss=loss, score=score, falling=falling, smoothing=0.07), _drawing()
+        sides = (
+            torch.cat([alone(problem.encoder, side[row]) for row in ROWS])
+            for side in (data["train"].first, data["train"].second)
+        )
+        gold = torch.tensor((data["train"].gold[ROWS] - 1) / 4, dtype=torch.float32)
+        expected = score_loss(loss, pair_score(*sides, score, falling), gold, 0.07)
+        torch.testing.assert_close(problem.loss(ROWS, rng).detach(), expected, atol=1e-5, rtol=1e-5)
+        assert rng.random() == _drawing().random()  # nothing is drawn
+
+
+def _drawing() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def test_the_test_pairs_decide_nothing() -> None:
+    def run(data: Splits, **changes: Any) -> tuple[dict[str, Tensor], History]:
+        problem = similarity(data=data, epochs=6, learning_rate=0.03, batch_size=8, **changes)
+        history = fitted(problem, problem.settings)
+        return problem.encoder.state_dict(), history
+
+    data = splits()
+    turned = dataclasses.replace(data["test"], gold=6 - data["test"].gold)
+    state, history = run(data, watch="test")
+    for other in (data | {"test": turned}, data | {"test": scored(99)}):
+        same_state, same_history = run(other, watch="test")
+        assert all(torch.equal(value, same_state[name]) for name, value in state.items())
+        assert (same_history.best, same_history.best_step) == (history.best, history.best_step)
+        rows = [[row for row in item.curve if row["split"] != "test"] for item in (history, same_history)]
+        assert rows[0] == rows[1]
+    unwatched, _ = run(data)  # and watching them changes nothing
+    assert all(torch.equal(value, unwatched[name]) for name, value in state.items())
+
+
+def test_scores_come_back_to_one_scale() -> None:
+    """The cosine is the score of [0, 1]; of [-1, 1] it is stretched, so that both read on the gold scale alike."""
+    zero, minus = (
+        SimilarityProblem(built(AVERAGE), VOCABULARY, DirectTransfer(target=target), splits())
+        for target in ("[0, 1]", "[-1, 1]")
+    )
+    np.testing.assert_allclose(minus.scores("test"), (zero.scores("test") + 1) / 2, atol=1e-6)
+
+
+# -- a head on pairs of vectors ----------------------------------------------------------------------------------------
+
+
+def graded(seed: int) -> ScoredPairs:
+    """Gold of any value, none of them exactly 5."""
+    pairs = scored(seed)
+    return dataclasses.replace(pairs, gold=np.random.default_rng(seed).uniform(1, 5, len(pairs)))
+
+
+def related(loaded: bool = True, seed: int = 1, **changes: Any) -> RelatednessProblem:
+    settings = RelatednessTraining(hidden=7, **changes)
+    return RelatednessProblem(built(CSE), VOCABULARY, settings, graded(1), graded(2), loaded=loaded, seed=seed)
+
+
+def by_hand(problem: RelatednessProblem, pairs: ScoredPairs) -> NDArray[np.float64]:
+    """(N, K) probabilities by Tai's equation 15 in numpy."""
+    u, v = (encode(problem.encoder, VOCABULARY, side).astype(float) for side in (pairs.first, pairs.second))
+    if problem.settings.normalise:
+        u, v = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (u, v))
+    hidden, output = problem.head.layers[0], problem.head.layers[2]  # type: ignore[index]
+
+    def linear(layer: torch.nn.Module, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return values @ layer.weight.detach().double().numpy().T + layer.bias.detach().double().numpy()
+
+    h = 1 / (1 + np.exp(-linear(hidden, np.hstack([u * v, np.abs(u - v)]))))
+    scores = np.exp(linear(output, h))
+    return scores / scores.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(("normalise", "smoothing"), [(True, 0.0), (False, 1e-2)])
+def test_the_heads_loss_is_the_formula_and_its_predictions_are_expected_scores(
+    normalise: bool, smoothing: float
+) -> None:
+    problem, gold = related(normalise=normalise, smoothing=smoothing), graded(1).gold
+    expected = 0.0
+    for probabilities, y in zip(by_hand(problem, graded(1))[ROWS], gold[ROWS], strict=True):
+        p = np.zeros(5)
+        p[int(y) - 1], p[int(y)] = int(y) - y + 1, y - int(y)
+        p += smoothing
+        expected += sum(pi * np.log(pi / qi) for pi, qi in zip(p, probabilities, strict=True) if pi > 0)
+    assert problem.loss(ROWS, np.random.default_rng(0)).item() == pytest.approx(expected / (5 * len(ROWS)), rel=1e-4)
+    predictions = problem.predict(problem.tokens(graded(2)))
+    np.testing.assert_allclose(predictions, by_hand(problem, graded(2)) @ np.arange(1, 6), rtol=1e-5)
+    assert ((predictions >= 1) & (predictions <= 5)).all()
+    assert problem.validate() == pytest.approx(pearson(predictions, graded(2).gold), abs=1e-6)
+
+
+def test_loaded_values_are_anchors_and_fresh_ones_go_to_zero() -> None:
+    universal, random = related(composition_decay=0.5, head_decay=0.25), related(loaded=False)
+    found, composition = list(universal.penalties()), universal.encoder.composition()
+    assert [id(item[0]) for item in found] == [id(value) for value in [*composition, *universal.head.parameters()]]
+    assert [item[1] for item in found] == [0.5] * len(composition) + [0.25] * 4
+    for parameter, _, anchor in found[: len(composition)]:
+        assert isinstance(anchor, Tensor) and torch.equal(anchor, parameter.detach())
+        assert anchor.data_ptr() != parameter.data_ptr()
+    assert [item[2] for item in found[len(composition) :]] == [None] * 4
+    assert [item[2] for item in random.penalties()] == [None] * (len(composition) + 4)
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_a_huge_coefficient_holds_parameters_where_they_are_pulled(loaded: bool) -> None:
+    """With learning rate x coefficient = 1, a step of SGD lands one loss gradient away from the anchor."""
+    problem = related(
+        loaded, optimiser="sgd", embedding_update="frozen", learning_rate=1e-4, composition_decay=1e4, epochs=2,
+        keep="last", batch_size=10, normalise=False,  # a vector near 0 has no direction to learn from
+    )  # fmt: skip
+    before = [value.detach().clone() for value in problem.encoder.composition()]
+    fitted(problem, problem.settings)
+    for value, start in zip(problem.encoder.composition(), before, strict=True):
+        torch.testing.assert_close(value.detach(), start if loaded else torch.zeros_like(start), atol=1e-4, rtol=0)
+
+
+def test_the_seed_decides_the_head_and_the_global_state_is_left_alone() -> None:
+    before = torch.get_rng_state()
+    one, same, other = (next(iter(related(seed=seed).head.parameters())) for seed in (5, 5, 6))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(one, same) and not torch.equal(one, other)
+
+
+# -- the settings of transfer ------------------------------------------------------------------------------------------
+
+
+def direct(config: Encoder, **changes: Any) -> tuple[SimilarityProblem, DirectTransfer]:
+    settings = DirectTransfer(**{"epochs": 1, "batch_size": 10, **changes})
+    return SimilarityProblem(built(config), VOCABULARY, settings, splits((-2, 2))), settings
+
+
+def with_head(config: Encoder, **changes: Any) -> tuple[HeadProblem, HeadTraining]:
+    settings = HeadTraining(**{"epochs": 1, "batch_size": 10, "hidden": 4, **changes})
+    return HeadProblem(built(config), VOCABULARY, settings, splits((-2, 2)), seed=1), settings
+
+
+MAKERS: dict[str, Callable[[Encoder], tuple[Problem, Training]]] = {
+    "Feature transfer": lambda config: with_head(config, frozen=True, embedding_update="frozen"),
+    "Network transfer": lambda config: with_head(config),
+    "Network transfer, wem frozen": lambda config: with_head(config, embedding_update="frozen"),
+    "Direct network transfer": lambda config: direct(config),
+    "Direct network transfer, wem frozen": lambda config: direct(config, embedding_update="frozen"),
+}
+
+
+def state(problem: Problem) -> dict[str, Tensor]:
+    """Copies of every parameter, by the paper's three parts."""
+    parts = {"wem": problem.encoder.embedding.weight}
+    parts |= {f"enc{i}": value for i, value in enumerate(problem.encoder.composition())}
+    parts |= {f"cla{i}": value for i, value in enumerate(problem.head.parameters() if problem.head else ())}
+    return {name: value.detach().clone() for name, value in parts.items()}
+
+
+@pytest.mark.parametrize("setting", SETTINGS[1:], ids=lambda setting: setting.name)
+@pytest.mark.parametrize("config", [CSE, WSV], ids=["cse", "wsv"])
+def test_what_table_3_freezes_stays_and_what_it_updates_moves(setting: Setting, config: Encoder) -> None:
+    problem, settings = MAKERS[setting.name](config)
+    before = state(problem)
+    fitted(problem, settings.model_copy(update={"keep": "last"}))
+    after = state(problem)
+    moved = {name[:3] for name in before if not torch.equal(before[name], after[name])}
+    assert moved == set(setting.parts("updated"))
+    assert {name[:3] for name in before} == set(setting.parts("updated")) | set(setting.parts("frozen"))
+
+
+def test_the_table_prints_as_the_papers() -> None:
+    """The CSV's row1 updates all, row2 freezes the word vectors."""
+    printed = reported.table("dnt", "table3").pivot(index="method", columns="metric", values="value")
+    ours = settings_table().map(lambda words: words.replace(", ", "+"))
+    assert len(SETTINGS) == len(printed)
+    for name in ours.index:
+        whole, _, frozen = name.partition(", wem frozen")
+        row = f"{name.partition(',')[0]} row{2 if ', wem frozen' in name else 1}"
+        theirs = printed.loc[row if row in printed.index else whole + frozen, ["frozen", "updated"]]
+        assert ours.loc[name].to_dict() == theirs.to_dict()
+
+
+def test_feature_transfer_is_the_head_on_vectors_that_are_made_once() -> None:
+    """Frozen and cached, or frozen by hand: the same predictions."""
+    cached, settings = with_head(CSE, frozen=True, embedding_update="frozen", epochs=3)
+    plain, _ = with_head(CSE, embedding_update="frozen", epochs=3)
+    for parameter in plain.encoder.composition():
+        parameter.requires_grad_(False)
+    calls = seen(cached)
+    for problem in (cached, plain):
+        fitted(problem, settings)
+    sides = [*cached.sides, *cached.trial_sides]
+    distinct = {tuple(side.padded(np.array([row]))[0][0]) for side in sides for row in range(len(side))}
+    assert sum(map(len, calls)) == len(distinct) < 4 * len(splits()["train"])
+    np.testing.assert_allclose(cached.scores("test"), plain.scores("test"), atol=1e-5)
+
+
+def test_a_heads_scores_are_expectations_on_the_scale() -> None:
+    problem, settings = with_head(CSE, epochs=80, learning_rate=2e-2, keep="last")
+    fitted(problem, settings)
+    scores = problem.scores("trial")
+    assert scores.shape == (33,) and ((scores >= 0) & (scores <= 1)).all()
+    learned = problem.predict(problem.sides)  # on the classes 1 to 5; of gold itself the mean is off by 1
+    assert np.abs(learned - 3 - problem.splits["train"].gold).mean() < 0.4
+
+
+def test_the_squared_error_is_the_mean_over_batch_and_classes() -> None:
+    predicted, target = torch.tensor([[0.5, 0.5], [0.9, 0.1]]), torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+    assert squared_error_loss(predicted.log(), target).item() == pytest.approx((0.25 + 0.25 + 0.01 + 0.01) / 4)
+
+
+def test_training_stops_when_patience_is_spent() -> None:
+    lines: list[str] = []
+    history = fitted(*direct(CSE, epochs=200, patience=3, learning_rate=0.3), report=lines.append)
+    checks = [point["step"] for point in history.curve if point["split"] == "validation"]
+    assert len(checks) < 200 and sum(step > history.best_step for step in checks) == 3
+    assert lines[-1] == "stopped: no better pearson in 3 checks"
+    assert all(one < other for one, other in pairwise(checks))
+
+
+# -- inference ---------------------------------------------------------------------------------------------------------
+
+CLASSES = ("contradiction", "neutral", "entailment")
+
+
+def labelled(count: int, seed: int) -> LabelledPairs:
+    """Entailed: the premise's first word; contradicted: always the same word twice; neutral: another word."""
+    rng, (bad, *others) = np.random.default_rng(seed), WORDS[:12]
+    labels = rng.integers(0, 3, count)
+    first = [" ".join(rng.choice(others, 3)) for _ in labels]
+    said = [
+        [f"{bad} {bad}", str(rng.choice(others)), one.split()[0]][label]
+        for label, one in zip(labels, first, strict=True)
+    ]
+    return LabelledPairs("made", first, said, labels, CLASSES)
+
+
+def entailment(**changes: Any) -> tuple[EntailmentProblem, EntailmentTraining]:
+    settings = EntailmentTraining(**{"epochs": 3, "batch_size": 20, "hidden": 8, **changes})
+    encoder, train, held = built(BiLSTMEncoder(hidden=8)), labelled(200, 1), labelled(60, 2)
+    return EntailmentProblem(encoder, VOCABULARY, settings, train, held, seed=1), settings
+
+
+def test_the_inference_head_sees_both_vectors_their_distance_and_their_product() -> None:
+    head = EntailmentHead(2, classes=3, hidden=4)
+    u, v = torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0, 5.0]])
+    features = torch.tensor([[1.0, -2.0, 3.0, 5.0, 2.0, 7.0, 3.0, -10.0]])
+    torch.testing.assert_close(head(u, v), head.layers(features))
+    assert sum(parameter.numel() for parameter in head.parameters()) == (8 * 4 + 4) + (4 * 4 + 4) + (4 * 3 + 3)
+    logits, labels = torch.tensor([[0.0, 1.0, 2.0], [1.0, 1.0, 1.0]]), torch.tensor([2, 0])
+    expected = -(np.log(np.exp(2) / np.exp([0, 1, 2]).sum()) + np.log(1 / 3)) / 2
+    assert entailment_loss(logits, labels).item() == pytest.approx(expected)
+
+
+def test_inference_is_learned_and_leaves_the_word_vectors() -> None:
+    problem, settings = entailment(epochs=30, optimiser="adam", learning_rate=5e-3)
+    before = problem.encoder.embedding.weight.detach().clone()
+    assert fitted(problem, settings).best > 0.6  # a third by chance
+    assert torch.equal(problem.encoder.embedding.weight, before)
+
+
+def test_the_rate_falls_each_epoch_and_shrinks_without_progress() -> None:
+    settings = EntailmentTraining(decay=0.9, shrink=5)
+    assert settings.rate_after(1.0, improved=True) == pytest.approx(0.9)
+    assert settings.rate_after(1.0, improved=False) == pytest.approx(0.18)
+    problem, settings = entailment(epochs=4, decay=0.5, shrink=4.0)
+    values = iter([0.5, 0.4, 0.6, 0.7])
+    problem.validate = lambda: next(values)  # type: ignore[method-assign]
+    rates: list[float] = []
+    step = torch.optim.SGD.step
+
+    def watched(self: torch.optim.SGD, *given: object) -> object:
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.optim.SGD, "step", watched)
+        fitted(problem, settings)
+    assert rates[::10] == pytest.approx([0.1, 0.05, 0.05 / 8, 0.05 / 16])
+
+
+@pytest.mark.real_data
+def test_the_pool_holds_no_excluded_sentence(mirror: object) -> None:
+    exclude = suites.excluded("sts")
+    train, held = inference.pool("nli", exclude=exclude)
+    assert train.classes == held.classes == CLASSES
+    assert len(held) == round(inference.HELD_OUT * (len(train) + len(held)))
+    assert all(
+        key(text) not in exclude for pairs in (train, held) for side in (pairs.first, pairs.second) for text in side
+    )
+    everything, rest = inference.pool("nli")
+    assert len(everything) + len(rest) == 46_619 + 4_500
+    assert all(set(pairs.labels) == {0, 1, 2} for pairs in inference.pool("miniworld-entailment"))
