@@ -216,7 +216,7 @@ def our_box(finding: Finding, seeds: int, run: str, row: str, places: int = 1) -
         how.append(f"{seeds} seed{'' if seeds == 1 else 's'}")
     value = f"{_words(finding, places)} {_interval(finding, places)}".strip()
     value = why(value, run, row)
-    return Box("Ours", value, "; ".join(part for part in (finding.what, _unit(finding), *how) if part), paper=False)
+    return Box("Ours", value, "; ".join(filter(None, dict.fromkeys((finding.what, _unit(finding), *how)))), paper=False)
 
 
 def cause_words(cause: Cause, *, links: bool = True) -> dict[str, str]:
@@ -313,7 +313,8 @@ def _link(body: str, target: str | None) -> str:
 
 def _made(run: Run, name: str, page: str | None, of_run: tuple[str, str | None] | None = None) -> Html:
     """The experiment and when its run was made."""
-    words: str = esc(f"profile {run.profile}, {len(run.provenance.seeds)} seeds, {run.provenance.started[:10]}")
+    seeds = len(run.provenance.seeds)
+    words: str = esc(f"profile {run.profile}, {seeds} seed{'' if seeds == 1 else 's'}, {run.provenance.started[:10]}")
     if of_run is not None and of_run[1]:
         words += f", {_link(esc(of_run[0]), of_run[1])}"
     return Html(f'<strong>{_link(esc(name), page)}</strong><span class="sb-how">{words}</span>')
