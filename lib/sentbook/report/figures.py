@@ -110,11 +110,16 @@ def training_curves(
             markeredgewidth=0, markevery=max(1, frame.step.nunique() // 12),
         )  # fmt: skip
         axes.set_xlabel("Training examples seen")
-        axes.set_ylabel(f"{numbers.name(metric)}, {splits[0]}")
+        axes.set_ylabel(textwrap.fill(f"{numbers.name(metric)}, {splits[0]}", 30))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: thousands(value)))
         axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         axes.grid(axis="y")
         axes.margins(x=0.01)
+        # Of two or three seeds a t-interval may be wider than the scale: the panel holds what the seeds have, and room.
+        low, high = frame.value.min(), frame.value.max()
+        bottom, top = axes.get_ylim()
+        if high > low:
+            axes.set_ylim(max(bottom, low - 0.3 * (high - low)), min(top, high + 0.3 * (high - low)))
         legend_above(axes)
 
     ends = {name: _centre(part[part.step == part.step.max()].value) for name, part in frame.groupby("method")}
@@ -374,7 +379,8 @@ def ablation_bars(
             axes.set_xlabel(f"{unit}, {full_name(*group_and_label(datasets[0]))}")
         else:
             axes.axhline(0, color=palette.soft, linewidth=0.9)
-            axes.set_xticks(range(len(datasets)), [full_name(*group_and_label(d)) for d in datasets])
+            shown = [full_name(*group_and_label(d)) for d in datasets]
+            axes.set_xticks(range(len(datasets)), [textwrap.fill(name, max(9, 60 // len(datasets))) for name in shown])
             axes.set_ylabel(textwrap.fill(unit, 30))
             legend_above(axes)
         axes.tick_params(axis="y" if of_one else "x", length=0)

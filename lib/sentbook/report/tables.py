@@ -373,8 +373,8 @@ def tests(
         Row(
             full_name(*group_and_label(test.dataset)),
             [
-                Cell(f"{test.a} {numbers.MINUS} {test.b}", kind=LEFT),
-                *([Cell(test.kind, kind=LEFT)] if several else []),
+                f"{test.a} {numbers.MINUS} {test.b}",
+                *([test.kind] if several else []),
                 numbers.short(test.metric),
                 numbers.shown(test.estimate, test.metric, signed=True),
                 # A test that gives p alone is stored with an interval of no width.
@@ -387,7 +387,8 @@ def tests(
         for test in run.tests
     ]
     heads = ["A \u2212 B", *(["Test"] if several else []), "Metric", "Estimate", "95 %", "p", "Holm"]
-    return Table("Data set", heads, rows, caption, ", ".join(kinds), run=run, changes=changes)
+    left = {0: LEFT, 1: LEFT} if several else {0: LEFT}
+    return Table("Data set", heads, rows, caption, ", ".join(kinds), run=run, kinds=left, changes=changes)
 
 
 @of_view
