@@ -19,7 +19,7 @@ from sentbook.papers.dnt import tables as dnt_tables
 from sentbook.papers.wsv.tables import ranking
 from sentbook.records import Metric, Run, Test
 from sentbook.report import examples, figures, markup, pedigree, run_pages, summary, tables
-from sentbook.report.table import Cell, Row, Table
+from sentbook.report.table import Cell, Row, Table, badges
 from sentbook.report.view import View, changes
 from sentbook.runs import ledger as store
 from sentbook.runs import lineage
@@ -262,11 +262,11 @@ def test_a_run_without_a_page_has_no_link(checkout: Path, name: str) -> None:
 
 
 def test_badges_and_figures_lead_to_the_run(run: Run, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    badges = markup.Fragment(tables.badges(run), run="small/cse/table1").html(style=False)
-    fresh = pedigree.linked(badges, PAGE)
+    shown = markup.Fragment(badges(run), run="small/cse/table1").html(style=False)
+    fresh = pedigree.linked(shown, PAGE)
     assert '#profile-small" title="Why this number">recorded run</a></li>' in fresh and "stale" not in fresh
     monkeypatch.setattr(lineage, "changed", lambda run: ["lib/sentbook/optim.py", "data:eval/x.txt"])
-    assert "stale: 2 files changed since</li></ul>" in pedigree.linked(badges, PAGE)
+    assert "stale: 2 files changed since</li></ul>" in pedigree.linked(shown, PAGE)
     figure = pedigree.linked(figures.forest(run, a="CSE", b="PP").html(style=False), PAGE)
     assert figure.count("<a ") == 1 and '#profile-small">Its run</a></figcaption>' in figure
 

@@ -175,12 +175,10 @@ def forest(
     pool = list(run.tests if tests is None else tests)
     rows = ordered(test.dataset for test in pool if test.metric == metric) if rows is None else rows
     found = [(row, test_of(pool, a, b, row, metric)) for row in rows]
-    items = [(row, *hit) for row, hit in found if hit is not None]
-    if not items:
+    by_row = {row: hit for row, hit in found if hit is not None}
+    if not by_row:
         raise ConfigError(f"{run.paper}/{run.experiment} holds no test of {a} against {b} by {metric}.")
-    lines = headings([row for row, *_ in items])
-    scale, places = numbers.factor(metric), numbers.digits(metric)
-    by_row = {row: (test, estimate * scale, low * scale, high * scale) for row, test, estimate, low, high in items}
+    lines, scale = headings(list(by_row)), numbers.factor(metric)
 
     def draw(figure: Figure, palette: Palette) -> None:
         axes = figure.subplots()
@@ -195,43 +193,31 @@ def forest(
             colour = palette.of(a, (a, b)) if better else palette.of(b, (a, b))
             colour = colour if sure else palette.soft
             mean = is_average(row)
-            axes.plot([low, high], [y, y], color=colour, linewidth=2.0 if mean else 1.3, zorder=2)
+            axes.plot([low * scale, high * scale], [y, y], color=colour, linewidth=2.0 if mean else 1.3, zorder=2)
             axes.plot(
-                [estimate],
-                [y],
-                marker="D" if mean else "o",
-                markersize=6.0 if mean else 5.0,
-                color=colour,
-                zorder=3,
-                markerfacecolor=colour if sure else palette.paper,
-                markeredgewidth=1.2,
-            )
-            text = f"{numbers.plain(estimate, places, signed=True)} [{numbers.plain(low, places, signed=True)}, "
-            text += f"{numbers.plain(high, places, signed=True)}]"
+                [estimate * scale], [y], marker="D" if mean else "o", markersize=6.0 if mean else 5.0, color=colour,
+                zorder=3, markerfacecolor=colour if sure else palette.paper, markeredgewidth=1.2,
+            )  # fmt: skip
+            between = numbers.interval(low, high, metric, signed=True)
             axes.annotate(
-                text,
-                (1.01, y),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                ha="left",
-                fontsize=8,
-                fontweight="bold" if mean else "normal",
-                annotation_clip=False,
-            )
-        unit = " \u00d7 100" if scale == 100 else ""
-        axes.set_xlabel(f"{a} {numbers.MINUS} {b}, {numbers.name(metric, unit=False)}{unit}")
+                f"{numbers.shown(estimate, metric, signed=True)} {between}", (1.01, y),
+                xycoords=("axes fraction", "data"), va="center", ha="left", fontsize=8,
+                fontweight="bold" if mean else "normal", annotation_clip=False,
+            )  # fmt: skip
+        axes.set_xlabel(f"{a} {numbers.MINUS} {b}, {numbers.name(metric)}")
         axes.grid(axis="x")
 
-    wins = sum(1 for _, (_, estimate, _, _) in by_row.items() if estimate > 0)
-    sure = sum(1 for test, *_ in by_row.values() if significant(test))
-    kinds = " and ".join(ordered(test.kind for test, *_ in by_row.values()))
-    rule = "p < .05 after Holm" if any(t.p_holm is not None for t, *_ in by_row.values()) else "interval without zero"
+    found_tests = [test for test, *_ in by_row.values()]
+    wins = sum(estimate > 0 for _, estimate, *_ in by_row.values())
+    kinds = " and ".join(ordered(test.kind for test in found_tests))
+    rule = "p < .05 after Holm" if any(t.p_holm is not None for t in found_tests) else "interval without zero"
     how = f"Filled: {rule}. Diamonds: averages. Bars: 95 % ({kinds})."
     return render(
         draw,
         size=(WIDTH, 0.75 + _ROW * len(lines)),
         caption=captioned(caption, how),
-        alt=f"Forest plot of {a} minus {b} on {len(items)} rows: {wins} differences above zero, {sure} significant.",
+        alt=f"Forest plot of {a} minus {b} on {len(by_row)} rows: {wins} differences above zero, "
+        f"{sum(map(significant, found_tests))} significant.",
     )
 
 
@@ -284,9 +270,8 @@ def paired_dots(
             cells = [(ours[method, row], y + shift) for row, y in at.items() if (method, row) in ours]
             for cell, height in cells:
                 if cell.low is not None and cell.high is not None:
-                    axes.plot(
-                        [cell.low * scale, cell.high * scale], [height] * 2, color=colour, linewidth=1.3, zorder=3
-                    )
+                    ends = [cell.low * scale, cell.high * scale]
+                    axes.plot(ends, [height] * 2, color=colour, linewidth=1.3, zorder=3)
             if cells:
                 values, heights = [cell.value * scale for cell, _ in cells], [y for _, y in cells]
                 axes.plot(values, heights, **dots, zorder=4, label=f"{method}, ours")
@@ -387,10 +372,8 @@ def ablation_bars(
         axes.grid(axis="x" if of_one else "y")
 
     seeds = [cell.seeds for (m, d), cell in cells.items() if m in drawn and d in datasets]
-    said = "; ".join(
-        f"{m} {numbers.plain(_mean([bars[m, d][0] for d in datasets if (m, d) in bars]), 2, signed=bool(reference))}"
-        for m in drawn
-    )
+    means = {m: float(np.mean([bars[m, d][0] for d in datasets if (m, d) in bars])) for m in drawn}
+    said = "; ".join(f"{m} {numbers.plain(mean, 2, signed=bool(reference))}" for m, mean in means.items())
     return render(
         draw,
         size=(WIDTH, 0.7 + 0.29 * len(drawn) if of_one else height + legend_height(drawn)),
@@ -433,13 +416,10 @@ def scatter(
         for axes, (name, values) in zip(grid.flat, panels.items(), strict=False):
             colour = palette.of(name, list(panels))
             if len(x) <= 400:
-                axes.plot(
-                    x, values, linestyle="none", marker="o", markersize=3, color=colour, alpha=0.45, markeredgewidth=0
-                )
+                axes.plot(x, values, "o", markersize=3, color=colour, alpha=0.45, markeredgewidth=0)
             else:
-                axes.hexbin(
-                    x, values, gridsize=(26, 15), mincnt=1, bins="log", cmap=palette.ramp(colour), linewidths=0.1
-                )
+                cells: dict[str, Any] = {"gridsize": (26, 15), "mincnt": 1, "bins": "log", "linewidths": 0.1}
+                axes.hexbin(x, values, cmap=palette.ramp(colour), **cells)
             axes.set_title(textwrap.fill(f"{name}, r = {numbers.plain(r[name], 3)}", 72 // columns))
             axes.grid()
         for axes in grid.flat[len(panels) :]:
@@ -476,15 +456,12 @@ def error_heatmap(
         run: whose errors they are.
     """
     share, target = np.asarray(overlap, dtype=float), np.asarray(gold, dtype=float)
-    columns = np.clip(np.digitize(share, overlap_edges[1:-1]), 0, len(overlap_edges) - 2)
-    rows = np.clip(np.digitize(target, gold_edges[1:-1]), 0, len(gold_edges) - 2)
-    shape = (len(gold_edges) - 1, len(overlap_edges) - 1)
-    counts = np.zeros(shape)
-    np.add.at(counts, (rows, columns), 1)
+    edges = [np.asarray(gold_edges), np.asarray(overlap_edges)]
+    rows, columns = (np.clip(values, ends[0], ends[-1]) for values, ends in zip((target, share), edges, strict=True))
+    counts = np.histogram2d(rows, columns, bins=edges)[0]
     tables = {}
     for name, values in errors.items():
-        total = np.zeros(shape)
-        np.add.at(total, (rows, columns), np.asarray(values, dtype=float))
+        total = np.histogram2d(rows, columns, bins=edges, weights=np.asarray(values, dtype=float))[0]
         tables[name] = np.where(counts >= least, total / np.maximum(counts, 1), np.nan)
     finite = np.concatenate([table[np.isfinite(table)] for table in tables.values()])
     if not len(finite):
@@ -497,15 +474,15 @@ def error_heatmap(
         all_axes = np.atleast_1d(figure.subplots(1, len(tables), sharey=True))
         for axes, (name, table) in zip(all_axes, tables.items(), strict=True):
             sns.heatmap(
-                table, ax=axes, cmap=palette.ramp(palette.of("PP", ("PP",))), vmin=0, vmax=top, cbar=False, annot=True,
+                table, ax=axes, cmap=palette.ramp(palette.hues[1]), vmin=0, vmax=top, cbar=False, annot=True,
                 fmt=".2f", annot_kws={"fontsize": 8.5},
             )  # fmt: skip
             for text in axes.texts:
                 text.set_color(palette.paper if float(text.get_text()) > 0.7 * top else palette.ink)
             axes.invert_yaxis()
             axes.set_title(name)
-            axes.set_xticks(range(shape[1] + 1), [f"{edge:g}" for edge in overlap_edges])
-            axes.set_yticks(range(shape[0] + 1), [f"{edge:g}" for edge in gold_edges])
+            axes.set_xticks(range(len(overlap_edges)), [f"{edge:g}" for edge in overlap_edges])
+            axes.set_yticks(range(len(gold_edges)), [f"{edge:g}" for edge in gold_edges])
             axes.set_xlabel("Word overlap (Jaccard)")
             axes.tick_params(length=0, labelrotation=0)
         all_axes[0].set_ylabel("Gold similarity")
@@ -567,10 +544,6 @@ def legend_above(axes: Axes) -> None:
     )  # fmt: skip
 
 
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values))
-
-
 def logarithmic(axes: Axes) -> None:
     """Let the y-axis be logarithmic, with plain numbers at 1, 2 and 5 of each power of ten."""
     axes.set_yscale("log")
@@ -591,14 +564,3 @@ def captioned(caption: str, note: str) -> str:
     if not caption or not note:
         return caption or note
     return f"{caption if caption[-1] in '.?!' else caption + '.'} {note}"
-
-
-__all__ = [
-    "Plot",
-    "ablation_bars",
-    "error_heatmap",
-    "forest",
-    "paired_dots",
-    "scatter",
-    "training_curves",
-]

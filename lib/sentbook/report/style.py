@@ -14,14 +14,14 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from sentbook.runs.papers import catalogue
+
 if TYPE_CHECKING:
     from matplotlib.colors import LinearSegmentedColormap
 
 # Okabe and Ito (2008): distinguishable with every common colour vision. The dark set of outputs.css has the same hues.
 HUES = ("#0067a5", "#c8500a", "#00805f", "#a8467f", "#b37a00", "#3d97d1", "#5b5b5b")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
-# A method keeps its colour from page to page.
-PLACES = {"CSE": 0, "PP": 1, "GRAN": 2, "ATT-CCG": 3}
 
 
 @dataclass(frozen=True)
@@ -52,60 +52,37 @@ class Palette:
 
 
 PALETTE = Palette()
+_STATIC = resources.files("sentbook.report") / "static"
+
+
+@cache
+def kept() -> dict[str, int]:
+    """The places of the methods that keep their colour from page to page, as their papers list them."""
+    return {method: at for paper in catalogue().values() for at, method in enumerate(paper.colours)}
 
 
 def place(method: str, methods: Sequence[str]) -> int:
-    """The method's place in the palette; stable for the methods in `PLACES`, first come for the rest."""
-    if method in PLACES:
-        return PLACES[method]
-    taken = {PLACES[other] for other in methods if other in PLACES}
+    """The method's place in the palette; stable for the methods in `kept`, first come for the rest."""
+    if method in kept():
+        return kept()[method]
+    taken = {kept().get(other) for other in methods}
     free = [index for index in range(len(HUES)) if index not in taken] or [0]
-    unnamed = [other for other in methods if other not in PLACES]
+    unnamed = [other for other in methods if other not in kept()]
     return free[unnamed.index(method) % len(free)] if method in unnamed else free[0]
 
 
-# Matplotlib settings: transparent ground, text kept as text, identifiers that do not change.
-RC: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "sentbook",
-    "font.family": "DejaVu Sans",  # comes with matplotlib; the page replaces it by its own narrower face
-    "font.size": 9.0,
-    "text.color": PALETTE.ink,
-    "text.parse_math": False,
-    "axes.edgecolor": PALETTE.soft,
-    "axes.labelcolor": PALETTE.ink,
-    "axes.titlesize": 10.0,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.facecolor": "none",
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.unicode_minus": True,
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "grid.color": PALETTE.faint,
-    "grid.linewidth": 0.6,
-    "xtick.color": PALETTE.soft,
-    "ytick.color": PALETTE.soft,
-    "xtick.labelcolor": PALETTE.ink,
-    "ytick.labelcolor": PALETTE.ink,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "xtick.major.size": 3.0,
-    "ytick.major.size": 3.0,
-    "legend.frameon": False,
-    "legend.fontsize": 9.0,
-    "lines.linewidth": 1.6,
-    "lines.solid_capstyle": "round",
-}
+@cache
+def rc() -> Any:
+    """Matplotlib's settings for a figure, those of ``static/figures.mplstyle``."""
+    from matplotlib import rc_params_from_file
+
+    return rc_params_from_file(str(_STATIC / "figures.mplstyle"), use_default_template=False)
 
 
 @cache
 def style_sheet(name: str = "outputs") -> str:
     """A style sheet of this room, without comments and needless space."""
-    text = (resources.files("sentbook.report") / "static" / f"{name}.css").read_text(encoding="utf-8")
+    text = (_STATIC / f"{name}.css").read_text(encoding="utf-8")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", "", text)
     return re.sub(r"\s*([{};])\s*", r"\1", text).replace(";}", "}")

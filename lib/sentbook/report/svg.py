@@ -13,7 +13,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from sentbook.report.markup import esc, of_run, why
-from sentbook.report.style import PALETTE, RC, Palette, style_tag
+from sentbook.report.style import PALETTE, Palette, rc, style_tag
 
 Draw = Callable[[Figure, Palette], None]
 _FACES = "ui-sans-serif, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
@@ -61,7 +61,7 @@ def render(draw: Draw, *, size: tuple[float, float], caption: str, alt: str) -> 
         alt: what the drawing shows, in a sentence.
     """
     # Figure and canvas by hand: no pyplot state, no backend, nothing left open.
-    with matplotlib.rc_context(RC):
+    with matplotlib.rc_context(rc()):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure, PALETTE)

@@ -6,7 +6,6 @@ Each takes a run, or a `sentbook.report.view.View`, which also shows the run jus
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pandas as pd
@@ -29,12 +28,14 @@ from sentbook.report.summary import (
     test_of,
     where_printed,
 )
-from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, badges, is_toy, not_run, time_of
+from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, is_toy, not_run, time_of
 from sentbook.report.view import of_recorded, of_view
 from sentbook.runs.papers import catalogue
 from sentbook.system.errors import ConfigError
 
 Key = TypeVar("Key", bound=Hashable)
+_Values = Mapping[tuple[str, str], Summary]  # by method and data set
+_Sources = tuple[Mapping[tuple[str, str], float], _Values, _Values]
 _Contrast = Mapping[str, tuple[Test, float, float, float]]  # a row's test with estimate and interval of A - B
 
 
@@ -63,18 +64,37 @@ def best(values: Mapping[Key, float], metric: str, places: int | None = None) ->
 # -- the comparison --------------------------------------------------------------------------------------------------
 
 
-@dataclass
 class _Block:
-    """The columns of one method, whose rows are data sets, or of one metric on ``dataset``, whose rows are methods."""
+    """The columns of one method, whose rows are data sets, or of one metric, whose rows are methods.
 
-    title: str
-    metric: str
-    places: int
-    paper: dict[str, float] = field(default_factory=dict)
-    ours: dict[str, Summary] = field(default_factory=dict)
-    yours: dict[str, Summary] = field(default_factory=dict)
-    dataset: str = ""
-    where: str = "the paper"
+    Args:
+        sources: the values of the paper, of the recorded run and of the reader's by method and data set.
+        where: the paper's are printed.
+        method, dataset: the one that all rows share.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        metric: str,
+        places: int | None,
+        sources: _Sources,
+        rows: Sequence[str],
+        where: str,
+        *,
+        method: str = "",
+        dataset: str = "",
+    ) -> None:
+        self.title, self.metric, self.where, self.method, self.dataset = title, metric, where, method, dataset
+        self.places = numbers.digits(metric) if places is None else places
+        paper, ours, yours, key = *sources, self.key
+        self.paper = {row: paper[key(row)] for row in rows if key(row) in paper}
+        self.ours = {row: ours[key(row)] for row in rows if key(row) in ours}
+        self.yours = {row: yours[key(row)] for row in rows if key(row) in yours}
+
+    def key(self, row: str) -> tuple[str, str]:
+        """The method and the data set of a row."""
+        return self.method or row, self.dataset or row
 
     @property
     def columns(self) -> list[str]:
@@ -92,7 +112,7 @@ class _Block:
     def cell(self, row: str, column: str, spread: Callable[..., str], strong: bool) -> Cell:
         """One cell; what the paper did not print is a dash, what was not run stays empty."""
         theirs, summary = self.paper.get(row), (self.yours if column == "your run" else self.ours).get(row)
-        names = (row, self.dataset, self.metric) if self.dataset else (self.title, row, self.metric)
+        names = (*self.key(row), self.metric)
         if column == "paper":
             text = numbers.shown(theirs, self.metric, places=self.places)
             return Cell(text, best=strong, paper=self.where if theirs is not None else "")
@@ -153,51 +173,37 @@ def comparison(
     Raises:
         ConfigError: a cell was scored under two protocols; ``interval`` is neither word.
     """
-    paper = printed(reported, metric)
-    ours, protocols = over_seeds(run, metric, protocol=protocol, centre=centre) if run is not None else ({}, [])
-    yours = over_seeds(beside, metric, protocol=protocol, centre=centre)[0] if beside is not None else {}
-    run_rows, paper_rows = (ordered(dataset for _, dataset in cells) for cells in (ours, paper))
+    sources, protocols = _sources(run, reported, beside, metric, protocol, centre)
+    run_rows, paper_rows = (ordered(dataset for _, dataset in cells) for cells in (sources[1], sources[0]))
     if rows is None:
         shared = set(run_rows) & set(paper_rows)
         rows = ordered([*paper_rows, *run_rows]) if shared or not run_rows else run_rows
     if methods is None:
-        kept = {method for method, dataset in paper if dataset in set(rows)}
-        methods = ordered([*[m for m, _ in paper if m in kept], *[m for m, _ in ours]])
-    places = numbers.digits(metric) if places is None else places
-    blocks = [
-        _Block(
-            method,
-            metric,
-            places,
-            {row: paper[method, row] for row in rows if (method, row) in paper},
-            {row: ours[method, row] for row in rows if (method, row) in ours},
-            {row: yours[method, row] for row in rows if (method, row) in yours},
-            where=where_printed(reported),
-        )
-        for method in methods
-    ]
+        kept = {method for method, dataset in sources[0] if dataset in set(rows)}
+        methods = ordered([*[m for m, _ in sources[0] if m in kept], *[m for m, _ in sources[1]]])
+    where = where_printed(reported)
+    blocks = [_Block(name, metric, places, sources, rows, where, method=name) for name in methods]
     found = list(run.tests if tests is None and run is not None else tests or [])
     contrast, of_yours = (
         {row: test for row in rows if pair and (test := test_of(given, *pair, row, metric))}
         for given in (found, beside.tests if beside is not None else [])
     )
-    how = [numbers.name(metric), *(["; ".join(protocols)] if protocols else [])]
-    seeds = [summary.seeds for block in blocks if block.columns for summary in block.ours.values()]
-    how += [interval_words(centre, seeds)] if seeds else []
-    table = _Grid(blocks, rows, group_and_label, pair, contrast, interval, of_yours)
+    grid = _Grid(blocks, rows, group_and_label, interval, pair, contrast, of_yours)
     return Table(
-        "Data set",
-        table.columns,
-        table.rows(notes or {}),
-        caption,
-        " \u00b7 ".join(how),
-        table.foot(),
-        run=run,
-        badged=True,
-        just_made=just_made,
+        "Data set", grid.columns, grid.rows(notes or {}), caption, grid.how(numbers.name(metric), protocols, centre),
+        grid.foot(), run=run, badged=True, just_made=just_made, changes=changes,
         notice=not_run(make_command(reported, command)) if run is None else None,
-        changes=changes,
+    )  # fmt: skip
+
+
+def _sources(
+    run: Run | None, reported: pd.DataFrame | None, beside: Run | None, metric: str, protocol: object, centre: Centre
+) -> tuple[_Sources, list[str]]:
+    """What the paper printed, what was recorded and what the reader's run gave, and under which protocols."""
+    (ours, protocols), (yours, _) = (
+        over_seeds(of, metric, protocol=protocol, centre=centre) if of is not None else ({}, []) for of in (run, beside)
     )
+    return (printed(reported, metric), ours, yours), protocols
 
 
 @of_view
@@ -219,57 +225,50 @@ def by_metric(
     changes: Sequence[str] = (),
 ) -> Table | Fragment:
     """Show one data set, a method a row, a metric a group of columns; otherwise as `comparison`."""
-    blocks, protocols = [], []
-    for metric in metrics:
-        decimals = (places or {}).get(metric, numbers.digits(metric))
-        block = _Block(numbers.short(metric), metric, decimals, dataset=dataset, where=where_printed(reported))
-        block.paper = {m: v for (m, d), v in printed(reported, metric).items() if d == dataset}
-        for of, held in ((run, block.ours), (beside, block.yours)):
-            if of is not None:
-                cells, met = over_seeds(of, metric, protocol=protocol, centre=centre)
-                held.update({m: s for (m, d), s in cells.items() if d == dataset})
-                protocols += met
-        blocks.append(block)
-    rows = list(methods) if methods is not None else ordered(n for b in blocks for n in [*b.paper, *b.ours])
-    for block in blocks:
-        block.paper = {row: block.paper[row] for row in rows if row in block.paper}
-        block.ours = {row: block.ours[row] for row in rows if row in block.ours}
-        block.yours = {row: block.yours[row] for row in rows if row in block.yours}
-    how = [full_name(*group_and_label(dataset)), *(["; ".join(ordered(protocols))] if protocols else [])]
-    seeds = [summary.seeds for block in blocks for summary in block.ours.values()]
-    how += [interval_words(centre, seeds)] if seeds else []
-    table = _Grid(blocks, rows, lambda method: ("", method), None, {}, interval)
+    found = {metric: _sources(run, reported, beside, metric, protocol, centre) for metric in metrics}
+    if methods is None:
+        methods = ordered(m for (paper, ours, _), _ in found.values() for m, d in [*paper, *ours] if d == dataset)
+    blocks = [
+        _Block(
+            numbers.short(metric), metric, (places or {}).get(metric), sources, methods,
+            where_printed(reported), dataset=dataset,
+        )
+        for metric, (sources, _) in found.items()
+    ]  # fmt: skip
+    grid = _Grid(blocks, methods, lambda method: ("", method), interval, down=True)
+    protocols = ordered(one for _, met in found.values() for one in met)
     return Table(
-        "Method",
-        table.columns,
-        table.rows({}),
-        caption,
-        " \u00b7 ".join(how),
-        run=run,
-        badged=True,
-        just_made=just_made,
-        notice=not_run(make_command(reported, command)) if run is None else None,
-        changes=changes,
-    )
+        "Method", grid.columns, grid.rows({}), caption,
+        grid.how(full_name(*group_and_label(dataset)), protocols, centre), run=run, badged=True, just_made=just_made,
+        changes=changes, notice=not_run(make_command(reported, command)) if run is None else None,
+    )  # fmt: skip
 
 
 class _Grid:
-    """The columns and rows that both comparisons share."""
+    """The columns and rows that both comparisons share.
+
+    Args:
+        naming: of a row: the heading that it stands under and its label.
+        pair, contrast, yours: A and B, and A - B in each row, of the recorded run and of the reader's.
+        down: a column's values are ranked, not a row's.
+    """
 
     def __init__(
         self,
         blocks: Sequence[_Block],
         rows: Sequence[str],
         naming: Callable[[str], tuple[str, str]],
-        pair: tuple[str, str] | None,
-        contrast: _Contrast,
         interval: str,
-        yours: _Contrast | None = None,
+        pair: tuple[str, str] | None = None,
+        contrast: _Contrast = {},  # noqa: B006 (never changed)
+        yours: _Contrast = {},  # noqa: B006
+        *,
+        down: bool = False,
     ) -> None:
         if interval not in ("brackets", "half"):
             raise ConfigError(f"interval is {interval!r}; choose brackets or half.")
         self.blocks, self.naming, self.contrast = [b for b in blocks if b.columns], naming, contrast
-        self.yours, self.pair, self._half = yours, pair, interval == "half"
+        self.yours, self.pair, self.down, self._half = yours, pair, down, interval == "half"
         self.places = [
             r for r in rows if r in contrast or any(r in b.values(c) for b in self.blocks for c in b.columns)
         ]
@@ -278,6 +277,13 @@ class _Grid:
             title = f"{pair[0]} {numbers.MINUS} {pair[1]}"
             self.columns.append((title, f"{'recorded' if yours else 'ours'}, 95 %"))
             self.columns += [(title, "your run, 95 %")] if yours else []
+
+    def how(self, first: str, protocols: Sequence[str], centre: Centre) -> str:
+        """How the numbers were made: what they are, the protocols, what the brackets hold."""
+        seeds = [summary.seeds for block in self.blocks for summary in block.ours.values()]
+        return " \u00b7 ".join(
+            filter(None, [first, "; ".join(protocols), interval_words(centre, seeds) if seeds else ""])
+        )
 
     def spread(self, low: float | None, high: float | None, block: _Block, *, signed: bool = False) -> str:
         if self._half:
@@ -289,12 +295,13 @@ class _Grid:
         found = set()
         for column in ("paper", "ours", "recorded", "your run"):
             held = {at: block.values(column) for at, block in enumerate(self.blocks) if column in block.columns}
-            if self.blocks and self.blocks[0].dataset:
-                tops = {at: best(values, self.blocks[at].metric, self.blocks[at].places) for at, values in held.items()}
-                found |= {(at, column) for at, top in tops.items() if row in top}
-            elif self.blocks:
-                values = {at: values[row] for at, values in held.items() if row in values}
-                found |= {(at, column) for at in best(values, self.blocks[0].metric, self.blocks[0].places)}
+            along = {at: values[row] for at, values in held.items() if row in values}
+            for at, values in held.items():
+                block = self.blocks[at]
+                if self.down and row in best(values, block.metric, block.places):
+                    found.add((at, column))
+                if not self.down and at in best(along, block.metric, block.places):
+                    found.add((at, column))
         return found
 
     def rows(self, notes: Mapping[str, str]) -> list[Row]:
@@ -313,11 +320,9 @@ class _Grid:
                 for column in block.columns
             ]
             cells += [self._contrast(self.contrast, row)] if self.contrast else []
-            cells += (
-                [self._contrast(self.yours, row)._replace(row=(), data=True)] if self.contrast and self.yours else []
-            )
-            starts = self.naming(row)[0] != group
-            group = self.naming(row)[0]
+            if self.contrast and self.yours:
+                cells.append(self._contrast(self.yours, row)._replace(row=(), data=True))
+            starts, group = self.naming(row)[0] != group, self.naming(row)[0]
             lines.append(Row(label, cells, start=starts, own=is_average(row), note=notes.get(row, "")))
         return lines
 
@@ -572,20 +577,3 @@ def plain(
     return Table(
         heads[0] if heads else "", heads[1:], rows, caption, run=run, kinds=kinds, facts=facts, changes=changes
     )
-
-
-__all__ = [
-    "badges",
-    "best",
-    "by_metric",
-    "claims",
-    "comparison",
-    "cost",
-    "not_run",
-    "plain",
-    "provenance",
-    "substitutions",
-    "test_matrix",
-    "tests",
-    "time_of",
-]

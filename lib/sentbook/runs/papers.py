@@ -28,6 +28,7 @@ class Paper(Record):
     year: int = 0
     title: str = ""
     address: str = ""
+    colours: tuple[str, ...] = ()
     front: Front | None = None
 
     @property
