@@ -52,7 +52,7 @@ class Recorded(Rows):
 
 
 class Chosen(Recorded):
-    """Rows of one method a setting, ``GRAN [NT]``, as `sentbook.papers.dnt.winners.CellBook` has them."""
+    """Rows of one method a setting, ``GRAN [NT]``, as `sentbook.papers.dnt.winners.best_rows` has them."""
 
     def __init__(self, run: Run) -> None:
         self.rows = {(setting, data): row for data, rows in run.extra[CHOSEN].items() for setting, row in rows.items()}

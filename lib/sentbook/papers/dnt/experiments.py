@@ -17,10 +17,10 @@ from sentbook.evaluation.statistics import corrected
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.papers.dnt.settings import Settings
-from sentbook.papers.dnt.winners import encoder_of, row_label
+from sentbook.papers.dnt.winners import encoder_of, row_label, test_names
 from sentbook.study import Study
 from sentbook.training.loop import fit
-from sentbook.training.problems.transfer import SETTINGS, Setting
+from sentbook.training.problems.transfer import SETTINGS
 from sentbook.training.recipes import Recipe, Trained, prepare_stage
 from sentbook.training.search import Found, Transfer, Wanted
 from sentbook.training.settings import Grid, Stage
@@ -103,21 +103,11 @@ def is_printed(method: str) -> bool:
     return not (method.startswith("InferSent") and method.endswith("row1"))
 
 
-def as_printed(book: Predictions) -> Predictions:
-    """The rows that the paper has."""
-    return book.only(list(filter(is_printed, book.methods)))
-
-
-def setting_of_row(row: Row) -> Setting:
-    """What a row freezes and updates, which table 3 says."""
-    names = {"FT": "Feature transfer", "NT": "Network transfer", "DNT": "Direct network transfer"}
-    name = names[row.partition(",")[0].partition(" ")[0]] + ", wem frozen" * row.endswith("words frozen")
-    return next(setting for setting in SETTINGS if setting.name == name)
-
-
 def stage_of(settings: Settings, row: Row, dataset: suites.Dataset) -> tuple[Transfer, Grid]:
     """The stage of a row on ``dataset``, as its setting in table 3 has it, and the grid it is chosen from."""
-    setting = setting_of_row(row)
+    names = {"FT": "Feature transfer", "NT": "Network transfer", "DNT": "Direct network transfer"}
+    name = names[row.partition(",")[0].partition(" ")[0]] + ", wem frozen" * row.endswith("words frozen")
+    setting = next(setting for setting in SETTINGS if setting.name == name)
     changes: dict[str, Any] = {
         "dataset": dataset,
         "embedding_update": "lazy" if setting.words == "updated" else "frozen",
@@ -180,16 +170,10 @@ def _by_set(dataset: str, item: Trained) -> dict[str, NDArray[np.float64]]:
     if dataset == "stsb":
         found[suites.STSB_DEV] = item.scores("trial")
     if dataset == "sts12":
-        start = 0
-        for part in suites.parts(dataset):
-            found[part.name] = test[start : start + len(part)]
-            start += len(part)
+        parts = suites.parts(dataset)
+        cut = np.split(test, np.cumsum([len(part) for part in parts])[:-1])
+        found |= {part.name: values for part, values in zip(parts, cut, strict=True)}
     return found
-
-
-def development(found: Iterable[Found]) -> dict[tuple[str, str], float]:
-    """The development value of each row on each test set, by which rows are chosen."""
-    return {(row.method, suites.test_name(row.dataset)): row.development() for row in found}
 
 
 def metric_rows(study: Study, book: Predictions) -> list[results.Metric]:
@@ -316,9 +300,5 @@ def speeds(timed: Iterable[results.Cost]) -> dict[str, float]:
 
 def contrasts(book: Predictions, pairs: Sequence[tuple[str, str]], resamples: int) -> list[results.Test]:
     """A - B of each pair of methods on every test set, Holm's correction over the test sets of each pair."""
-    names = [name for name in book.names if name in suites.TEST_NAMES.values()]
-    tests: list[results.Test] = []
-    for a, b in pairs:
-        family = [book.difference(a, b, name, resamples=resamples) for name in names]
-        tests += corrected(family)
-    return tests
+    families = ([book.difference(a, b, name, resamples=resamples) for name in test_names(book)] for a, b in pairs)
+    return [test for family in families for test in corrected(family)]
