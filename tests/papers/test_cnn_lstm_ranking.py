@@ -1,37 +1,110 @@
-"""Image-sentence ranking: the loss by hand, training on worlds whose answer is known, ranks and their intervals."""
+"""Images and sentences: ranks by hand and by sorting, the loss by hand, worlds whose answer is known, intervals."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sentbook.data import images as corpora
-from sentbook.data.types import CaptionedScenes
-from sentbook.papers.cnn_lstm import ranking
+from sentbook.evaluation.predictions import INTERVALS
 from sentbook.papers.cnn_lstm.ranking import (
-    COCO_1K,
+    DATASETS,
+    Captions,
     Ranked,
-    RankingProtocol,
+    RankingProblem,
     captioned,
-    compare,
-    interval,
+    difference,
+    intervals,
     measures,
-    median_rank,
     part_ranks,
-    rank_images,
+    parts,
+    protocol,
+    ranks,
 )
-from sentbook.papers.cnn_lstm.ranking_maps import Captions, RankingProblem
 from sentbook.papers.cnn_lstm.settings import RankingTraining
+from sentbook.runs import printed as reported
 from sentbook.system.errors import DataError, NumericalError
-from sentbook.training.loop import History, fit
+from sentbook.training.loop import fit
 
-SIZES: dict[corpora.Split, int] = {"train": 300, "dev": 60, "test": 60}
-TWENTIES = RankingProtocol(splits=3, images=20)
 WORLD = np.random.default_rng(5).normal(size=(8, 12)).astype(np.float32)
+
+
+def unit(table: NDArray[Any]) -> NDArray[np.float32]:
+    return np.float32(table / np.linalg.norm(table, axis=1, keepdims=True))
+
+
+# -- ranks -------------------------------------------------------------------------------------------------------------
+
+
+def test_ranks_by_hand() -> None:
+    scores = [
+        [0.9, 0.1, 0.2, 0.3, 0.0, 0.0],  # its first caption is the best of all
+        [0.8, 0.7, 0.1, 0.6, 0.5, 0.4],  # two wrong ones before its second caption
+        [0.5, 0.6, 0.7, 0.8, 0.3, 0.2],  # four wrong ones before its first
+    ]
+    annotation, search = ranks(scores, [0, 0, 1, 1, 2, 2])
+    assert annotation.tolist() == [1, 3, 5]
+    # By column: the first caption's own image scores .9, the best; the second's .1, the worst; and so on.
+    assert search.tolist() == [1, 3, 3, 2, 2, 2]
+    found = measures(annotation[None], search[None])
+    assert found["annotation_R@1"] == pytest.approx(1 / 3) and found["annotation_R@5"] == 1
+    assert found["search_R@1"] == pytest.approx(1 / 6) and found["search_R@10"] == 1
+    assert (found["annotation_MedR"], found["search_MedR"]) == (3, 2)
+
+
+def test_ties_find_nothing() -> None:
+    same, owner = np.ones((4, 20)), np.repeat(np.arange(4), 5)
+    assert [set(found.tolist()) for found in ranks(same, owner)] == [{16}, {4}]  # after every wrong answer
+    own = same + (owner == np.arange(4)[:, None])  # captions of one image may tie with each other
+    assert [set(found.tolist()) for found in ranks(own, owner)] == [{1}, {1}]
+
+
+@given(images=st.integers(1, 8), captions=st.integers(1, 5), seed=st.integers(0, 9999))
+def test_without_ties_ranks_are_places_in_the_sorted_order(images: int, captions: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    owner = rng.permutation(np.repeat(np.arange(images), captions))
+    scores = rng.permutation(images * len(owner)).reshape(images, -1) / 7
+    annotation, search = ranks(scores, owner)
+    by_image = [np.flatnonzero(owner[np.argsort(-row)] == image)[0] + 1 for image, row in enumerate(scores)]
+    assert annotation.tolist() == by_image
+    assert search.tolist() == [list(np.argsort(-scores[:, at])).index(owner[at]) + 1 for at in range(len(owner))]
+
+
+def test_parts_are_random_and_disjoint_and_each_is_ranked_alone() -> None:
+    found = parts("coco", 5000)
+    assert [len(part) for part in found] == [1000] * 5 and len(np.unique(np.concatenate(found))) == 5000
+    assert all((np.diff(part) > 0).all() for part in found)
+    assert len(parts("coco", 4999)) == 1 and protocol("coco", 4999) == "cosine of two linear maps, all images"
+    rng, owner = np.random.default_rng(0), np.repeat(np.arange(500), 2)
+    images = rng.normal(size=(500, 6))
+    both = unit(images), unit(images[owner] + rng.normal(size=(1000, 6)))
+    annotation, search = part_ranks("miniworld-scenes", *both, owner)
+    for number, part in enumerate(parts("miniworld-scenes", 500)):
+        mine = np.flatnonzero(np.isin(owner, part))
+        one, other = ranks(both[0][part] @ both[1][mine].T, np.searchsorted(part, owner[mine]))
+        assert annotation[number].tolist() == one.tolist() and search[number].ravel().tolist() == other.tolist()
+    each = [measures(annotation[[number]], search[[number]]) for number in range(5)]
+    means = {name: np.mean([values[name] for values in each]) for name in each[0]}
+    assert measures(annotation, search) == pytest.approx(means)
+
+
+def test_what_cannot_be_ranked() -> None:
+    for scores, owner in ((np.ones((3, 2)), [0, 1]), (np.ones((2, 3)), [0, 1, 2]), (np.ones((2, 3)), [0, 1])):
+        with pytest.raises(DataError, match="Every image needs a sentence"):
+            ranks(scores, owner)
+    with pytest.raises(NumericalError, match="NaN or infinite"):
+        ranks([[np.nan]], [0])
+    for image_of in ([0, 1, 0, 1], [0, 0, 1]):
+        with pytest.raises(DataError, match="as many captions"):
+            part_ranks("coco", np.eye(2), np.eye(len(image_of)), np.array(image_of))  # type: ignore[arg-type]
+
+
+# -- training the maps -------------------------------------------------------------------------------------------------
 
 
 def linear(images: int, seed: int, noise: float = 0.1) -> Captions:
@@ -43,93 +116,52 @@ def linear(images: int, seed: int, noise: float = 0.1) -> Captions:
     return Captions(features, vectors.astype(np.float32), image_of)
 
 
-def settings_of(**changes: object) -> RankingTraining:
+def problem(train: Captions | None = None, seed: int = 1, **changes: Any) -> RankingProblem:
     values = {"corpus": "miniworld-scenes", "dimension": 16, "epochs": 12, "batch_size": 50, "learning_rate": 0.01}
-    return RankingTraining.model_validate(values | changes)
-
-
-def problem(seed: int = 1, train: Captions | None = None, **changes: object) -> RankingProblem:
-    return RankingProblem(settings_of(**changes), train or linear(40, 0), linear(60, 1), mean_recall, seed=seed)
-
-
-def mean_recall(images: NDArray[np.float32], sentences: NDArray[np.float32], image_of: NDArray[np.int64]) -> float:
-    values = measures(*part_ranks(images, sentences, image_of, TWENTIES))
-    return sum(value for name, value in values.items() if "_R@" in name) / 6
-
-
-def trained(found: RankingProblem, **options: object) -> History:
-    return fit(found, found.settings, seed=1, device="cpu", report=lambda line: None, **options)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, NDArray[np.float32]]:
-    """The linear world as a corpus of captions, and the vector of each caption."""
-    table: dict[str, NDArray[np.float32]] = {}
-    found: dict[corpora.Split, CaptionedScenes] = {}
-    for at, (split, size) in enumerate(SIZES.items()):
-        captions = linear(size, 10 + at)
-        names = [[f"{split} {image} {number}" for number in range(5)] for image in range(size)]
-        table |= dict(zip([name for group in names for name in group], captions.vectors, strict=True))
-        found[split] = CaptionedScenes(split, captions.images, names)
-    monkeypatch.setattr(ranking, "divided", lambda corpus, path: found)
-    monkeypatch.setattr(ranking, "SCENES_100", TWENTIES)
-    return table
-
-
-# -- the problem -------------------------------------------------------------------------------------------------------
-
-
-def unit(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    return table / np.linalg.norm(table, axis=1, keepdims=True)
+    settings = RankingTraining.model_validate(values | changes)
+    return RankingProblem(settings, train or linear(40, 0), linear(60, 1), seed=seed)
 
 
 @pytest.mark.parametrize("faithful", [False, True])
 def test_the_loss_is_the_formula(faithful: bool) -> None:
-    found = problem(contrasts=None, margin=0.3, faithful=faithful)
+    """Of features and vectors of length one, whatever their length was."""
+    given = linear(40, 0)
+    scaled = Captions(np.float32(100) * given.images, given.vectors / np.float32(100), given.image_of)
+    found = problem(scaled, contrasts=None, margin=0.3, faithful=faithful)
     found.maps.train()
     rows = np.array([0, 1, 7, 60, 199, 12])
     owner = rows // 5
 
     def mapped(layer: torch.nn.Linear, values: NDArray[np.float32]) -> NDArray[np.float64]:
         weight, bias = (value.detach().double().numpy() for value in (layer.weight, layer.bias))
-        return np.asarray(unit(values.astype(np.float64)) @ weight.T + bias)
+        return np.asarray(unit(values).astype(float) @ weight.T + bias)
 
-    x = mapped(found.maps.image, found.train.images[owner])
-    x = x if faithful else unit(x)
-    y = unit(mapped(found.maps.sentence, found.train.vectors[rows]))
-    expected = 0.0
-    for n in range(len(rows)):
-        for m in range(len(rows)):
-            if owner[n] != owner[m]:
-                expected += max(0.0, 0.3 - x[n] @ y[n] + x[n] @ y[m]) + max(0.0, 0.3 - x[n] @ y[n] + x[m] @ y[n])
-    assert found.loss(rows, np.random.default_rng(0)).item() == pytest.approx(expected / len(rows), rel=1e-4)
-
-
-def test_a_batch_of_one_image_teaches_nothing() -> None:
-    found = problem()
-    loss = found.loss(np.array([5, 7, 9]), np.random.default_rng(0))
-    loss.backward()
-    assert loss.item() == 0
+    x = mapped(found.maps.image, given.images[owner])
+    x, y = x if faithful else unit(x), unit(mapped(found.maps.sentence, given.vectors[rows]))
+    hinge = [
+        max(0.0, 0.3 - x[n] @ y[n] + x[n] @ y[m]) + max(0.0, 0.3 - x[n] @ y[n] + x[m] @ y[n])
+        for n in range(len(rows))
+        for m in range(len(rows))
+        if owner[n] != owner[m]
+    ]
+    assert found.loss(rows, np.random.default_rng(0)).item() == pytest.approx(sum(hinge) / len(rows), rel=1e-4)
+    of_one_image = found.loss(np.array([5, 7, 9]), np.random.default_rng(0))
+    of_one_image.backward()
+    assert of_one_image.item() == 0
     assert all(value.grad is None or not value.grad.any() for value in found.maps.parameters())
 
 
-def test_lengths_of_features_and_vectors_do_not_matter() -> None:
-    plain, train = problem(contrasts=None), linear(40, 0)
-    scaled = problem(
-        train=Captions(np.float32(100) * train.images, train.vectors / np.float32(100), train.image_of), contrasts=None
-    )
-    losses = [found.loss(np.arange(30), np.random.default_rng(0)).item() for found in (plain, scaled)]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-
-
-def test_validation_is_of_vectors_of_length_one() -> None:
-    found = problem(faithful=True)
-    found.maps.train()  # in which images would keep their length
-    images, sentences = found.common(found.dev)
-    assert images.shape == (60, 16) and sentences.shape == (300, 16) and found.maps.training
-    for table in (images, sentences):
-        np.testing.assert_allclose(np.linalg.norm(table, axis=1), 1, rtol=1e-5)
-    assert found.validate() == pytest.approx(mean_recall(images, sentences, found.dev.image_of))
+@pytest.mark.parametrize(("shuffled", "least", "most"), [(False, 0.95, 1.0), (True, 0.0, 0.06)])
+def test_captions_that_tell_their_image_find_it_and_others_do_not(shuffled: bool, least: float, most: float) -> None:
+    train = linear(300, 10)
+    vectors = train.vectors[np.random.default_rng(0).permutation(1500)] if shuffled else train.vectors
+    found = problem(Captions(train.images, vectors, train.image_of), epochs=3 if shuffled else 12)
+    before = found.validate()
+    history = fit(found, found.settings, seed=1, device="cpu", report=lambda line: None)
+    assert found.validate() == history.best >= before and found.maps.training is False
+    values = measures(*found.ranks(linear(60, 12)))
+    assert all(least <= values[name] <= most for name in ("annotation_R@1", "search_R@1"))
+    np.testing.assert_array_equal(found.train.vectors, vectors)  # the maps alone are trained
 
 
 def test_the_seed_decides_the_maps_and_the_global_state_is_left_alone() -> None:
@@ -137,183 +169,70 @@ def test_the_seed_decides_the_maps_and_the_global_state_is_left_alone() -> None:
     one, same, other = (problem(seed=seed).maps.sentence.weight for seed in (5, 5, 6))
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(one, same) and not torch.equal(one, other)
+    assert [item[1:] for item in problem(composition_decay=0.25).penalties()] == [(0.25, None)] * 4
 
 
-def test_only_the_maps_move_and_checkpoints_hold_no_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sentbook.training.loop.CHECKPOINT_SECONDS", -1.0)
-    found = problem(epochs=2)
-    vectors, start = found.train.vectors.copy(), found.maps.image.weight.detach().clone()
-    trained(found, folder=tmp_path)
-    np.testing.assert_array_equal(found.train.vectors, vectors)
-    assert (found.maps.image.weight - start).abs().max() > 1e-3
-    numbers = sum(value.numel() for value in found.maps.parameters())
-    # The maps, their best state and two moments of Adam, and at most 20 kB about them.
-    assert (tmp_path / "checkpoint.safetensors").stat().st_size < 4 * 4 * numbers + 20_000
-
-
-def test_decay_pulls_the_maps_to_zero() -> None:
-    found = problem(composition_decay=0.25)
-    assert [(item[1], item[2]) for item in found.penalties()] == [(0.25, None)] * 4
-
-
-def test_captions_that_cannot_be_ranked() -> None:
-    good = linear(3, 0)
-    with pytest.raises(ValueError, match="do not fit"):
-        Captions(good.images, good.vectors[1:], good.image_of)
-    with pytest.raises(NumericalError, match="vector of a sentence is NaN"):
-        Captions(good.images, np.where(good.vectors > 1, np.float32(np.nan), good.vectors), good.image_of)
+def test_captions_that_cannot_be_trained_on() -> None:
     with pytest.raises(DataError, match="at least two"):
-        problem(train=linear(1, 0))
+        problem(linear(1, 0))
+    few = linear(3, 0)
     with pytest.raises(DataError, match="not of one width"):
-        problem(train=Captions(good.images[:, :5], good.vectors, good.image_of))
+        problem(Captions(few.images[:, :5], few.vectors, few.image_of))
+    assert len(captioned(RankingTraining(corpus="miniworld-scenes"), "test")) == 500
 
 
-# -- from vectors to ranks ---------------------------------------------------------------------------------------------
+# -- rows and intervals ------------------------------------------------------------------------------------------------
 
 
-def test_vectors_that_are_linear_in_the_features_find_their_images(world: dict[str, NDArray[np.float32]]) -> None:
-    found = rank_images(
-        lambda sentences: np.stack([world[sentence] for sentence in sentences]),
-        settings_of(),
-        seed=1,
-        report=lambda line: None,
-    )
-    assert found.values["annotation_R@1"] > 0.97 and found.values["search_R@1"] > 0.95
-    assert found.values["search_MedR"] == 1
-    assert found.annotation.shape == (3, 20) and found.search.shape == (3, 20, 5) and found.images == 60
-    assert found.protocol == TWENTIES and found.parameters == 16 * (8 + 1) + 16 * (12 + 1)
-    rows = found.metric_rows("average of words", 1)
-    assert {(row.dataset, row.n, row.protocol) for row in rows} == {("miniworld/scenes", 60, str(TWENTIES))}
-    assert {row.metric: row.value for row in rows} == found.values
-
-
-def test_vectors_of_other_images_find_what_chance_finds(world: dict[str, NDArray[np.float32]]) -> None:
-    order = np.random.default_rng(0).permutation(len(world))
-    shuffled = dict(zip(world, np.stack(list(world.values()))[order], strict=True))
-    found = rank_images(
-        lambda sentences: np.stack([shuffled[sentence] for sentence in sentences]),
-        settings_of(epochs=3),
-        seed=1,
-        report=lambda line: None,
-    )
-    # Of 20 images a random rank is among the first K for K / 20: four standard errors of a share of 300 captions.
-    for name, share in (("search_R@1", 1 / 20), ("search_R@10", 10 / 20)):
-        assert abs(found.values[name] - share) < 4 * (share * (1 - share) / 300) ** 0.5 + 0.01
-    assert abs(found.values["search_MedR"] - 10) <= 2
-
-
-def test_the_same_seed_gives_the_same_ranks(world: dict[str, NDArray[np.float32]]) -> None:
-    def run(seed: int) -> Ranked:
-        return rank_images(
-            lambda sentences: [world[sentence].tolist() for sentence in sentences],
-            settings_of(epochs=1),
-            seed=seed,
-            report=lambda line: None,
-        )
-
-    one, same, other = run(1), run(1), run(2)
-    np.testing.assert_array_equal(one.search, same.search)
-    assert one.values == same.values and not np.array_equal(one.search, other.search)
-
-
-def test_the_generated_scenes_are_split_and_parted() -> None:
-    found = settings_of()
-    sizes = {split: len(captioned(found, split)) for split in ("train", "dev", "test")}
-    assert sizes == corpora.SCENES
-    assert str(ranking.protocol_of(found, sizes["test"])) == (
-        "cosine of two linear maps, mean of 5 random parts of 100 images, seed 0"
-    )
-    coco = RankingTraining(path="somewhere")
-    assert ranking.protocol_of(coco, 5000) is COCO_1K
-    assert ranking.protocol_of(coco, 1000) == RankingProtocol(splits=1, images=None)
-
-
-def test_ranks_are_those_behind_the_values() -> None:
-    rng = np.random.default_rng(2)
-    images = rng.normal(size=(60, 5)).astype(np.float32)
-    image_of = np.repeat(np.arange(60), 5)
-    sentences = images[image_of] + 2 * rng.normal(size=(300, 5)).astype(np.float32)
-    images, sentences = (table / np.linalg.norm(table, axis=1, keepdims=True) for table in (images, sentences))
-    annotation, search = part_ranks(images, sentences, image_of, TWENTIES)
-    values = measures(annotation, search)
-    assert (annotation <= 5).mean() == pytest.approx(values["annotation_R@5"])
-    assert (search == 1).mean() == pytest.approx(values["search_R@1"])
-    assert np.mean([median_rank(part) for part in search]) == values["search_MedR"]
-    with pytest.raises(DataError, match="as many captions as the others"):
-        part_ranks(images, sentences, np.roll(image_of, 1), TWENTIES)
-    with pytest.raises(DataError, match="as many captions as the others"):
-        part_ranks(images, sentences[:-1], image_of[:-1], TWENTIES)
-
-
-# -- intervals ---------------------------------------------------------------------------------------------------------
-
-
-def ranked(annotation: NDArray[np.int64], search: NDArray[np.int64], dataset: str = "COCO-1k") -> Ranked:
-    return Ranked(dataset, RankingProtocol(), annotation, search, 0)
-
-
-def drawn(seed: int, share: float, parts: int = 2, images: int = 150) -> Ranked:
+def drawn(seed: int, share: float, method: str = "a") -> Ranked:
     """Rank 1 for a share of the queries, else 20; captions of an image are right or wrong together."""
-    right = np.random.default_rng(seed).random((parts, images)) < share
-    return ranked(np.where(right, 1, 20), np.where(right, 1, 20)[:, :, None].repeat(5, axis=2))
+    right = np.random.default_rng(seed).random((2, 150)) < share
+    annotation = np.where(right, 1, 20)
+    return Ranked(method, seed, "coco", annotation, annotation[:, :, None].repeat(5, axis=2))
+
+
+def test_rows_of_the_ledger_are_named_as_the_papers() -> None:
+    every = np.ones((5, 1000), dtype=np.int64)
+    rows = Ranked("combine+emb.", 1, "coco", every, every[:, :, None]).metric_rows()
+    assert {(row.dataset, row.n, row.protocol) for row in rows} == {("COCO-1k", 5000, protocol("coco", 5000))}
+    assert set(reported.table("cnn_lstm", "table4")["metric"]) <= {row.metric for row in rows}
 
 
 def test_an_interval_holds_its_value_and_is_as_wide_as_the_images_are_few() -> None:
-    run = drawn(0, 0.4)
+    runs = [drawn(seed, 0.4) for seed in range(3)]
+    one, three = (intervals([some])[INTERVALS] for some in (runs[:1], runs))
     for metric in ("annotation_R@1", "search_R@1"):  # five captions that agree are one image, not five
-        found = interval([run], metric)
-        standard = (found.estimate * (1 - found.estimate) / 300) ** 0.5
-        assert found.low < found.estimate == run.values[metric] < found.high and found.p is None
-        assert found.high - found.low == pytest.approx(2 * 1.96 * standard, rel=0.1)
+        (low, high), value = one[metric]["COCO-1k"]["a"], runs[0].values[metric]
+        assert low < value < high
+        assert high - low == pytest.approx(2 * 1.96 * (value * (1 - value) / 300) ** 0.5, rel=0.1)
+        pooled = three[metric]["COCO-1k"]["a"]
+        assert pooled[0] < np.mean([run.values[metric] for run in runs]) < pooled[1]
+        assert pooled[1] - pooled[0] < high - low
 
 
-def test_resampled_medians_are_those_of_the_repeated_ranks() -> None:
+def test_an_interval_of_medians_is_that_of_the_repeated_ranks() -> None:
     rng = np.random.default_rng(3)
-    ranks = rng.integers(1, 30, size=(9, 4))
-    counts = rng.multinomial(9, np.full(9, 1 / 9), size=300).astype(np.float32)
-    found = ranking._medians(counts, ranks)
-    expected = [median_rank(np.repeat(ranks, row.astype(int), axis=0)) for row in counts]
-    np.testing.assert_array_equal(found, expected)
-    run = ranked(rng.integers(1, 9, size=(2, 50)), rng.integers(1, 90, size=(2, 50, 5)))
-    estimate = interval([run], "search_MedR", resamples=300)
-    assert estimate.low <= run.values["search_MedR"] <= estimate.high and estimate.low < estimate.high
+    ranks = rng.integers(1, 90, size=(1, 9, 4))
+    made = Ranked("a", 1, "coco", ranks.min(axis=2), ranks)
+    counts = np.random.default_rng([0, 0]).multinomial(9, np.full(9, 1 / 9), size=300)
+    by_hand = [np.floor(np.median(np.repeat(ranks[0], row, axis=0))) for row in counts]
+    ends = intervals([[made]], 300)[INTERVALS]["search_MedR"]["COCO-1k"]["a"]
+    assert ends == np.percentile(by_hand, [2.5, 97.5]).tolist()
 
 
-def test_a_method_does_not_differ_from_itself() -> None:
-    run = drawn(0, 0.4)
-    for metric in run.values:
-        found = compare([run], [run], ("a", "b"), metric, resamples=200)
-        assert (found.estimate, found.low, found.high, found.p) == (0, 0, 0, 1)
-        twice = compare([run], [run, run], ("a", "b"), metric, resamples=200)
-        assert (twice.estimate, twice.low, twice.high) == pytest.approx((0, 0, 0), abs=1e-12)
-    assert (found.kind, found.a, found.b, found.dataset) == ("paired bootstrap", "a", "b", "COCO-1k")
-
-
-def test_a_paired_difference_is_narrower_than_two_intervals() -> None:
+def test_a_difference_is_paired() -> None:
     one = drawn(0, 0.4)
+    for metric in one.values:
+        found = difference([one], [one], metric, resamples=200)
+        assert (found.estimate, found.low, found.high, found.p) == (0, 0, 0, 1)
     # Right wherever the other is, and at one image in ten besides.
     more = one.annotation.copy()
     more[:, ::10] = 1
-    other = ranked(more, np.where(np.arange(150) % 10 == 0, 1, one.search[:, :, 0])[:, :, None].repeat(5, axis=2))
-    found = compare([other], [one], ("other", "one"))
+    better = Ranked("b", 1, "coco", more, more[:, :, None].repeat(5, axis=2))
+    found = difference([better], [one], "search_R@1")
     assert 0 < found.low < found.estimate < found.high and found.p is not None and found.p < 0.01
-    assert found.estimate == pytest.approx(other.values["annotation_R@1"] - one.values["annotation_R@1"])
-    alone = interval([one])
-    assert found.high - found.low < alone.high - alone.low
-
-
-def test_seeds_are_pooled() -> None:
-    seeds = [drawn(seed, 0.4) for seed in range(3)]
-    found = interval(seeds)
-    assert found.estimate == pytest.approx(np.mean([run.values["annotation_R@1"] for run in seeds]))
-    assert found.high - found.low < (single := interval(seeds[:1])).high - single.low
-
-
-def test_what_cannot_be_compared() -> None:
+    assert (found.kind, found.a, found.b, found.dataset) == ("paired bootstrap", "b", "a", DATASETS["coco"])
+    low, high = intervals([[one]])[INTERVALS]["search_R@1"]["COCO-1k"]["a"]
+    assert found.high - found.low < high - low
     with pytest.raises(ValueError, match="same images under one protocol"):
-        compare([drawn(0, 0.4)], [drawn(0, 0.4, images=100)], ("a", "b"))
-    with pytest.raises(ValueError, match="one run or more"):
-        interval([])
-    other = ranked(drawn(0, 0.4).annotation, drawn(0, 0.4).search, "miniworld/scenes")
-    with pytest.raises(ValueError, match="same images"):
-        compare([drawn(0, 0.4)], [other], ("a", "b"))
+        difference([one], [Ranked("c", 1, "coco", more[:, :100], better.search[:, :100])], "search_R@1")

@@ -6,52 +6,165 @@ that a run that was killed loses only the cells in progress.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import stats
+from torch import Tensor, nn
+from torch.nn import functional
 
 from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data.miniworld.fingerprint import fingerprint
 from sentbook.data.tasks import task as task_of
-from sentbook.data.text import PADDING, UNKNOWN, TokenIds
+from sentbook.data.text import PADDING, UNKNOWN, TokenIds, batches_by_tokens
 from sentbook.evaluation import folds
 from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED
-from sentbook.evaluation.statistics import Estimate, from_bootstrap, holm, resample_counts, seed_interval
+from sentbook.models import SentenceEncoder
 from sentbook.models.build import build
 from sentbook.models.cnn import CNN, CNNEncoder
-from sentbook.papers.cnn_lstm.classifier import ClassifierProblem, Division, of_share, redraw
+from sentbook.papers.cnn_lstm.claims import PRETRAINED, RANDOM
 from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.system.errors import ConfigError
 from sentbook.training import store
 from sentbook.training.loop import fit, silent
-from sentbook.training.problem import Rows
+from sentbook.training.problem import Problem, Rows
 from sentbook.training.recipes import Trained
 from sentbook.training.store import Learned, Tensors, Work
 
 # Raise when a change to the code changes the numbers of fine-tuned classifiers.
 VERSION = 1
 Start = Literal["pre-trained", "random"]
-STARTS: tuple[Start, ...] = get_args(Start)
 # As the paper's numbers are filed.
-METHODS: dict[Start, str] = {"pre-trained": "pretrained-composite", "random": "random-init"}
+METHODS: dict[Start, str] = {"pre-trained": PRETRAINED, "random": RANDOM}
 FOLDS = SKIP_THOUGHTS_NESTED.folds
 # Of the labelled sentences of a run every tenth chooses the epoch.
 _TRIAL = 10
-AVERAGE = "total_avg"
+
+
+# -- the classifier --------------------------------------------------------------------------------------------------
+
+
+class Division(NamedTuple):
+    """Rows of a task's sentences, its official test sentences standing behind all others."""
+
+    train: Rows
+    trial: Rows
+    test: Rows
+
+
+class ClassifierProblem(Problem):
+    r"""A class from a sentence's vector z, encoder and softmax trained together.
+
+    $$p(y \mid s) = \mathrm{softmax}(A\,(z \odot m) + a)_y, \qquad L = -\frac{1}{B} \sum_b \log p(y_b \mid s_b),$$
+
+    with m the dropout mask, scaled while training and 1 else.
+
+    Source: Gan et al. 2017, section 4.2: "a CNN encoder with a logistic regression model on top".
+    Deviations: optimiser, rate, dropout and batch size are unstated; the settings are Kim 2014's where they apply
+    (batches of 50, dropout of one half on the vector), without his limit on the norm of the softmax's weights.
+
+    Args:
+        encoder: over the words of ``tokens``.
+        tokens, labels: all N sentences of the task and their classes.
+        division: rows that are trained on and rows that choose the epoch.
+        classes: K.
+        seed: of the softmax's initial values, the same whatever the encoder starts from.
+    """
+
+    metric = "accuracy"
+
+    def __init__(
+        self,
+        encoder: SentenceEncoder,
+        tokens: TokenIds,
+        labels: Rows,
+        division: Division,
+        settings: ClassifierTraining,
+        *,
+        classes: int,
+        seed: int,
+    ) -> None:
+        self.encoder, self.settings, self.division = encoder, settings, division
+        # Towards 0 from both starts, so that they differ in nothing but where they begin.
+        self.patience, self.decay = settings.patience, settings.composition_decay
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            linear = nn.Linear(encoder.dimension, classes)
+        self.head: nn.Module = nn.Sequential(nn.Dropout(settings.head_dropout), linear)
+        self._tokens, self._labels = tokens, labels
+        self.lengths = tokens.lengths[division.train]
+
+    def _logits(self, rows: Rows) -> Tensor:
+        logits: Tensor = self.head(self.vectors(self._tokens, rows))
+        return logits
+
+    def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
+        chosen = self.division.train[rows]
+        logits = self._logits(chosen)
+        return functional.cross_entropy(logits.float(), torch.from_numpy(self._labels[chosen]).to(logits.device))
+
+    @torch.inference_mode()
+    def right(self, rows: Rows) -> NDArray[np.bool_]:
+        """Whether each of ``rows`` is given its class."""
+        found = np.empty(len(rows), dtype=np.int64)
+        lengths = np.maximum(self._tokens.lengths[rows], self.encoder.minimum_length)
+        for part in batches_by_tokens(lengths, self.encoder.tokens_per_batch):
+            found[part] = self._logits(rows[part]).argmax(dim=1).cpu().numpy()
+        return found == self._labels[rows]
+
+    def validate(self) -> float:
+        return float(self.right(self.division.trial).mean())
+
+
+@torch.no_grad()
+def redraw(encoder: CNN, seed: int, bound: float | None = None) -> None:
+    r"""Give ``encoder`` new filters, uniform in [-bound, bound], and biases of 0; its word vectors stay.
+
+    The default bound of the filters of width h is $\sqrt{6 / (h D + F)}$, with h D inputs and F filters: .074 for h = 3
+    at 300 dimensions and 200 filters. It keeps products about as large as the word vectors, whatever the sizes, and is
+    what Kim's released classifier, the model of theirs, does for tanh; the .01 that Gan et al. draw from before
+    pre-training makes sentence vectors some seven times smaller, which training has to make up for first.
+
+    Source: Glorot and Bengio 2010, equation 16.
+    Deviations: Gan et al. do not state how the classifier without pre-training starts; ``bound=0.01`` is the other
+    reading. Kim's number of outputs also counts a filter's cells and the pooled windows, so that his bound depends on
+    the longest sentence.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    for weight, bias in zip(encoder.weights, encoder.biases, strict=True):
+        limit = math.sqrt(6 / sum(weight.shape)) if bound is None else bound
+        weight.uniform_(-limit, limit, generator=generator)
+        bias.zero_()
+
+
+def of_share(settings: ClassifierTraining, share: float) -> ClassifierTraining:
+    """``settings`` for a share of the labels: epochs and patience so many times more that updates stay as many.
+
+    A tenth of TREC is ten batches an epoch. With as many epochs as for all labels a classifier from random parameters
+    is far from trained on it, and pre-training would seem to gain what training longer gains.
+
+    Source: none; Gan et al. 2017 do not state it.
+
+    Example:
+        >>> few = of_share(ClassifierTraining(epochs=4, patience=3), 0.25)
+        >>> few.epochs, few.patience
+        (16, 12)
+    """
+    patience = None if settings.patience is None else math.ceil(settings.patience / share)
+    return settings.model_copy(update={"epochs": math.ceil(settings.epochs / share), "patience": patience})
 
 
 # -- divisions and cells ---------------------------------------------------------------------------------------------
 
 
-def divide(labels: NDArray[np.int64], run: int, share: float = 1.0, *, tested: int = 0) -> Division:
+def divide(labels: Rows, run: int, share: float = 1.0, *, tested: int = 0) -> Division:
     """The rows of a run: trained on, for early stopping, judged.
 
     Without an official test set run r is judged on fold r of the division into ten that table 3's protocol uses, runs
@@ -111,20 +224,11 @@ class Cell:
 
     @property
     def dataset(self) -> str:
-        return dataset_name(self.task, self.share)
+        """The task and the share of its labels, as tables name them: ``TREC``, ``TREC-10%-labels``."""
+        return self.task if self.share == 1 else f"{self.task}-{100 * self.share:g}%-labels"
 
     def __str__(self) -> str:
         return f"{self.dataset}, {self.start}, run {self.run}"
-
-
-def dataset_name(task: str, share: float) -> str:
-    """A task and a share of its labels, as tables name them.
-
-    Example:
-        >>> dataset_name("TREC", 0.1), dataset_name("TREC", 1)
-        ('TREC-10%-labels', 'TREC')
-    """
-    return task if share == 1 else f"{task}-{100 * share:g}%-labels"
 
 
 def cells(tasks: Sequence[str], runs: int, shares: Sequence[float] = (1.0,)) -> list[Cell]:
@@ -134,7 +238,7 @@ def cells(tasks: Sequence[str], runs: int, shares: Sequence[float] = (1.0,)) -> 
         for task in tasks
         for share in shares
         for run in range(1, runs + 1)
-        for start in STARTS
+        for start in METHODS
     ]
 
 
@@ -171,20 +275,16 @@ class Outcome(Learned):
 
     def metric(self) -> results.Metric:
         """The ledger's row; the run is its seed."""
+        judged = "official test set" if self.metadata["official"] else f"run r on fold r of {FOLDS}"
         return results.Metric(
             method=self.method,
             dataset=self.cell.dataset,
             metric="accuracy",
-            protocol=_protocol(official=self.metadata["official"]),
+            protocol=f"fine-tuned encoder and softmax, {judged}, a tenth of the other labels for early stopping",
             seed=self.seed,
             value=self.accuracy,
             n=len(self.right),
         )
-
-
-def _protocol(*, official: bool) -> str:
-    judged = "official test set" if official else f"run r on fold r of {FOLDS}"
-    return f"fine-tuned encoder and softmax, {judged}, a tenth of the other labels for early stopping"
 
 
 # -- the grid --------------------------------------------------------------------------------------------------------
@@ -208,42 +308,25 @@ class _Material:
     classes: int
     tested: int
 
-    def encoder(self, cell: Cell, bound: float | None) -> CNN:
-        """The encoder that the cell begins with."""
-        made = build(self.config, torch.tensor(self.words), seed=cell.run)
-        assert isinstance(made, CNN)
-        if cell.start == "random":
-            redraw(made, cell.run, bound)
-        else:
-            made.load_state_dict({name: torch.tensor(value) for name, value in self.state.items()}, strict=False)
-        return made
-
 
 def _materials(trained: Trained, tasks: Sequence[str]) -> dict[str, _Material]:
     """Each task for one start; the full table of words, up to a GB, is held no longer than this takes."""
     config = trained.recipe.encoder
     if not isinstance(config, CNNEncoder):
         raise ConfigError(f"Figure 3 fine-tunes a CNN, not an encoder of kind '{config.kind}'.")
-    encoder = trained.encoder()
-    full = encoder.embedding.weight.detach().cpu().numpy()
-    state = {name: value.cpu().numpy() for name, value in encoder.state_dict().items() if name != "embedding.weight"}
+    state = {name: value.cpu().numpy() for name, value in trained.encoder().state_dict().items()}
+    full = state.pop("embedding.weight")
     made = {}
     for name in tasks:
         found = task_of(name)
         if found.pairs:
             raise ConfigError(f"{name} is a task of pairs; figure 3 has tasks of single sentences.")
         parts = [found.train] if found.test is None else [found.train, found.test]
+        labels = np.concatenate([part.labels for part in parts])
         tokens = trained.vocabulary.encode([s for part in parts for s in part.first], trained.recipe.tokenisation)
         words, flat = np.unique(np.concatenate([[PADDING, UNKNOWN], tokens.flat]), return_inverse=True)
-        made[name] = _Material(
-            config=config,
-            words=full[words],
-            state=state,
-            tokens=TokenIds(flat[2:], tokens.offsets),
-            labels=np.concatenate([part.labels for part in parts]),
-            classes=len(found.classes),
-            tested=0 if found.test is None else len(found.test),
-        )
+        ids = TokenIds(flat[2:], tokens.offsets)
+        made[name] = _Material(config, full[words], state, ids, labels, len(found.classes), len(found.test or ()))
     return made
 
 
@@ -275,17 +358,17 @@ class FineTuning(Work):
         return digest(values)
 
     def run(self, folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
-        cell, material, settings = self.cell, self.material, of_share(self.settings, self.cell.share)
-        assert material is not None
-        division = divide(material.labels, cell.run, cell.share, tested=material.tested)
+        cell, given, settings = self.cell, self.material, of_share(self.settings, self.cell.share)
+        assert given is not None
+        encoder = build(given.config, torch.tensor(given.words), seed=cell.run)
+        assert isinstance(encoder, CNN)
+        if cell.start == "random":
+            redraw(encoder, cell.run, self.bound)
+        else:
+            encoder.load_state_dict({name: torch.tensor(value) for name, value in given.state.items()}, strict=False)
+        division = divide(given.labels, cell.run, cell.share, tested=given.tested)
         problem = ClassifierProblem(
-            material.encoder(cell, self.bound),
-            material.tokens,
-            material.labels,
-            division,
-            settings,
-            classes=material.classes,
-            seed=cell.run,
+            encoder, given.tokens, given.labels, division, settings, classes=given.classes, seed=cell.run
         )
         history = fit(problem, settings, seed=cell.run, device=self.device, key=self.key, folder=folder, report=silent)
         right = problem.right(division.test)
@@ -293,7 +376,7 @@ class FineTuning(Work):
         head = sum(parameter.numel() for parameter in problem.head.parameters())
         return {self.file: {"rows": torch.from_numpy(division.test), "right": torch.from_numpy(right)}}, {
             "cell": asdict(cell),
-            "official": material.tested > 0,
+            "official": given.tested > 0,
             "history": vars(history),
             "trained": len(division.train),
             "parameters": problem.encoder.parameter_count() + head,
@@ -340,120 +423,3 @@ def fine_tune_grid(
         Outcome(cell, one["rows"].numpy(), one["right"].numpy(), item.metadata)
         for cell, one, item in zip(wanted, found, made, strict=True)
     ]
-
-
-# -- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def metrics(outcomes: Sequence[Outcome]) -> list[results.Metric]:
-    """A row an outcome; and, for each start, each run's mean over the tasks with all labels."""
-    rows = [outcome.metric() for outcome in outcomes]
-    found, whole = _by_cell(outcomes), _whole(outcomes)
-    for start in STARTS if len(whole) > 1 else ():
-        for run in _runs(found, whole):
-            chosen = [found[dataset, start, run] for dataset in whole]
-            rows.append(
-                results.Metric(
-                    method=METHODS[start],
-                    dataset=AVERAGE,
-                    metric="accuracy",
-                    protocol="fine-tuned encoder and softmax, mean of tasks",
-                    seed=run,
-                    value=float(np.mean([outcome.accuracy for outcome in chosen])),
-                    n=sum(len(outcome.right) for outcome in chosen),
-                )
-            )
-    return rows
-
-
-def gains(outcomes: Sequence[Outcome], *, resamples: int = 2000, seed: int = 0) -> list[results.Test]:
-    r"""Pre-trained minus random, for every data set and for the mean of those with all labels.
-
-    Two kinds: ``t over runs``: mean and 95 % t-interval of the runs' differences $d_r$, both starts having the same
-    division in a run; and ``paired bootstrap`` over test sentences, each with its mean over the runs that judged it.
-    With one run there is the second alone. Holm's p is over the data sets with all labels, and over the others.
-
-    Assumptions: runs are independent. They share training sentences (and, with an official test set, the test), so the
-    t-interval is of these sentences, and somewhat short for new ones (Nadeau and Bengio 2003).
-
-    Raises:
-        ConfigError: no run of a data set has both starts.
-    """
-    found = _by_cell(outcomes)
-    datasets = [name for name in dict.fromkeys(outcome.cell.dataset for outcome in outcomes) if _runs(found, [name])]
-    if not datasets:
-        raise ConfigError("No run of a data set was fine-tuned from both starts.")
-    whole = [name for name in _whole(outcomes) if name in datasets]
-    by_run = {name: np.array([_gain(found, name, run) for run in _runs(found, [name])]) for name in datasets}
-    points, resampled = {}, {}
-    for index, name in enumerate(datasets):
-        gain = _by_item(found, name)
-        counts = resample_counts(len(gain), resamples, [seed, index])
-        points[name], resampled[name] = float(gain.mean()), counts @ gain / len(gain)
-    estimates: dict[tuple[str, str], Estimate] = {}
-    for name in datasets:
-        estimates["t over runs", name] = _over_runs(by_run[name])
-        estimates["paired bootstrap", name] = from_bootstrap(points[name], resampled[name])
-    if len(whole) > 1:
-        common = _runs(found, whole)
-        means = np.array([np.mean([_gain(found, name, run) for name in whole]) for run in common])
-        estimates["t over runs", AVERAGE] = _over_runs(means)
-        estimates["paired bootstrap", AVERAGE] = from_bootstrap(
-            float(np.mean([points[name] for name in whole])), np.mean([resampled[name] for name in whole], axis=0)
-        )
-    adjusted: dict[tuple[str, str], float] = {}
-    for kind in ("t over runs", "paired bootstrap"):
-        for family in (whole, [name for name in datasets if name not in whole]):
-            known = {(kind, name): estimates[kind, name].p for name in family}
-            tried = {place: p for place, p in known.items() if p is not None}
-            adjusted |= dict(zip(tried, holm(list(tried.values())), strict=True))
-    names = {"a": METHODS["pre-trained"], "b": METHODS["random"]}
-    return [
-        results.Test.of(one, **names, kind=kind, dataset=name, metric="accuracy").model_copy(
-            update={"p_holm": adjusted.get((kind, name))}
-        )
-        for (kind, name), one in estimates.items()
-        if kind != "t over runs" or one.p is not None
-    ]
-
-
-_Found = Mapping[tuple[str, Start, int], Outcome]
-
-
-def _by_cell(outcomes: Sequence[Outcome]) -> dict[tuple[str, Start, int], Outcome]:
-    return {(outcome.cell.dataset, outcome.cell.start, outcome.cell.run): outcome for outcome in outcomes}
-
-
-def _whole(outcomes: Sequence[Outcome]) -> list[str]:
-    return list(dict.fromkeys(outcome.cell.task for outcome in outcomes if outcome.cell.share == 1))
-
-
-def _runs(found: _Found, datasets: Sequence[str]) -> list[int]:
-    """Runs that all ``datasets`` have from both starts."""
-    runs = sorted({run for _, _, run in found})
-    return [run for run in runs if all((name, start, run) in found for name in datasets for start in STARTS)]
-
-
-def _gain(found: _Found, dataset: str, run: int) -> float:
-    return found[dataset, "pre-trained", run].accuracy - found[dataset, "random", run].accuracy
-
-
-def _by_item(found: _Found, dataset: str) -> NDArray[np.float64]:
-    """(N,) for each test sentence the mean over runs of right (1) or wrong (0), pre-trained minus random."""
-    runs = _runs(found, [dataset])
-    rows = np.concatenate([found[dataset, "random", run].rows for run in runs])
-    signs = [
-        found[dataset, "pre-trained", run].right.astype(float) - found[dataset, "random", run].right for run in runs
-    ]
-    items = np.unique(rows, return_inverse=True)[1]
-    return np.asarray(np.bincount(items, np.concatenate(signs)) / np.bincount(items))
-
-
-def _over_runs(differences: NDArray[np.float64]) -> Estimate:
-    """Mean, t-interval and the p of "it is 0"; no p with fewer than two runs."""
-    found = seed_interval(differences)
-    if len(differences) < 2:
-        return found
-    if np.ptp(differences) == 0:  # no spread: the t statistic is 0/0 or infinite
-        return Estimate(found.estimate, found.low, found.high, 1.0 if found.estimate == 0 else 0.0)
-    return Estimate(found.estimate, found.low, found.high, float(stats.ttest_1samp(differences, 0.0).pvalue))

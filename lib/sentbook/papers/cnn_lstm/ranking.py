@@ -1,182 +1,46 @@
-"""Images and sentences ranked for each other: recall among the first K, and the median rank."""
+"""Images and sentences ranked for each other from frozen sentence vectors: section 4.2 and table 4 of Gan et al. 2017.
+
+`sentbook.models.losses.ranking` has the two linear maps and their loss; here they are trained, and what they find is
+counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+from torch.nn import functional
 
 from sentbook import records as results
-from sentbook.data.images import Split, divided
+from sentbook.data.images import Corpus, Split, digest, divided
 from sentbook.data.types import CaptionedScenes
-from sentbook.evaluation.predictions import KIND
-from sentbook.evaluation.statistics import Array, Estimate, from_bootstrap, percentiles, resample_counts
-from sentbook.papers.cnn_lstm.ranking_maps import Captions, RankingProblem
-from sentbook.papers.cnn_lstm.settings import RankingTraining
+from sentbook.evaluation.features import Features
+from sentbook.evaluation.predictions import INTERVALS, KIND
+from sentbook.evaluation.statistics import Array, from_bootstrap, percentiles, resample_counts
+from sentbook.models import Average
+from sentbook.models.losses.ranking import RankingMaps, ranking_loss
+from sentbook.papers.cnn_lstm.experiments import outcomes_of
+from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
 from sentbook.system.errors import DataError, NumericalError
-from sentbook.training.loop import fit
+from sentbook.training.loop import fit, silent
+from sentbook.training.problem import Problem, Rows
+from sentbook.training.store import Arrays
 
 Ranks = NDArray[np.int64]
+Vectors = NDArray[np.float32]
+DATASETS: dict[Corpus, str] = {"coco": "COCO-1k", "miniworld-scenes": "miniworld/scenes"}
+# Test images are ranked in random parts of so many: "5 random sets of 1000 images", section 4.2.
+PARTS = 5
+SIZES: dict[Corpus, int] = {"coco": 1000, "miniworld-scenes": 100}
 RECALLS = (1, 5, 10)
-
-
-@dataclass(frozen=True)
-class RankingProtocol:
-    """One way to a retrieval number; `str` is what table headers print.
-
-    Attributes:
-        splits: parts of the test images, each ranked alone; values are means over them.
-        images: of each part; None: all images in equal parts.
-        seed: of the parts.
-
-    Example:
-        >>> str(RankingProtocol())
-        'cosine of two linear maps, mean of 5 random parts of 1000 images, seed 0'
-    """
-
-    splits: int = 5
-    images: int | None = 1000
-    seed: int = 0
-
-    def __str__(self) -> str:
-        if self.splits == 1 and self.images is None:
-            return "cosine of two linear maps, all images"
-        size = "" if self.images is None else f" of {self.images} images"
-        return f"cosine of two linear maps, mean of {self.splits} random parts{size}, seed {self.seed}"
-
-
-# Gan et al. 2017, section 4.2.
-COCO_1K = RankingProtocol()
-SCENES_100 = RankingProtocol(splits=5, images=100)
-ALL_AT_ONCE = RankingProtocol(splits=1, images=None)
-DATASETS = {"coco": "COCO-1k", "miniworld-scenes": "miniworld/scenes"}
-
-
-def annotation_ranks(scores: ArrayLike, image_of: ArrayLike) -> Ranks:
-    """(I,) for each image the rank, from 1, of the best of its own sentences among all sentences.
-
-    A wrong sentence with the same score comes first, so that equal scores for everything find nothing.
-
-    Args:
-        scores: (I, S) of images and sentences, larger where they fit better.
-        image_of: (S,) the image, 0..I-1, that each sentence describes.
-
-    Raises:
-        DataError: an image has no sentence, or a sentence no image.
-        NumericalError: a score is NaN or infinite.
-
-    Example:
-        >>> annotation_ranks([[0.9, 0.8, 0.7, 0.1], [0.2, 0.2, 0.2, 0.2]], [0, 1, 0, 1]).tolist()
-        [1, 3]
-    """
-    table, own = _checked(scores, image_of)
-    best = np.where(own, table, -np.inf).max(axis=1, keepdims=True)
-    return 1 + ((table >= best) & ~own).sum(axis=1)
-
-
-def search_ranks(scores: ArrayLike, image_of: ArrayLike) -> Ranks:
-    """(S,) for each sentence the rank, from 1, of its image among all images. Ties, Args, Raises: `annotation_ranks`.
-
-    Example:
-        >>> search_ranks([[0.9, 0.8, 0.7, 0.1], [0.2, 0.2, 0.2, 0.2]], [0, 1, 0, 1]).tolist()
-        [1, 2, 1, 1]
-    """
-    table, own = _checked(scores, image_of)
-    right = table[np.asarray(image_of), np.arange(table.shape[1])]
-    return 1 + ((table >= right) & ~own).sum(axis=0)
-
-
-def _checked(scores: ArrayLike, image_of: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The scores, and (I, S) whether each sentence is the image's own."""
-    table, owner = np.asarray(scores), np.asarray(image_of)
-    if table.ndim != 2 or owner.shape != table.shape[1:]:
-        raise ValueError(f"Scores {table.shape} and the images of {owner.shape} sentences do not fit.")
-    if not np.isfinite(table).all():
-        raise NumericalError("A score is NaN or infinite; train the maps again with a lower learning rate.")
-    if not np.array_equal(np.unique(owner), np.arange(len(table))):
-        raise DataError("Every image needs a sentence of its own, and every sentence one of the images.")
-    return table, owner == np.arange(len(table))[:, None]
-
-
-def recall(ranks: Ranks, first: int) -> float:
-    """R@K: the share of queries whose rank is at most ``first``, in [0, 1]."""
-    return float((ranks <= first).mean())
-
-
-def median_rank(ranks: Ranks) -> float:
-    """The median; between two ranks the lower, as in the released skip-thoughts code.
-
-    Example:
-        >>> median_rank(np.array([1, 2, 3, 8]))
-        2.0
-    """
-    return float(np.floor(np.median(ranks)))
-
-
-def measures(annotation: Ranks, search: Ranks) -> dict[str, float]:
-    """R@1, R@5, R@10 in [0, 1] and the median rank, of annotation (sentences for an image) and search (the reverse).
-
-    Args:
-        annotation, search: (P, ...) ranks of P parts; each number is the mean over them.
-
-    Example:
-        >>> found = measures(np.array([[1, 1, 2]]), np.array([[1, 3, 4]]))
-        >>> round(found["annotation_R@1"], 2), found["search_MedR"], len(found)
-        (0.67, 3.0, 8)
-    """
-    found: dict[str, float] = {}
-    for name, ranks in (("annotation", annotation), ("search", search)):
-        found |= {f"{name}_R@{first}": float(np.mean([recall(part, first) for part in ranks])) for first in RECALLS}
-        found[f"{name}_MedR"] = float(np.mean([median_rank(part) for part in ranks]))
-    return found
-
-
-def parts(images: int, protocol: RankingProtocol) -> list[Ranks]:
-    """The images of each part, in rising order; no image is in two."""
-    size = images // protocol.splits if protocol.images is None else protocol.images
-    if size < 1 or size * protocol.splits > images:
-        raise DataError(
-            f"{images} images do not make {protocol.splits} parts of {max(size, 1)}; take fewer or smaller parts."
-        )
-    order = np.random.default_rng(protocol.seed).permutation(images)
-    return [np.sort(order[number * size : (number + 1) * size]) for number in range(protocol.splits)]
-
-
-def part_ranks(
-    images: NDArray[np.float32],
-    sentences: NDArray[np.float32],
-    image_of: NDArray[np.int64],
-    protocol: RankingProtocol = COCO_1K,
-) -> tuple[Ranks, Ranks]:
-    """(P, I) annotation and (P, I, C) search ranks of cosines, in P parts of I images with C sentences each.
-
-    Source: Gan et al. 2017, section 4.2: "5 random sets of 1000 images", each image with all its sentences.
-
-    Args:
-        images, sentences: (N, d) and (S, d) of length one.
-        image_of: (S,) the image of each sentence, in rising order.
-
-    Raises:
-        DataError: images have different numbers of captions, or there are fewer images than the protocol needs.
-    """
-    each, rest = divmod(len(sentences), len(images))
-    if rest or not np.array_equal(image_of, np.repeat(np.arange(len(images)), each)):
-        raise DataError("Every test image needs as many captions as the others, one after another.")
-    by_image = sentences.reshape(len(images), each, -1)
-    annotation, search = [], []
-    for part in parts(len(images), protocol):
-        scores = images[part] @ by_image[part].reshape(len(part) * each, -1).T
-        owner = np.repeat(np.arange(len(part)), each)
-        annotation.append(annotation_ranks(scores, owner))
-        search.append(search_ranks(scores, owner).reshape(len(part), each))
-    return np.stack(annotation), np.stack(search)
-
-
-# -- training the maps -------------------------------------------------------------------------------------------------
+# Rows that are mapped together outside training.
+_ROWS = 4_000
 
 
 def captioned(settings: RankingTraining, split: Split) -> CaptionedScenes:
@@ -189,175 +53,342 @@ def captioned(settings: RankingTraining, split: Split) -> CaptionedScenes:
     return divided(settings.corpus, settings.path)[split]
 
 
-def protocol_of(settings: RankingTraining, images: int) -> RankingProtocol:
-    """The paper's 5 parts of 1000 images; 5 of 100 generated scenes; one part where there are no more images than that.
+# -- ranks -------------------------------------------------------------------------------------------------------------
+
+
+def ranks(scores: ArrayLike, image_of: ArrayLike) -> tuple[Ranks, Ranks]:
+    """Rank sentences for each image (annotation), and images for each sentence (search), from 1.
+
+    A wrong answer with the same score comes first, so that equal scores for everything find nothing.
+
+    Args:
+        scores: (I, S) of images and sentences, larger where they fit better.
+        image_of: (S,) the image, 0..I-1, that each sentence describes.
+
+    Returns:
+        (I,) the rank of the best of an image's own sentences, and (S,) the rank of a sentence's image.
+
+    Raises:
+        DataError: an image has no sentence, or a sentence no image.
+        NumericalError: a score is NaN or infinite.
+
+    Example:
+        >>> [found.tolist() for found in ranks([[0.9, 0.8, 0.7, 0.1], [0.2, 0.2, 0.2, 0.2]], [0, 1, 0, 1])]
+        [[1, 3], [1, 2, 1, 1]]
+    """
+    table, owner = np.asarray(scores), np.asarray(image_of)
+    if not np.isfinite(table).all():
+        raise NumericalError("A score is NaN or infinite; train the maps again with a lower learning rate.")
+    if owner.shape != table.shape[1:] or not np.array_equal(np.unique(owner), np.arange(len(table))):
+        raise DataError("Every image needs a sentence of its own, and every sentence one of the images.")
+    own = owner == np.arange(len(table))[:, None]
+    best = np.where(own, table, -np.inf).max(axis=1, keepdims=True)
+    right = table[owner, np.arange(len(owner))]
+    return 1 + ((table >= best) & ~own).sum(axis=1), 1 + ((table >= right) & ~own).sum(axis=0)
+
+
+def measures(annotation: Ranks, search: Ranks) -> dict[str, float]:
+    """R@1, R@5, R@10 in [0, 1] and the median rank, of annotation and of search.
+
+    R@K is the share of queries whose rank is at most K. Of two middle ranks the median is the lower, as in the
+    released skip-thoughts code.
+
+    Args:
+        annotation, search: (P, ...) ranks of P parts; each number is the mean over them.
+
+    Example:
+        >>> found = measures(np.array([[1, 1, 2]]), np.array([[1, 3, 4]]))
+        >>> round(found["annotation_R@1"], 2), found["search_MedR"], len(found)
+        (0.67, 3.0, 8)
+    """
+    found: dict[str, float] = {}
+    for name, by_part in (("annotation", annotation), ("search", search)):
+        for first in RECALLS:
+            found[f"{name}_R@{first}"] = float(np.mean([(part <= first).mean() for part in by_part]))
+        found[f"{name}_MedR"] = float(np.mean([np.floor(np.median(part)) for part in by_part]))
+    return found
+
+
+def parts(corpus: Corpus, images: int) -> list[Ranks]:
+    """The images of each part, in rising order; no image is in two. All in one where there are too few for the parts.
 
     Source: Gan et al. 2017, section 4.2, for development and test images alike. The released archive of Kiros et al.
     has 1000 of each.
+
+    Example:
+        >>> [len(part) for part in parts("miniworld-scenes", 520)], [len(part) for part in parts("coco", 1000)]
+        ([100, 100, 100, 100, 100], [1000])
     """
-    wanted = COCO_1K if settings.corpus == "coco" else SCENES_100
-    assert wanted.images is not None
-    return wanted if images >= wanted.splits * wanted.images else ALL_AT_ONCE
+    size = SIZES[corpus]
+    if images < PARTS * size:
+        return [np.arange(images)]
+    order = np.random.default_rng(0).permutation(images)
+    return [np.sort(order[number * size : (number + 1) * size]) for number in range(PARTS)]
+
+
+def protocol(corpus: Corpus, images: int) -> str:
+    """Say how images are parted, as table headers print it."""
+    if images < PARTS * SIZES[corpus]:
+        return "cosine of two linear maps, all images"
+    return f"cosine of two linear maps, mean of {PARTS} random parts of {SIZES[corpus]} images, seed 0"
+
+
+def part_ranks(corpus: Corpus, images: Vectors, sentences: Vectors, image_of: Ranks) -> tuple[Ranks, Ranks]:
+    """(P, I) annotation and (P, I, C) search ranks of cosines, in P parts of I images with C sentences each.
+
+    Args:
+        images, sentences: (N, d) and (S, d) of length one.
+        image_of: (S,) the image of each sentence, in rising order.
+
+    Raises:
+        DataError: images have different numbers of captions.
+    """
+    each, rest = divmod(len(sentences), len(images))
+    if rest or not np.array_equal(image_of, np.repeat(np.arange(len(images)), each)):
+        raise DataError("Every test image needs as many captions as the others, one after another.")
+    by_image = sentences.reshape(len(images), each, -1)
+    annotation, search = [], []
+    for part in parts(corpus, len(images)):
+        scores = images[part] @ by_image[part].reshape(len(part) * each, -1).T
+        of_images, of_sentences = ranks(scores, np.repeat(np.arange(len(part)), each))
+        annotation.append(of_images)
+        search.append(of_sentences.reshape(len(part), each))
+    return np.stack(annotation), np.stack(search)
+
+
+# -- training the maps -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Captions:
+    """(I, F) features of images, (S, D) vectors of their captions, and (S,) the image of each caption."""
+
+    images: Vectors
+    vectors: Vectors
+    image_of: Ranks
+
+    @classmethod
+    def of(cls, scenes: CaptionedScenes, row: Features, device: str = "cpu") -> Captions:
+        """``scenes``, their captions encoded by the encoder of ``row``."""
+        image_of = np.repeat(np.arange(len(scenes)), [len(captions) for captions in scenes.captions])
+        vectors = row.vectors([caption for captions in scenes.captions for caption in captions], device)
+        # Writable and in one piece, as torch wants what it shares.
+        images, sentences = (np.require(table, np.float32, ["C", "W"]) for table in (scenes.features, vectors))
+        return cls(images, sentences, image_of)
+
+
+class RankingProblem(Problem):
+    """`RankingMaps` on captions with the images that they describe.
+
+    An example is a caption with its image; other captions of the image are no contrasts. The best state is that of the
+    highest mean of the six recalls on the development images, under the protocol of the test.
+
+    Features and sentence vectors are scaled to length one before the maps, each by itself: nothing is estimated from
+    data, and vectors of small numbers do not lose against the maps' biases. The released code of Kiros et al. does so
+    too: with VGG features (``visual-semantic-embedding``), and with sentence vectors (``skipthoughts.encode``).
+
+    Source: Gan et al. 2017, section 4.2, "Image-sentence ranking"; Kiros et al. 2015, section 3.3, whose released code
+    chooses by the sum of the six recalls.
+    Deviations: see `sentbook.models.losses.ranking`. Patience is ours; the released code has a fixed number of epochs.
+
+    Args:
+        train, dev: captions with their images.
+        seed: of the maps' initial values.
+
+    Raises:
+        DataError: fewer than two images, or development images of other widths.
+    """
+
+    metric = "mean recall"
+
+    def __init__(self, settings: RankingTraining, train: Captions, dev: Captions, *, seed: int) -> None:
+        if len(train.images) < 2:
+            raise DataError("One image has nothing to be told from; give at least two for training.")
+        if (train.images.shape[1], train.vectors.shape[1]) != (dev.images.shape[1], dev.vectors.shape[1]):
+            raise DataError("Training and development images, or their sentence vectors, are not of one width.")
+        self.settings, self.train, self.dev = settings, train, dev
+        self.patience, self.decay = settings.patience, settings.composition_decay
+        self.encoder = Average(torch.zeros(1, 1))  # of no words: the vectors are there already
+        self._images, self._image_of = torch.from_numpy(train.images), torch.from_numpy(train.image_of)
+        self._vectors = torch.from_numpy(train.vectors)
+        self.lengths = np.ones(len(train.vectors), dtype=np.int64)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.maps = RankingMaps(
+                train.images.shape[1], train.vectors.shape[1], settings.dimension, faithful=settings.faithful
+            )
+        self.head: nn.Module = self.maps
+
+    @property
+    def _device(self) -> torch.device:
+        return self.maps.image.weight.device
+
+    def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
+        captions = torch.from_numpy(rows)
+        owners = self._image_of[captions]
+        if bool((owners == owners[0]).all()):  # the last, short batch of an epoch may be of one image
+            return self.maps.image.bias.sum() * 0.0
+        # All vectors stay in the memory of the CPU; a batch of them goes to the device.
+        vectors = functional.dropout(self._vectors[captions].to(self._device), self.encoder.dropout, self.maps.training)
+        features = self._images[owners].to(self._device)
+        images, sentences = self.maps(functional.normalize(features), functional.normalize(vectors))
+        contrasts = self.settings.contrasts
+        return ranking_loss(images, sentences, margin=self.settings.margin, groups=owners, contrasts=contrasts)
+
+    @torch.inference_mode()
+    def ranks(self, captions: Captions) -> tuple[Ranks, Ranks]:
+        """Rank in the common space, both sides of length one; see `part_ranks`."""
+        training, _ = self.maps.training, self.maps.eval()
+        images, sentences = (
+            np.concatenate([
+                through(functional.normalize(torch.from_numpy(table[at : at + _ROWS]).to(self._device))).cpu().numpy()
+                for at in range(0, len(table), _ROWS)
+            ])
+            for through, table in ((self.maps.images, captions.images), (self.maps.sentences, captions.vectors))
+        )  # fmt: skip
+        self.maps.train(training)
+        return part_ranks(self.settings.corpus, images, sentences, captions.image_of)
+
+    def validate(self) -> float:
+        found = measures(*self.ranks(self.dev))
+        return float(np.mean([value for name, value in found.items() if "_R@" in name]))
+
+    def penalties(self) -> Iterator[tuple[nn.Parameter, float, Tensor | None]]:
+        for parameter in self.maps.parameters():
+            yield parameter, self.decay, None
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """What one method's vectors reach on the test images.
+    """What one method's vectors reach on the test images, by one seed: ranks as of `part_ranks`."""
 
-    Attributes:
-        dataset: its name in tables.
-        protocol: how the test images are parted; there are P parts of I images, with C captions each.
-        annotation: (P, I) rank of the best of each image's captions.
-        search: (P, I, C) rank of the image, for each of its captions.
-        parameters: of both maps.
-    """
-
-    dataset: str
-    protocol: RankingProtocol
+    method: str
+    seed: int | None
+    corpus: Corpus
     annotation: Ranks
     search: Ranks
-    parameters: int
 
     @cached_property
     def values(self) -> dict[str, float]:
         """Means over the parts, by the names of `measures`."""
         return measures(self.annotation, self.search)
 
-    @property
-    def images(self) -> int:
-        """Test images that are ranked."""
-        return self.annotation.size
-
-    def metric_rows(self, method: str, seed: int | None) -> list[results.Metric]:
+    def metric_rows(self) -> list[results.Metric]:
         """The ledger's rows."""
+        images = self.annotation.size
         return [
             results.Metric(
-                method=method,
-                dataset=self.dataset,
+                method=self.method,
+                dataset=DATASETS[self.corpus],
                 metric=name,
-                protocol=str(self.protocol),
-                seed=seed,
+                protocol=protocol(self.corpus, images),
+                seed=self.seed,
                 value=value,
-                n=self.images,
+                n=images,
             )
             for name, value in self.values.items()
         ]
 
 
-def rank_images(
-    vectors: Callable[[list[str]], ArrayLike],
-    settings: RankingTraining,
-    *,
-    seed: int,
-    device: str = "cpu",
-    key: str = "",
-    folder: Path | None = None,
-    report: Callable[[str], None] = print,
-) -> Ranked:
-    """Train the maps on the training images, choose the epoch on the development images, rank the test images.
+def ranked(settings: Settings, rows: Sequence[Features]) -> dict[str, list[Ranked]]:
+    """Train the maps of every row's vectors, choose the epoch on development images, rank the test images.
 
     Vectors of all training captions are in memory: 11 GB for COCO's 566,435 with 4800 numbers each.
 
-    Args:
-        vectors: N sentences to (N, D) frozen vectors; called once a split.
-        seed: of the maps, the order of captions and the contrasts.
-        device, key, folder, report: see `sentbook.training.loop.fit`.
+    Returns:
+        By method, one a seed.
 
     Raises:
         ConfigError, DataError: see `captioned`.
         NumericalError: a vector or the loss is not finite.
     """
-    train, dev, test = (Captions.of(captioned(settings, split), vectors) for split in ("train", "dev", "test"))
-    of_dev, of_test = (protocol_of(settings, len(captions.images)) for captions in (dev, test))
+    training = settings.ranking
+    given = {
+        "images": digest(divided(training.corpus, training.path)),
+        "training": training.model_dump(mode="json", exclude={"path"}),
+    }
+    found: dict[str, list[Ranked]] = {}
+    for row, made in outcomes_of(_rank, rows, settings, **given):
+        one = Ranked(row.method, row.seed, training.corpus, made["annotation"], made["search"])
+        found.setdefault(row.method, []).append(one)
+    return found
 
-    def mean_recall(images: NDArray[np.float32], sentences: NDArray[np.float32], image_of: NDArray[np.int64]) -> float:
-        found = measures(*part_ranks(images, sentences, image_of, of_dev))
-        return float(np.mean([value for name, value in found.items() if "_R@" in name]))
 
-    problem = RankingProblem(settings, train, dev, mean_recall, seed=seed)
-    fit(problem, settings, seed=seed, device=device, key=key, folder=folder, report=report)
-    annotation, search = part_ranks(*problem.common(test), test.image_of, of_test)
-    parameters = sum(value.numel() for value in problem.maps.parameters())
-    return Ranked(DATASETS[settings.corpus], of_test, annotation, search, parameters)
+def _rank(row: Features, settings: Settings) -> Arrays:
+    training, device = settings.ranking, settings.device
+    train, dev, test = (Captions.of(captioned(training, split), row, device) for split in ("train", "dev", "test"))
+    problem = RankingProblem(training, train, dev, seed=row.seed)
+    fit(problem, training, seed=row.seed, device=device, report=silent)
+    annotation, search = problem.ranks(test)
+    return {"annotation": annotation, "search": search}
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------
 
 
-def interval(runs: Sequence[Ranked], metric: str = "annotation_R@1", resamples: int = 2000) -> Estimate:
-    """One method's value, mean over seeds, with its percentile interval by the bootstrap over images.
+def intervals(found: Sequence[Sequence[Ranked]], resamples: int = 2000) -> dict[str, Any]:
+    """Each method's percentile interval by the bootstrap over images, for a run's ``extra``.
 
-    Images are drawn within each part, with all their captions.
-
-    Args:
-        runs: the method's, one a seed.
-        metric: any of `measures`.
-
-    Raises:
-        ValueError: no run, or runs of different protocols.
+    Images are drawn within each part, with all their captions; seeds are pooled. The names are those of
+    `sentbook.evaluation.predictions.Predictions.intervals`.
 
     Assumptions: images are independent draws. The other images of a part stay those that an image is ranked among.
     """
-    sampled = _resampled(runs, metric, resamples)  # which refuses what is no set of runs
-    return percentiles(_point(runs, metric), sampled)
+    by_measure: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for measure in ("annotation_R@1", "search_R@1", "annotation_MedR", "search_MedR"):
+        for runs in found:
+            ends = percentiles(_mean(runs, measure), _resampled(runs, measure, resamples))
+            by_set = by_measure.setdefault(measure, {}).setdefault(DATASETS[runs[0].corpus], {})
+            by_set[runs[0].method] = [ends.low, ends.high]
+    return {INTERVALS: by_measure}
 
 
-def compare(
-    a: Sequence[Ranked],
-    b: Sequence[Ranked],
-    names: tuple[str, str],
-    metric: str = "annotation_R@1",
-    resamples: int = 2000,
-) -> results.Test:
-    """A - B by the paired bootstrap over images, seeds pooled; see `interval`.
+def difference(a: Sequence[Ranked], b: Sequence[Ranked], metric: str, resamples: int = 2000) -> results.Test:
+    """A - B by the paired bootstrap over images; see `intervals`.
 
     Args:
-        a, b: runs of two methods on the same test images; their numbers of seeds may differ.
-        names: of the methods in tables.
+        a, b: runs of two methods on the same test images, one a seed; their numbers of seeds may differ.
+        metric: any of `measures`.
 
     Raises:
-        ValueError: no run, or runs of different protocols or data sets.
+        ValueError: the runs are of different images.
     """
-    _check_alike([*a, *b])
+    if len({(run.corpus, run.search.shape) for run in (*a, *b)}) != 1:
+        raise ValueError("Ranks are compared on the same images under one protocol.")
     sampled = _resampled(a, metric, resamples) - _resampled(b, metric, resamples)
-    found = from_bootstrap(_point(a, metric) - _point(b, metric), sampled)
-    return results.Test.of(found, kind=KIND, a=names[0], b=names[1], dataset=a[0].dataset, metric=metric)
+    found = from_bootstrap(_mean(a, metric) - _mean(b, metric), sampled)
+    dataset = DATASETS[a[0].corpus]
+    return results.Test.of(found, kind=KIND, a=a[0].method, b=b[0].method, dataset=dataset, metric=metric)
 
 
-def _check_alike(runs: Sequence[Ranked]) -> None:
-    if len({(run.dataset, str(run.protocol), run.search.shape) for run in runs}) != 1:
-        raise ValueError("Ranks are compared on the same images under one protocol, one run or more a method.")
-
-
-def _point(runs: Sequence[Ranked], metric: str) -> float:
+def _mean(runs: Sequence[Ranked], metric: str) -> float:
     return float(np.mean([run.values[metric] for run in runs]))
 
 
 def _resampled(runs: Sequence[Ranked], metric: str, resamples: int) -> Array:
     """(R,) values over resamples of images, means over parts and seeds; the resamples are the same for every method."""
-    _check_alike(runs)
     way, kind = metric.split("_", 1)
     total = np.zeros(resamples)
     for part, images in enumerate(runs[0].annotation):
         counts = resample_counts(len(images), resamples, [0, part])
         for run in runs:
-            ranks = run.annotation[part][:, None] if way == "annotation" else run.search[part]
+            found = run.annotation[part][:, None] if way == "annotation" else run.search[part]
             if kind == "MedR":
-                total += _medians(counts, ranks)
+                total += _medians(counts, found)
             else:
-                total += counts @ (ranks <= int(kind.removeprefix("R@"))).mean(axis=1) / len(images)
+                total += counts @ (found <= int(kind.removeprefix("R@"))).mean(axis=1) / len(images)
     return total / (len(runs) * len(runs[0].annotation))
 
 
-def _medians(counts: NDArray[np.float32], ranks: Ranks) -> Array:
-    """(R,) `median_rank` of the (I, C) ranks, each image's taken ``counts`` times."""
-    flat = ranks.ravel()
+def _medians(counts: NDArray[np.float32], found: Ranks) -> Array:
+    """(R,) the lower median of the (I, C) ranks, each image's taken ``counts`` times."""
+    flat = found.ravel()
     order = np.argsort(flat, kind="stable")
-    values, owner = flat[order], order // ranks.shape[1]
-    found = np.empty(len(counts))
+    values, owner = flat[order], order // found.shape[1]
+    medians = np.empty(len(counts))
     for start in range(0, len(counts), 250):  # bounds the memory of the (R, S) sums
         upto = np.cumsum(counts[start : start + 250, owner], axis=1)
         total = upto[:, -1]
         middle = [values[(upto > at[:, None]).argmax(axis=1)] for at in ((total - 1) // 2, total // 2)]
-        found[start : start + 250] = np.floor((middle[0] + middle[1]) / 2)
-    return found
+        medians[start : start + 250] = np.floor((middle[0] + middle[1]) / 2)
+    return medians

@@ -123,9 +123,7 @@ def methods_table(
     columns: Callable[[Run | None, pd.DataFrame | None], Sequence[Column]],
     protocol: object = None,
     caption: str = "",
-    just_made: bool = False,
     beside: Run | None = None,
-    changes: Sequence[str] = (),
 ) -> Table:
     """Show ours with its interval and a sign whether the printed value was reached; the paper's and yours stand below.
 
@@ -137,7 +135,7 @@ def methods_table(
         reported: the paper's table; left out where the run shares no data set with it.
         columns: one of the three above.
         protocol: one or a sequence, where the run holds several for a cell.
-        beside: a run of the reader's; ``changes``: what it changed, in words.
+        beside: a run of the reader's.
 
     Raises:
         ConfigError: a cell was scored under two protocols and ``protocol`` does not choose.
@@ -161,9 +159,7 @@ def methods_table(
         _foot(held),
         run=run,
         badged=True,
-        just_made=just_made,
         notice=not_run(make_command(reported)) if run is None else None,
-        changes=changes,
     )
 
 

@@ -1,10 +1,11 @@
-"""Graded relatedness from frozen sentence vectors: one softmax over the scores 1..K, as in skip-thoughts."""
+"""Graded relatedness from frozen sentence vectors by one softmax over the scores 1..K: table 5 of Gan et al. 2017."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,25 +13,28 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from sentbook.data import suites
 from sentbook.evaluation.classification import pair_features
-from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.sts import MEASURES
+from sentbook.evaluation.features import Features
+from sentbook.evaluation.predictions import Predictions, relatedness_predictions
 from sentbook.models.losses.relatedness import sparse_target
+from sentbook.papers.cnn_lstm.experiments import outcomes_of
+from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.system.errors import NumericalError
 from sentbook.training.correlation import pearson
+from sentbook.training.store import Arrays
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class RelatednessProtocol:
+class Protocol:
     """One way to a relatedness number; `str` is what table headers print.
 
     Training goes on in blocks of epochs until a block ends no better on the trial pairs than the best before; that
     best one's weights are kept.
 
     Attributes:
-        family: whose protocol it is.
         classes: K, the highest score; the lowest is 1.
         epochs: of a block.
         batch_size: pairs of a step; their order is drawn once by the seed and stays.
@@ -38,30 +42,25 @@ class RelatednessProtocol:
         blocks: training ends after so many in any case.
 
     Example:
-        >>> str(SKIP_THOUGHTS_RELATEDNESS)
+        >>> str(SKIP_THOUGHTS)
         'skip-thoughts, softmax over scores 1..5, Adam .001, batches of 128, blocks of 100 epochs by trial pearson'
     """
 
-    family: Literal["skip-thoughts"] = "skip-thoughts"
     classes: int = 5
     epochs: int = 100
     batch_size: int = 128
     learning_rate: float = 1e-3
     blocks: int = 30
 
-    def __post_init__(self) -> None:
-        if min(self.epochs, self.batch_size, self.blocks) < 1 or self.classes < 2 or not self.learning_rate > 0:
-            raise ValueError("Two classes or more, and blocks, epochs, batches and a learning rate above 0.")
-
     def __str__(self) -> str:
         rate = f"{self.learning_rate:g}".lstrip("0")
         return (
-            f"{self.family}, softmax over scores 1..{self.classes}, Adam {rate}, "
-            f"batches of {self.batch_size}, blocks of {self.epochs} epochs by trial {Measure.PEARSON}"
+            f"skip-thoughts, softmax over scores 1..{self.classes}, Adam {rate}, "
+            f"batches of {self.batch_size}, blocks of {self.epochs} epochs by trial pearson"
         )
 
 
-SKIP_THOUGHTS_RELATEDNESS = RelatednessProtocol()
+SKIP_THOUGHTS = Protocol()
 
 
 class PairVectors(NamedTuple):
@@ -71,36 +70,27 @@ class PairVectors(NamedTuple):
     second: ArrayLike
     gold: ArrayLike
 
+    @classmethod
+    def of(cls, row: Features, dataset: str, split: str, device: str = "cpu") -> PairVectors:
+        """The pairs of a split of ``sick`` or ``miniworld`` under the encoder of a table's row."""
+        pairs = suites.pairs(dataset, split)
+        first, second = np.split(row.vectors([*pairs.first, *pairs.second], device), 2)
+        return cls(first, second, pairs.gold)
 
-@dataclass(frozen=True)
-class Predicted:
-    """Scores predicted under a protocol.
 
-    Attributes:
-        protocol: how.
-        gold, test: (N,) scores of the test pairs, given and predicted.
-        trial: (M,) predicted scores of the trial pairs.
-        epochs: after which the weights were kept.
-        history: the trial pairs' Pearson's r at each block's end.
-    """
+class Predicted(NamedTuple):
+    """(N,) scores of the test pairs, (M,) of the trial pairs, and the trial pairs' Pearson's r after each block."""
 
-    protocol: RelatednessProtocol
-    gold: Array
     test: Array
     trial: Array
-    epochs: int
-    history: tuple[float, ...]
-
-    def value(self, measure: Measure = Measure.PEARSON) -> float:
-        """Pearson's r, Spearman's rho or the mean squared error on the test pairs."""
-        return MEASURES[measure](self.test, self.gold)
+    history: list[float]
 
 
-def relatedness(
+def softmax_scores(
     train: PairVectors,
     trial: PairVectors,
     test: PairVectors,
-    protocol: RelatednessProtocol = SKIP_THOUGHTS_RELATEDNESS,
+    protocol: Protocol = SKIP_THOUGHTS,
     *,
     seed: int,
     device: str | torch.device = "cpu",
@@ -122,53 +112,46 @@ def relatedness(
     Args:
         train: what W and b are trained on.
         trial: what ends the training.
-        test: what is predicted; its scores enter `Predicted.value` alone.
-        seed: of the initial weights and of the order of training pairs.
+        test: what is predicted; its scores are not looked at.
+        seed: of the initial weights and the order of the training pairs.
+        device: where W and b are trained.
 
     Raises:
-        ValueError: shapes that do not fit, no pair, or a score outside [1, K].
-        NumericalError: a vector or a score is NaN or infinite, or training diverges.
+        ValueError: a training score outside [1, K].
+        NumericalError: the predictions are NaN or infinite.
 
     Example:
         >>> rng = np.random.default_rng(0)
         >>> first, second = rng.normal(size=(2, 40, 3))
         >>> pairs = PairVectors(first, second, 5 - np.minimum(np.abs(first - second).mean(axis=1), 4))
-        >>> relatedness(pairs, pairs, pairs, seed=1).value() > 0.9
+        >>> pearson(softmax_scores(pairs, pairs, pairs, seed=1).test, pairs.gold) > 0.9
         True
     """
-    (rows, gold), (trial_rows, trial_gold), (test_rows, test_gold) = (
-        _checked(part, protocol.classes, device) for part in (train, trial, test)
+    rows, trial_rows, test_rows = (
+        torch.from_numpy(pair_features(part.first, part.second)).to(device) for part in (train, trial, test)
     )
-    if not rows.shape[1] == trial_rows.shape[1] == test_rows.shape[1]:
-        raise ValueError("The vectors of training, trial and test pairs differ in width.")
+    classes, size = protocol.classes, protocol.batch_size
     generator = torch.Generator().manual_seed(seed)
-    bound = math.sqrt(6 / (rows.shape[1] + protocol.classes))
-    weight = torch.empty(protocol.classes, rows.shape[1]).uniform_(-bound, bound, generator=generator).to(device)
-    parameters = [weight.requires_grad_(), torch.zeros(protocol.classes, device=device, requires_grad=True)]
+    bound = math.sqrt(6 / (rows.shape[1] + classes))
+    weight = torch.empty(classes, rows.shape[1]).uniform_(-bound, bound, generator=generator).to(device)
+    parameters = [weight.requires_grad_(), torch.zeros(classes, device=device, requires_grad=True)]
     order = torch.randperm(len(rows), generator=generator).to(device)
-    target = sparse_target(torch.from_numpy(gold).float(), protocol.classes).to(device)
-    batches = list(zip(rows[order].split(protocol.batch_size), target[order].split(protocol.batch_size), strict=True))
+    target = sparse_target(torch.as_tensor(np.asarray(train.gold)).float(), classes).to(device)
+    batches = list(zip(rows[order].split(size), target[order].split(size), strict=True))
     optimiser = torch.optim.Adam(parameters, lr=protocol.learning_rate)
     history: list[float] = []
-    kept: list[Tensor] = []
+    kept = parameters
     for _ in range(protocol.blocks):
         for _ in range(protocol.epochs):
             for part, wanted in batches:
                 optimiser.zero_grad()
                 functional.cross_entropy(functional.linear(part, *parameters), wanted).backward()
                 optimiser.step()
-        history.append(pearson(_expected(trial_rows, parameters), trial_gold))
+        history.append(pearson(_expected(trial_rows, parameters), np.asarray(trial.gold)))
         if len(history) > 1 and history[-1] <= max(history[:-1]):
             break
         kept = [parameter.detach().clone() for parameter in parameters]
-    return Predicted(
-        protocol,
-        test_gold,
-        _expected(test_rows, kept),
-        _expected(trial_rows, kept),
-        (1 + int(np.argmax(history))) * protocol.epochs,
-        tuple(history),
-    )
+    return Predicted(_expected(test_rows, kept), _expected(trial_rows, kept), history)
 
 
 @torch.no_grad()
@@ -177,22 +160,23 @@ def _expected(rows: Tensor, parameters: list[Tensor]) -> Array:
     likely = torch.softmax(functional.linear(rows, *parameters).double(), dim=1).cpu().numpy()
     scores: Array = likely @ np.arange(1, likely.shape[1] + 1)
     if not np.isfinite(scores).all():
-        raise NumericalError("The relatedness head diverged; lower the protocol's learning rate or scale the vectors.")
+        raise NumericalError(
+            "A relatedness score is NaN or infinite; train the encoder, or the softmax, at a lower learning rate."
+        )
     return scores
 
 
-def _checked(pairs: PairVectors, classes: int, device: str | torch.device) -> tuple[Tensor, Array]:
-    """(N, 2F) features and (N,) scores."""
-    first, second, gold = (np.asarray(part) for part in pairs)
-    if first.ndim != 2 or first.shape != second.shape or gold.shape != first.shape[:1] or not len(gold):
-        raise ValueError(f"Vectors {first.shape} and {second.shape} and scores {gold.shape} do not fit.")
-    gold = gold.astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):  # refused below
-        rows = torch.from_numpy(pair_features(first, second)).to(device)
-    if not (np.isfinite(gold).all() and bool(torch.isfinite(rows).all())):
-        raise NumericalError(
-            "A sentence vector or a score is NaN or infinite; train the encoder again at a lower rate."
-        )
-    if gold.min() < 1 or gold.max() > classes:
-        raise ValueError(f"Relatedness scores must lie in [1, {classes}].")
-    return rows, gold
+def related(settings: Settings, rows: Sequence[Features]) -> Predictions:
+    """Scores of relatedness from a softmax on every row's vectors."""
+    book = relatedness_predictions(settings.relatedness)
+    given = {"dataset": settings.relatedness, "protocol": str(SKIP_THOUGHTS)}
+    for row, found in outcomes_of(_relate, rows, settings, **given):
+        book.add(row.method, row.seed, book.names[0], found["test"])
+    return book
+
+
+def _relate(row: Features, settings: Settings) -> Arrays:
+    train, trial, test = (
+        PairVectors.of(row, settings.relatedness, split, settings.device) for split in ("train", "trial", "test")
+    )
+    return {"test": softmax_scores(train, trial, test, seed=row.seed).test}

@@ -1,4 +1,4 @@
-"""Figure 3's grid: divisions of labels, cells and their keys, gains by hand."""
+"""Figure 3: the loss by hand, divisions of labels, what is drawn anew, cells and their keys."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+import torch
+from torch import nn
 
 from sentbook.data.tasks import ClassificationTask, Examples
+from sentbook.data.text import Vocabulary
 from sentbook.data.vectors import Vectors
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
-from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.papers.cnn_lstm import fine_tuning
 from sentbook.papers.cnn_lstm.fine_tuning import (
-    AVERAGE,
     Cell,
+    ClassifierProblem,
     FineTuning,
-    Outcome,
     Start,
     cells,
     divide,
     fine_tune_grid,
-    gains,
-    metrics,
+    of_share,
+    redraw,
 )
 from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.system.errors import ConfigError
+from sentbook.training.loop import fit
 from sentbook.training.recipes import Recipe, Trained, load
 
 SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
@@ -54,6 +56,103 @@ def sentences(count: int, seed: int) -> tuple[list[str], np.ndarray]:
             words[int(rng.integers(len(words)))] = "wa"
         said.append(" ".join(words))
     return said, labels
+
+
+def encoder(seed: int = 0, filters: int = 4) -> CNN:
+    weight = torch.randn(len(WORDS) + 2, 6, generator=torch.Generator().manual_seed(0))
+    weight[0] = 0
+    made = CNN(weight, widths=(1, 3), filters=filters)
+    redraw(made, seed)
+    return made
+
+
+def problem(count: int = 200, **changes: Any) -> ClassifierProblem:
+    said, labels = sentences(count, 1)
+    settings = SETTINGS.model_copy(update=changes)
+    tokens = Vocabulary(WORDS).encode(said)
+    return ClassifierProblem(encoder(), tokens, labels, divide(labels, 1), settings, classes=2, seed=1)
+
+
+def softmax(made: ClassifierProblem) -> nn.Linear:
+    linear = made.head[1]
+    assert isinstance(linear, nn.Linear)
+    return linear
+
+
+# -- the problem -----------------------------------------------------------------------------------------------------
+
+
+def test_the_loss_is_the_cross_entropy() -> None:
+    made = problem(count=60)
+    made.encoder.eval()
+    made.head.eval()
+    rows = np.array([3, 0, 7])
+    linear = softmax(made)
+    said, labels = sentences(60, 1)
+    expected = []
+    for row in made.division.train[rows]:
+        tokens = Vocabulary(WORDS).encode([said[row]])
+        ids, lengths = tokens.padded(np.array([0]), made.encoder.minimum_length)
+        vector = made.encoder(torch.from_numpy(ids), torch.from_numpy(lengths))[0].detach().numpy()
+        logits = linear.weight.detach().numpy() @ vector + linear.bias.detach().numpy()
+        expected.append(math.log(np.exp(logits).sum()) - logits[labels[row]])
+    assert made.loss(rows, np.random.default_rng(0)).item() == pytest.approx(np.mean(expected), rel=1e-5)
+
+
+def test_it_learns_and_frozen_words_do_not_move() -> None:
+    made = problem(epochs=12)
+    before = made.encoder.embedding.weight.detach().clone()
+    filters = [value.detach().clone() for value in made.encoder.composition()]
+    history = fit(made, made.settings, seed=1, device="cpu", report=lambda line: None)
+    assert history.best > 0.9  # about half by chance
+    assert made.right(made.division.test).mean() > 0.8
+    assert torch.equal(made.encoder.embedding.weight, before)
+    assert not any(torch.equal(old, new) for old, new in zip(filters, made.encoder.composition(), strict=True))
+
+
+def test_right_is_in_the_order_of_its_rows() -> None:
+    made = problem()
+    made.encoder.eval()
+    made.head.eval()
+    rows = np.random.default_rng(0).permutation(200)[:57]
+    made.encoder.tokens_per_batch = 30
+    one_by_one = np.concatenate([made.right(rows[at : at + 1]) for at in range(len(rows))])
+    assert np.array_equal(made.right(rows), one_by_one)
+    assert 0 < one_by_one.sum() < len(rows)
+
+
+def test_the_softmax_begins_alike_whatever_the_encoder() -> None:
+    said, labels = sentences(60, 1)
+    tokens = Vocabulary(WORDS).encode(said)
+    heads = [
+        softmax(ClassifierProblem(encoder(seed), tokens, labels, divide(labels, 1), SETTINGS, classes=2, seed=5))
+        for seed in (1, 2)
+    ]
+    assert torch.equal(heads[0].weight, heads[1].weight)
+
+
+def test_few_labels_have_as_many_updates() -> None:
+    few = of_share(SETTINGS.model_copy(update={"epochs": 3, "patience": 2}), 0.1)
+    assert (few.epochs, few.patience) == (30, 20)
+    assert of_share(SETTINGS, 0.5).patience is None
+    assert of_share(SETTINGS, 1.0) == SETTINGS
+
+
+def test_filters_are_drawn_anew_and_words_stay() -> None:
+    made = encoder(seed=1, filters=500)
+    words, first = made.embedding.weight.detach().clone(), [weight.detach().clone() for weight in made.weights]
+    made.biases[0].data.fill_(3)
+    redraw(made, 2)
+    assert torch.equal(made.embedding.weight, words)
+    assert not made.biases[0].any()
+    for width, old, new in zip(made.widths, first, made.weights, strict=True):
+        bound = math.sqrt(6 / (6 * width + 500))
+        assert 0.98 * bound < new.abs().max() <= bound
+        assert not torch.equal(old, new)
+    redraw(made, 1)
+    assert all(torch.equal(old, new) for old, new in zip(first, made.weights, strict=True))
+    redraw(made, 1, bound=0.01)
+    assert max(float(weight.detach().abs().max()) for weight in made.weights) <= 0.01
 
 
 # -- divisions -------------------------------------------------------------------------------------------------------
@@ -149,6 +248,9 @@ def test_cells_judge_their_rows_and_start_alike(starts: dict[Start, Trained]) ->
     assert all(outcome.accuracy == outcome.right.mean() for outcome in found)
     assert np.array_equal(found[0].rows, divide(made_task("folds").train.labels, 1).test)
     assert {len(outcome.right) for outcome in found if outcome.cell.task == "official"} == {40}
+    rows = {row.dataset: row for row in (outcome.metric() for outcome in found)}
+    assert list(rows) == ["folds", "official", "official-50%-labels"]
+    assert "fold r of 10" in rows["folds"].protocol and "official test set" in rows["official"].protocol
 
 
 def test_other_encoders_pairs_and_missing_starts_are_refused(starts: dict[Start, Trained]) -> None:
@@ -158,73 +260,3 @@ def test_other_encoders_pairs_and_missing_starts_are_refused(starts: dict[Start,
         fine_tune_grid(starts, [Cell("pairs", 1.0, "random", 1)], SETTINGS)
     with pytest.raises(ConfigError, match="'pre-trained'"):
         fine_tune_grid({"random": start(1)}, cells(["folds"], 1), SETTINGS)
-
-
-# -- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def outcome(task: str, start: Start, run: int, right: list[int], share: float = 1.0) -> Outcome:
-    """A test row a sentence; without an official test set those of a run are its own."""
-    official = task == "TREC"
-    rows = np.arange(len(right)) + (0 if official else 100 * run)
-    history = {"curve": [], "seconds": 2.0, "examples": 100, "peak_memory_bytes": 1}
-    metadata = {"official": official, "history": history, "parameters": 9}
-    return Outcome(Cell(task, share, start, run), rows, np.array(right, dtype=bool), metadata)
-
-
-@pytest.fixture
-def outcomes() -> list[Outcome]:
-    """Gains by run: MR .5, .25, .0; TREC .25, .25, .5, and .5, .75, 1 with a tenth of the labels."""
-    signs = {
-        ("MR", 1.0): ([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]], [[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]]),
-        ("TREC", 1.0): ([[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]),
-        ("TREC", 0.1): ([[1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]], [[0, 0, 0, 0]] * 3),
-    }
-    sides: tuple[Start, Start] = ("pre-trained", "random")
-    return [
-        outcome(task, start, run, right, share)
-        for (task, share), both in signs.items()
-        for start, side in zip(sides, both, strict=True)
-        for run, right in enumerate(side, start=1)
-    ]
-
-
-def test_gains_over_runs_by_hand(outcomes: list[Outcome]) -> None:
-    found = {(test.kind, test.dataset): test for test in gains(outcomes, resamples=500)}
-    assert len(found) == 8
-    for dataset, differences in {
-        "MR": [0.5, 0.25, 0.0],
-        "TREC": [0.25, 0.25, 0.5],
-        "TREC-10%-labels": [0.5, 0.75, 1.0],
-        AVERAGE: [0.375, 0.25, 0.25],
-    }.items():
-        test = found["t over runs", dataset]
-        half = 4.302653 * np.std(differences, ddof=1) / math.sqrt(3)
-        assert test.estimate == pytest.approx(np.mean(differences))
-        assert [test.low, test.high] == pytest.approx([np.mean(differences) - half, np.mean(differences) + half])
-        assert test.p == pytest.approx(stats.ttest_rel(differences, [0, 0, 0]).pvalue)
-        assert found["paired bootstrap", dataset].estimate == pytest.approx(np.mean(differences))
-        assert (test.a, test.b) == ("pretrained-composite", "random-init")
-    p = [found["t over runs", name].p for name in ("MR", "TREC")]
-    assert p[0] is not None
-    assert found["t over runs", "MR"].p_holm == pytest.approx(max(p[0], 2 * min(p)))  # type: ignore[type-var, operator]
-    assert found["t over runs", "TREC-10%-labels"].p_holm == found["t over runs", "TREC-10%-labels"].p
-    assert found["t over runs", AVERAGE].p_holm is None
-
-
-def test_one_run_has_no_interval_over_runs(outcomes: list[Outcome]) -> None:
-    tests = gains([one for one in outcomes if one.seed == 1])
-    assert {test.kind for test in tests} == {"paired bootstrap"}
-    with pytest.raises(ConfigError, match="both starts"):
-        gains([one for one in outcomes if one.cell.start == "random"])
-
-
-def test_rows_of_the_ledger(outcomes: list[Outcome]) -> None:
-    rows = metrics(outcomes)
-    assert len(rows) == len(outcomes) + 6
-    found = {(row.method, row.dataset, row.seed): row for row in rows}
-    assert found["pretrained-composite", "TREC-10%-labels", 2].value == 0.75
-    assert found["random-init", AVERAGE, 1].value == pytest.approx((0.25 + 0.75) / 2)
-    assert "official test set" in found["random-init", "TREC", 1].protocol
-    assert "fold r of 10" in found["random-init", "MR", 1].protocol
-    assert outcomes[0].cost().examples_per_second == 50
