@@ -1,4 +1,4 @@
-"""Published formats of word vectors, and the linear map between two spaces."""
+"""Published formats of word vectors, large sets that are never fetched unasked, and maps between spaces."""
 
 import gzip
 import hashlib
@@ -8,68 +8,87 @@ import numpy as np
 import pytest
 
 from sentbook.data import sources, vectors
-from sentbook.data.vectors import (
-    LARGE,
-    REDUCED,
-    WordVectors,
-    expand,
-    linear_map,
-    read_text,
-    read_word2vec_binary,
-    reduce,
-    substitute,
-)
+from sentbook.data.vectors import LARGE, REDUCED, WordVectors, expand, linear_map, load, reduce, substitute
 from sentbook.system.errors import DataError
 
 ROWS = np.array([[1.5, -2.0, 0.25], [0.0, 3.0, 1e-3]], dtype=np.float32)
+TEXT = b"cat 1.5 -2.0 0.25\n%b 0.0 3.0 0.001\n"
 
 
-def test_glove_text(tmp_path: Path) -> None:
-    file = tmp_path / "glove.txt"
-    file.write_text("cat 1.5 -2.0 0.25\n. . . 0.0 3.0 0.001\ncat 9 9 9\n", encoding="utf-8")
-    loaded = read_text(file)
-    assert loaded.words == ["cat", ". . ."]  # 840B holds "words" with spaces; a repeated word keeps its first vector
+def binary(words: list[bytes], separator: bytes = b"\n") -> bytes:
+    rows = (row.astype("<f4").tobytes() for row in ROWS)
+    return b"2 3\n" + b"".join(word + b" " + row + separator for word, row in zip(words, rows, strict=True))
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    load.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "second"),
+    [
+        ("v.txt", TEXT % b"dog" + b"cat 9 9 9\n", "dog"),  # a repeated word keeps its first vector
+        ("v.txt", TEXT % b". . .", ". . ."),  # GloVe 840B holds "words" with spaces
+        ("v.txt.gz", gzip.compress(b"2 3\n" + TEXT % b"dog"), "dog"),
+        ("v.bin", binary([b"cat", "é".encode()]), "é"),
+        ("v.bin.gz", gzip.compress(binary([b"cat", b"dog"], b"")), "dog"),
+    ],
+)
+def test_formats_of_files(tmp_path: Path, name: str, content: bytes, second: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    loaded = load("file", str(tmp_path / name))
+    assert (loaded.words, loaded.dimension) == (["cat", second], 3)
     np.testing.assert_array_equal(loaded.matrix, ROWS)
+    assert vectors.digest(str(tmp_path / name)) == hashlib.sha256(content).hexdigest()
 
 
-def test_word2vec_text_header_and_gzip(tmp_path: Path) -> None:
-    file = tmp_path / "vectors.txt.gz"
-    file.write_bytes(gzip.compress(b"2 3\ncat 1.5 -2.0 0.25\ndog 0.0 3.0 0.001\n"))
-    assert read_text(file).words == ["cat", "dog"]
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("v.bin", binary([b"cat", b"dog"])[:-6], "ends after 1 of 2 words"),
+        ("v.bin", b"<html>\n", "does not begin"),
+        ("v.txt", b"cat 1 2 3\ndog 1 2\n", "line 2"),
+        ("v.txt", b"<html>\n", "line 1"),
+        ("v.txt", b"", "holds no vector"),
+        ("other.txt", b"", "does not exist; set vectors.path"),
+    ],
+)
+def test_damaged_files_are_named(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        load("file", str(tmp_path / name.replace("other", "none")))
 
 
-def binary(words: list[bytes], rows: np.ndarray, separator: bytes = b"\n") -> bytes:
-    body = b"".join(
-        word + b" " + row.astype("<f4").tobytes() + separator for word, row in zip(words, rows, strict=True)
-    )
-    return b"%d %d\n" % rows.shape + body
+def test_named_sets() -> None:
+    assert (load("miniworld").dimension, load("miniworld-25d").dimension) == (50, 25)
+    with pytest.raises(DataError, match="Unknown vectors"):
+        load("glove")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("separator", [b"\n", b""])
-def test_word2vec_binary(tmp_path: Path, separator: bytes) -> None:
-    file = tmp_path / "vectors.bin"
-    file.write_bytes(binary([b"cat", "é".encode()], ROWS, separator))
-    loaded = read_word2vec_binary(file)
-    assert loaded.words == ["cat", "é"]
-    np.testing.assert_array_equal(loaded.matrix, ROWS)
+def test_a_large_set_is_never_fetched_unasked_and_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an empty cache; the file is a small one, and nothing can be fetched."""
+    name, body = LARGE["glove-6b-100d"], gzip.compress(b"2 3\n" + TEXT % b"dog")
+    entry = {"md5": hashlib.md5(body, usedforsecurity=False).hexdigest(), "bytes": len(body), "url": "http://x.invalid"}
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
+    monkeypatch.delenv("SENTBOOK_DATA", raising=False)
+    monkeypatch.setattr(sources, "registry", lambda: {name: entry})
+    monkeypatch.setattr(sources, "_used", {})
+    assert not vectors.available("glove-6b-100d")
+    with pytest.raises(DataError, match=r"`sentbook data fetch vectors/glove-wiki-gigaword-100\.gz`"):
+        load("glove-6b-100d")
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    file.write_bytes(body[:-9])
+    with pytest.raises(DataError, match="truncated"):
+        load("glove-6b-100d")
+    file.write_bytes(body)
+    assert vectors.available("glove-6b-100d") and not vectors.available("glove-6b-300d")
+    assert load("glove-6b-100d").words == ["cat", "dog"] and set(sources.used()) == {name}
+    load.cache_clear()
 
 
-def test_truncated_files_are_named(tmp_path: Path) -> None:
-    file = tmp_path / "short.bin"
-    file.write_bytes(binary([b"cat", b"dog"], ROWS)[:-6])
-    with pytest.raises(DataError, match="ends after 1 of 2 words"):
-        read_word2vec_binary(file)
-    file.write_text("cat 1 2 3\ndog 1 2\n", encoding="utf-8")
-    with pytest.raises(DataError, match="line 2"):
-        read_text(file)
-    file.write_text("<html>\n", encoding="utf-8")
-    with pytest.raises(DataError, match="line 1"):
-        read_text(file)
-    with pytest.raises(DataError, match="does not begin"):
-        read_word2vec_binary(file)
-    file.write_text("", encoding="utf-8")
-    with pytest.raises(DataError, match="holds no vector"):
-        read_text(file)
+# -- maps --------------------------------------------------------------------------------------------------------------
 
 
 def test_the_map_recovers_a_linear_relation_and_expands_by_it() -> None:
@@ -83,114 +102,51 @@ def test_the_map_recovers_a_linear_relation_and_expands_by_it() -> None:
     assert expanded.words == words
     np.testing.assert_allclose(expanded.matrix, source.matrix @ true, atol=1e-5)
     np.testing.assert_array_equal(expanded.matrix[:20], target.matrix)  # shared words keep their own vector
-
-
-def test_named_sets() -> None:
-    world = vectors.load("miniworld")
-    assert world.dimension == 50
-    with pytest.raises(DataError, match="does not exist"):
-        vectors.load("file", "/nowhere/paragram.txt")
-    with pytest.raises(DataError, match="Unknown vectors"):
-        vectors.load("glove")  # type: ignore[arg-type]
-
-
-# -- large sets --------------------------------------------------------------------------------------------------------
-
-BODY = gzip.compress(b"2 3\ncat 1.5 -2.0 0.25\ndog 0.0 3.0 0.001\n")
-
-
-@pytest.fixture
-def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the file of GloVe 100-d would lie, in an empty cache; it is a small one, and nothing can be fetched."""
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
-    monkeypatch.delenv("SENTBOOK_DATA", raising=False)
-    name = LARGE["glove-6b-100d"]
-    md5 = hashlib.md5(BODY, usedforsecurity=False).hexdigest()
-    table = {name: {"md5": md5, "bytes": len(BODY), "url": "http://host.invalid/v.gz"}}
-    monkeypatch.setattr(sources, "registry", lambda: table)
-
-    def refused(name: str) -> None:
-        raise AssertionError(f"{name} was fetched unasked")
-
-    monkeypatch.setattr(sources, "download", refused)
-    monkeypatch.setattr(sources, "_used", {})
-    vectors.load.cache_clear()
-    file = tmp_path / name
-    file.parent.mkdir(parents=True)
-    return file
-
-
-def test_a_large_set_is_never_fetched_unasked(large: Path) -> None:
-    assert not vectors.available("glove-6b-100d")
-    with pytest.raises(DataError, match=r"`sentbook data fetch vectors/glove-wiki-gigaword-100\.gz`"):
-        vectors.load("glove-6b-100d")
-    assert not large.exists()
-
-
-def test_a_large_set_that_is_here(large: Path) -> None:
-    large.write_bytes(BODY)
-    assert vectors.available("glove-6b-100d") and not vectors.available("glove-6b-300d")
-    loaded = vectors.load("glove-6b-100d")
-    assert loaded.words == ["cat", "dog"]
-    np.testing.assert_array_equal(loaded.matrix, ROWS)
-    assert set(sources.used()) == {LARGE["glove-6b-100d"]}
-    vectors.load.cache_clear()
-
-
-def test_a_large_set_is_verified(large: Path) -> None:
-    large.write_bytes(BODY[:-9])
-    with pytest.raises(DataError, match="truncated"):
-        vectors.load("glove-6b-100d")
-
-
-# -- reduced sets ------------------------------------------------------------------------------------------------------
+    with pytest.raises(DataError, match="share 3 words, fewer than the 4 dimensions"):
+        linear_map(source, WordVectors(words[:3], target.matrix[:3]))
+    with pytest.raises(DataError, match="truncated or mixed up"):
+        WordVectors(words, target.matrix)
 
 
 def test_reduction_keeps_the_most_and_does_not_centre() -> None:
     rng = np.random.default_rng(0)
     matrix = (rng.normal(size=(60, 3)) @ rng.normal(size=(3, 9)) + 5).astype(np.float32)  # 4 directions, mean included
-    words = [f"w{index}" for index in range(60)]
-    reduced = reduce(WordVectors(words, matrix), 4)
-    assert (reduced.words, reduced.matrix.shape, reduced.matrix.dtype) == (words, (60, 4), np.float32)
+    whole = WordVectors([f"w{index}" for index in range(60)], matrix)
+    reduced = reduce(whole, 4)
+    assert (reduced.words, reduced.matrix.shape, reduced.matrix.dtype) == (whole.words, (60, 4), np.float32)
     np.testing.assert_allclose(reduced.matrix @ reduced.matrix.T, matrix @ matrix.T, rtol=1e-4)  # every angle stays
     singular = np.linalg.svd(matrix.astype(np.float64), compute_uv=False)
-    two = reduce(WordVectors(words, matrix), 2).matrix
-    np.testing.assert_allclose((two.astype(np.float64) ** 2).sum(), (singular[:2] ** 2).sum(), rtol=1e-5)
+    two = reduce(whole, 2).matrix.astype(np.float64)
+    np.testing.assert_allclose((two**2).sum(), (singular[:2] ** 2).sum(), rtol=1e-5)
     with pytest.raises(DataError, match="cannot be reduced to 10"):
-        reduce(WordVectors(words, matrix), 10)
+        reduce(whole, 10)
 
 
-@pytest.mark.real_data
-@pytest.mark.parametrize(("name", "size"), REDUCED.items())
-def test_the_reduced_sets_of_the_mirror(mirror: Path, name: vectors.VectorName, size: int) -> None:
-    reduced, whole = vectors.load(name), vectors.load("glove-840b-300d-sick")
-    assert (reduced.dimension, reduced.words) == (size, whole.words)
-    kept = (reduced.matrix.astype(np.float64) ** 2).sum() / (whole.matrix.astype(np.float64) ** 2).sum()
-    assert kept > {200: 0.9, 100: 0.75, 50: 0.6}[size]
-
-
-# -- substitutes -------------------------------------------------------------------------------------------------------
-
-
-def test_substitutes_of_each_paper() -> None:
-    assert substitute("word2vec-300d-expanded", "cse") == (
-        "word2vec GoogleNews (26,423 words), with GloVe 6B 50-d mapped to it, for PARAGRAM-SL999"
-    )
-    assert substitute("glove-840b-300d-sick", "cse") == "GloVe 840B cut to SICK's words for PARAGRAM-SL999"
-    assert substitute("glove-840b-300d-sick", "wsv") == "GloVe 840B cut to SICK's words for GloVe 6B 300-d"
-    assert substitute("glove-840b-sick-pca-100d", "wsv") == (
-        "GloVe 840B cut to SICK's words and to 100 principal dimensions for GloVe 6B 100-d"
-    )
-    assert [substitute(f"glove-6b-{size}d", "wsv") for size in (50, 100, 200, 300)] == [""] * 4
-    assert substitute("file", "cse") == substitute("file", "wsv") == ""
-    for paper in ("cse", "wsv"):
-        assert substitute("miniworld", paper) == "generated word vectors of the mini-world"
+@pytest.mark.parametrize(
+    ("name", "paper", "words"),
+    [
+        ("word2vec-300d-expanded", "cse",
+         "word2vec GoogleNews (26,423 words), with GloVe 6B 50-d mapped to it, for PARAGRAM-SL999"),
+        ("glove-840b-300d-sick", "cse", "GloVe 840B cut to SICK's words for PARAGRAM-SL999"),
+        ("glove-840b-300d-sick", "wsv", "GloVe 840B cut to SICK's words for GloVe 6B 300-d"),
+        ("glove-840b-sick-pca-100d", "wsv",
+         "GloVe 840B cut to SICK's words and to 100 principal dimensions for GloVe 6B 100-d"),
+        *((f"glove-6b-{size}d", "wsv", "") for size in (50, 100, 200, 300)),
+        *(("file", paper, "") for paper in ("cse", "wsv")),
+        *(("miniworld", paper, "generated word vectors of the mini-world") for paper in ("cse", "wsv")),
+    ],
+)  # fmt: skip
+def test_substitutes_of_each_paper(name: str, paper: str, words: str) -> None:
+    assert substitute(name, paper) == words
 
 
 @pytest.mark.real_data
 def test_mirror_sets(mirror: Path) -> None:
-    glove, news = vectors.load("glove-6b-50d"), vectors.load("word2vec-300d")
-    assert (len(glove), glove.dimension) == (72_713, 50)
-    assert (len(news), news.dimension) == (26_423, 300)
-    expanded = vectors.load("word2vec-300d-expanded")
-    assert set(glove.words) | set(news.words) == set(expanded.words)
+    glove, news, sick = load("glove-6b-50d"), load("word2vec-300d"), load("glove-840b-300d-sick")
+    assert (len(glove), glove.dimension, len(news), news.dimension) == (72_713, 50, 26_423, 300)
+    assert set(glove.words) | set(news.words) == set(load("word2vec-300d-expanded").words)
+    for name, size in REDUCED.items():
+        reduced = load(name)  # type: ignore[arg-type]
+        assert (reduced.dimension, reduced.words) == (size, sick.words)
+        kept = (reduced.matrix.astype(np.float64) ** 2).sum() / (sick.matrix.astype(np.float64) ** 2).sum()
+        assert kept > {200: 0.9, 100: 0.75, 50: 0.6}[size]
