@@ -20,13 +20,6 @@ from sentbook.data.text import UNKNOWN, tokenise_ptb
 from sentbook.data.types import Stories
 from sentbook.system.errors import DataError, StorageError
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "derived"
-
-
 LETTERS = "abcdefghij"
 BOOKS = st.lists(
     st.lists(st.lists(st.sampled_from(LETTERS), min_size=1, max_size=9), max_size=12), min_size=1, max_size=7
@@ -97,29 +90,21 @@ def test_ids_round_trip(found: list[list[list[str]]], words: int, cache: Path) -
     assert [counts[word] for word in chosen] == sorted(counts.values(), reverse=True)[:words]
 
 
-def test_ids_are_those_of_the_vocabulary(cache: Path) -> None:
+def test_ids_are_those_of_the_vocabulary_and_memory_mapped(cache: Path) -> None:
     world = World(seed=1).stories(60)
     books = prepare(stories(world), words=80)
-    sentences = [sentence for story in world.stories for sentence in story]
-    encoded = books.vocabulary.encode(sentences)
+    encoded = books.vocabulary.encode([sentence for story in world.stories for sentence in story])
     np.testing.assert_array_equal(books.tokens.flat, encoded.flat)
     np.testing.assert_array_equal(books.tokens.offsets, encoded.offsets)
     assert 0 < books.unknown_share("all") == (encoded.flat == UNKNOWN).mean()
     assert books.names[3] == "000003" and books.name == "miniworld/stories"
-
-
-def test_ids_are_memory_mapped(cache: Path) -> None:
-    books = prepare(stories(World(seed=1).stories(20)))
     assert isinstance(books.tokens.flat, np.memmap) and isinstance(books.tokens.offsets, np.memmap)
     assert books.tokens.flat.dtype == np.uint16 and not books.tokens.flat.flags.writeable
-
-
-def test_many_words_take_four_bytes(cache: Path) -> None:
-    alphabet = "abcdefghijklmnopqrstuvwxyz"
-    words = [a + b + c + d for a in alphabet for b in alphabet for c in alphabet for d in alphabet[:5]]
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = [a + b + c + d for a in letters for b in letters for c in letters for d in letters[:5]]
     made = Stories("many", [[" ".join(words[at : at + 1000]) for at in range(0, len(words), 1000)]])
-    books = prepare(stories(made), words=len(words), tokenisation="whitespace")
-    assert books.tokens.flat.dtype == np.int32 and len(set(books.tokens.flat.tolist())) == len(words)
+    many = prepare(stories(made), words=len(words), tokenisation="whitespace").tokens.flat  # take four bytes
+    assert many.dtype == np.int32 and len(set(many.tolist())) == len(words)
 
 
 # -- pairs and paragraphs ----------------------------------------------------------------------------------------------
@@ -180,12 +165,6 @@ def test_one_book_in_so_many_is_held_out(cache: Path) -> None:
     assert books.rows("train").tolist() == [0] and books.rows("held out").tolist() == [1]
 
 
-def test_limits_that_cannot_be() -> None:
-    for shortest, longest in ((0, 3), (4, 3)):
-        with pytest.raises(ValueError, match=f"Sentences of {shortest} to {longest} words"):
-            Limits(shortest, longest)
-
-
 # -- a user's folder ---------------------------------------------------------------------------------------------------
 
 
@@ -199,17 +178,9 @@ def test_a_folder_of_books(tmp_path: Path, cache: Path) -> None:
     assert [books.text(row) for row in range(3)] == ["he ran .", "she went home .", "they met ."]
     assert [tokenise_ptb("Caf\u00e9s are shut."), len(books)] == [["caf\u00e9s", "are", "shut", "."], 4]
     assert books.pairs("all").tolist() == [0, 1]
-
-
-def test_a_changed_folder_is_read_again(tmp_path: Path, cache: Path) -> None:
-    path = tmp_path / "books"
-    path.mkdir()
-    (path / "a.txt").write_text("One dog.")
-    first = prepare(folder(path))
-    (path / "a.txt").write_text("Two cats.")
-    second = prepare(folder(path))
-    assert (first.text(0), second.text(0)) == ("one dog .", "two cats .")
-    assert prepare(folder(path), words=1).text(0) == "two <unk> <unk>"
+    (tmp_path / "books" / "b.txt").write_text("Two cats.")
+    assert prepare(folder(tmp_path / "books")).text(0) == "two cats ."  # a changed folder is read again
+    assert prepare(folder(tmp_path / "books"), words=1).text(0) == "two <unk> <unk>"
     assert len([found for found in cache.iterdir() if found.is_dir()]) == 3
 
 
@@ -225,6 +196,9 @@ def test_faults_of_a_folder_are_one_sentence(tmp_path: Path, cache: Path) -> Non
     with pytest.raises(DataError, match=r"b\.txt is not UTF-8; convert it"):
         prepare(folder(path))
     assert not [found for found in cache.iterdir() if found.is_dir()]  # nothing half made is left
+    for shortest, longest in ((0, 3), (4, 3)):
+        with pytest.raises(ValueError, match=f"Sentences of {shortest} to {longest} words"):
+            Limits(shortest, longest)
 
 
 # -- the cache ---------------------------------------------------------------------------------------------------------

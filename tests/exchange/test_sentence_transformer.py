@@ -11,18 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import strategies as st
 from torch import nn
 
 from sentbook import exchange
 from sentbook.exchange import export, sentence_transformer
 from sentbook.models import encode
-from sentbook.models.average import AverageEncoder
-from sentbook.models.bilstm import BiLSTMEncoder
-from sentbook.models.cnn import CNNEncoder
-from sentbook.models.cse import CSEEncoder
-from sentbook.models.gran import GRANEncoder
-from sentbook.models.wsv import WSVEncoder
 from sentbook.system.errors import DataError
 from sentbook.training.recipes import Trained
 
@@ -84,23 +77,6 @@ def test_the_folder_itself_is_a_model(
     np.testing.assert_allclose(again.encode(TEXTS), expected, atol=1e-5, rtol=0)
     for name in export.FILES - {export.CARD, export.SETTINGS, export.MODULES}:
         assert (tmp_path / "again" / name).read_bytes() == (exported[kind] / name).read_bytes(), name
-
-
-ENCODERS = st.sampled_from(
-    [
-        AverageEncoder(),
-        CSEEncoder(filters=2, widths=(1, 4)),
-        CSEEncoder(filters=2, activation="tanh", pooling="mean"),
-        GRANEncoder(hidden=3),
-        BiLSTMEncoder(hidden=3),
-        BiLSTMEncoder(hidden=3, pool="mean", padding="zeros"),  # zeros add nothing to a mean
-        CNNEncoder(filters=2),
-        CNNEncoder(filters=2, padding="released"),
-        WSVEncoder(filters=2, layers=1),
-        WSVEncoder(filters=2, layers=3, bias=True, selection="smallest", map_weights="fixed"),
-    ]
-)
-TOKENS = st.lists(st.sampled_from(["red", "cat", "#cat", "sees", "é", "unseen"]), min_size=1, max_size=20)
 
 
 def test_an_empty_sentence_is_one_sentence(models: dict[str, Any]) -> None:
