@@ -132,20 +132,7 @@ def test_the_loss_is_that_of_sentences_one_by_one(kind: Kind) -> None:
         if losses:
             assert totals[part][0].item() == pytest.approx(sum(losses).item(), rel=1e-5)  # type: ignore[union-attr]
             assert made.counts(np.arange(len(made.lengths)))[part] == totals[part][1]
-
-
-@kinds
-def test_examples(kind: Kind) -> None:
-    made = problem(kind)
-    count = {"autoencoder": 21, "hierarchical": 6}.get(kind, 17)
-    assert len(made.lengths) == count
-    ordered = written([7, 1, 4, 9])
-    totals = made.totals("train", np.arange(count))
-    if kind == "autoencoder":  # each word and each end once
-        assert [words for _, words in totals.values()] == [len(ordered.tokens.flat) + len(ordered)]
-    if kind == "hierarchical":  # of full paragraphs
-        rows = (ordered.paragraphs[:, None] + np.arange(3)).ravel()
-        assert [words for _, words in totals.values()] == [(ordered.tokens.lengths[rows] + 1).sum()]
+    assert len(made.lengths) == {"autoencoder": 21, "hierarchical": 6}.get(kind, 17)
 
 
 @kinds
@@ -159,38 +146,17 @@ def test_a_loss_is_a_mean_per_token_or_per_sentence(kind: Kind) -> None:
     assert by_sentence.loss(rows, rng).item() == pytest.approx(expected, rel=1e-6)
 
 
-@kinds
-def test_a_batch_is_the_sum_of_its_examples(kind: Kind) -> None:
-    made = problem(kind)
-    rows = np.arange(len(made.lengths))
-    together = made.totals("train", rows)
-    alone = [made.totals("train", rows[at : at + 1]) for at in rows]
-    for part, (total, words) in together.items():
-        assert total.item() == pytest.approx(sum(one[part][0].item() for one in alone), rel=1e-5)
-        assert words == sum(one[part][1] for one in alone)
-
-
-@kinds
-def test_gradients_reach_every_parameter(kind: Kind) -> None:
-    made = problem(kind)
-    made.loss(np.arange(6), np.random.default_rng(0)).backward()
-    for name, parameter in made.model.named_parameters():
-        if parameter.requires_grad:
-            assert parameter.grad is not None, name
-            assert parameter.grad.abs().sum() > 0, name
-    assert made.encoder.embedding.weight.grad is not None
-    assert not made.encoder.embedding.weight.grad[0].any()
-
-
 @pytest.mark.parametrize("start", ["zero", "code"])
 @pytest.mark.parametrize("output", ["full", "tied"])
 @kinds
-def test_every_variant_predicts(kind: Kind, start: str, output: str) -> None:
-    made = model(kind, start=start, output=output)
-    ordered = written([7, 4])
-    loss = GenerationProblem(made, ordered, ordered, floor=1e-6).loss(np.arange(3), np.random.default_rng(0))
-    loss.backward()
-    assert loss.isfinite()
+def test_gradients_reach_every_parameter_of_every_variant(kind: Kind, start: str, output: str) -> None:
+    ordered = written([7, 1, 4, 9])
+    made = GenerationProblem(model(kind, start=start, output=output), ordered, ordered)
+    made.loss(np.arange(6), np.random.default_rng(0)).backward()
+    for name, parameter in made.model.named_parameters():
+        if parameter.requires_grad:
+            assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+    assert made.encoder.embedding.weight.grad is not None and not made.encoder.embedding.weight.grad[0].any()
 
 
 def test_books_of_one_sentence_have_no_pairs() -> None:
@@ -279,11 +245,3 @@ def test_a_paragraph_goes_on_from_what_was_written() -> None:
     assert len(found) == 3 or not found[-1].words
     with pytest.raises(ValueError, match="hierarchical"):
         model("autoencoder").continuation(told, 1)
-
-
-def test_learned_word_vectors_start_within_a_hundredth() -> None:
-    table = word_table(VOCABULARY, 300, seed=3)
-    assert table.shape == (12, 300)
-    assert not table[0].any()
-    assert 0.0099 < table.abs().max() <= 0.01
-    assert torch.equal(table, word_table(VOCABULARY, 300, seed=3))

@@ -75,30 +75,6 @@ def test_every_corpus_has_its_books(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert own.books == ("a", "b")
 
 
-def test_the_books_are_read_once_for_all_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-    prepare = novels.prepare
-
-    def counted(*given: Any, **named: Any) -> Books:
-        calls.append(1)
-        return prepare(*given, **named)
-
-    monkeypatch.setattr(novels, "prepare", counted)
-    one = pretraining.books(STAGE, "ptb")
-    others: list[dict[str, Any]] = [
-        {"epochs": 3},
-        {"hidden": 5},
-        {"model": "composite"},
-        {"embedding_update": "frozen"},
-    ]
-    assert all(pretraining.books(changed(**other), "ptb") is one for other in others)
-    assert len(calls) == 1
-    fewer = pretraining.books(changed(vocabulary=150), "ptb")
-    assert len(fewer.vocabulary) == 152
-    assert one.vocabulary.words[:150] == fewer.vocabulary.words
-    assert len(calls) == 2
-
-
 def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found: Books) -> None:
     counts: Counter[str] = Counter()
     for held, story in zip(found.held, World().stories(60).stories, strict=True):
