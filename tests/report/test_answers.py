@@ -25,7 +25,8 @@ def test_every_recorded_experiment_has_an_answer(paper: str, experiment: str, we
     shown = report.answer(f"{paper}/{experiment}")
     words = re.sub(r"\s+", " ", " ".join(well_formed(shown.html(style=False)).itertext()))
     assert shown.run == f"small/{paper}/{experiment}"
-    assert not run.claims or any(claim.text in words and claim.evidence in words for claim in run.claims)
+    answered = [claim for claim in run.claims if claim.text in words]
+    assert not run.claims or any(all(part in words for part in one.evidence.split("; ")) for one in answered)
     assert run.claims or "not a claim of a paper" in words
     assert all(name in words for name in run.provenance.substitutions)
 

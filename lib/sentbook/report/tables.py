@@ -392,7 +392,7 @@ def tests(
         for test in run.tests
     ]
     heads = ["A \u2212 B", *(["Test"] if several else []), "Metric", "Estimate", "95 %", "p", "Holm"]
-    left = {0: LEFT, 1: LEFT} if several else {0: LEFT}
+    left = {0: TEXT, 1: LEFT} if several else {0: TEXT}
     return Table("Data set", heads, rows, caption, ", ".join(kinds), run=run, kinds=left, changes=changes)
 
 
