@@ -20,6 +20,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sentbook.system.errors import ConfigError
+from sentbook.system.files import parse_yaml
 from sentbook.system.paths import root
 
 Profile = Literal["demo", "small", "paper"]
@@ -121,7 +122,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         ConfigError: the file does not exist, is not YAML, or is no mapping.
     """
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except yaml.YAMLError as error:

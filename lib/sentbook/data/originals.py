@@ -6,13 +6,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-import yaml
+from sentbook.system.files import parse_yaml
 
 
 @cache
 def _originals(paper: str) -> dict[str, str]:
     path = files("sentbook") / "papers" / paper / "originals.yaml"
-    return dict(yaml.safe_load(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+    return dict(parse_yaml(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
 def original(paper: str, kind: Literal["vectors", "sentences"]) -> str:

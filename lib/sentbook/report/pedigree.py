@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import yaml
-
 from sentbook.report.markup import badge, row_id
 from sentbook.runs import ledger, lineage
+from sentbook.system.files import parse_yaml
 from sentbook.system.paths import root
 
 RUNS = "book/_runs"
@@ -51,7 +50,7 @@ def _files(contents: str) -> tuple[str, ...]:
             for value in node:
                 yield from walk(value)
 
-    return tuple(walk(yaml.safe_load(contents)))
+    return tuple(walk(parse_yaml(contents)))
 
 
 def split(name: str) -> tuple[str, str, str]:

@@ -23,7 +23,7 @@ from sentbook.report.view import differences
 from sentbook.runs import lineage
 from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of
-from sentbook.system.files import write_atomically
+from sentbook.system.files import parse_yaml, write_atomically
 from sentbook.system.paths import root
 
 # What a figure's legend has room for: lines, and letters of their names.
@@ -152,7 +152,7 @@ def _headline(run: Run, stale: str) -> str:
 
 def _facts(run: Run) -> dict[str, str]:
     """What is known of a run, the command that makes it again, and a link to its code."""
-    settings = yaml.safe_load((root() / "_config.yml").read_text(encoding="utf-8"))
+    settings = parse_yaml((root() / "_config.yml").read_text(encoding="utf-8"))
     repository = settings.get("repository", {}).get("url", "")
     facts = tables.facts(run)
     commit, plus, rest = facts["Commit"].partition("+")

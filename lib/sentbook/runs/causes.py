@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError, model_validator
 from sentbook.records import Record
 from sentbook.runs.papers import papers
 from sentbook.system.errors import ConfigError
+from sentbook.system.files import parse_yaml
 
 PROFILE = "small"
 Support = Literal["tested", "shown", "untested", "scope"]
@@ -43,7 +44,7 @@ def parse_causes(text: str) -> dict[str, Cause]:
         ConfigError: a field is unknown or missing, or a claim has two causes.
     """
     try:
-        found = TypeAdapter(list[Cause]).validate_python(yaml.safe_load(text))
+        found = TypeAdapter(list[Cause]).validate_python(parse_yaml(text))
     except (ValidationError, yaml.YAMLError) as error:
         what = "{loc}: {msg}".format(**error.errors()[0]) if isinstance(error, ValidationError) else str(error)
         raise ConfigError(f"causes.yaml does not hold causes ({what}); mend that entry.") from error

@@ -29,6 +29,7 @@ from sentbook.runs.evidence import Evidence, Missing, dataset_of, turned
 from sentbook.runs.papers import papers
 from sentbook.runs.verdicts import Judgement
 from sentbook.system.errors import ConfigError
+from sentbook.system.files import parse_yaml
 
 Operands = dict[str, Any]
 Rule = Callable[..., Judgement]
@@ -87,7 +88,7 @@ def parse_claims(text: str, paper: str) -> dict[str, ClaimSpec]:
             two claims share an id.
     """
     try:
-        data = yaml.safe_load(text)
+        data = parse_yaml(text)
         lists = data.get("lists", {})
         specs = [_spec(_filled(entry, lists), paper) for entry in data["claims"]]
     except (ValidationError, yaml.YAMLError, TypeError, AttributeError, KeyError, ValueError) as error:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from sentbook.runs.execute import NotebookError
 from sentbook.system.errors import ConfigError
+from sentbook.system.files import parse_yaml
 from sentbook.system.paths import root
 
 
@@ -45,7 +44,7 @@ def notebooks() -> list[Path]:
             for value in node:
                 walk(value)
 
-    walk(yaml.safe_load((root() / "_toc.yml").read_text(encoding="utf-8")))
+    walk(parse_yaml((root() / "_toc.yml").read_text(encoding="utf-8")))
     for path in listed:
         if not path.is_file():
             raise NotebookError(f"_toc.yml lists {path.stem}, but {path} does not exist; write it or take it out.")

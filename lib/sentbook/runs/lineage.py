@@ -15,10 +15,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from sentbook.data import sources as files
 from sentbook.records import Run
+from sentbook.system.files import parse_yaml
 from sentbook.system.loaded import PACKAGE, file_digest, loaded_sources
 from sentbook.system.paths import root
 
@@ -33,7 +32,7 @@ _PAPERS = "lib/sentbook/papers"
 @cache
 def grid() -> dict[str, dict[str, object]]:
     """Read what is known of each paper before its code is imported; see ``papers/grid.yaml``."""
-    found: dict[str, dict[str, object]] = yaml.safe_load((PACKAGE / "papers" / "grid.yaml").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, object]] = parse_yaml((PACKAGE / "papers" / "grid.yaml").read_text(encoding="utf-8"))
     return found
 
 
@@ -109,7 +108,7 @@ def _content_digest(path: Path, size: int, modified: int) -> str:
         cells = json.loads(content)["cells"]
         content = json.dumps(["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]).encode()
     elif path.suffix == ".yaml":
-        content = json.dumps(yaml.safe_load(content), sort_keys=True, default=str).encode()
+        content = json.dumps(parse_yaml(content), sort_keys=True, default=str).encode()
     return short(content)
 
 

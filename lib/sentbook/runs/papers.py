@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-import yaml
-
 from sentbook.records import Record
+from sentbook.system.files import parse_yaml
 
 
 class Front(Record):
@@ -45,7 +44,7 @@ class Paper(Record):
 @cache
 def catalogue() -> dict[str, Paper]:
     """Read every folder's paper, in the order of the book."""
-    entries = yaml.safe_load((files("sentbook") / "papers" / "papers.yaml").read_text(encoding="utf-8"))
+    entries = parse_yaml((files("sentbook") / "papers" / "papers.yaml").read_text(encoding="utf-8"))
     return {folder: Paper.model_validate(entry) for folder, entry in entries.items()}
 
 

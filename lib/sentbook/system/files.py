@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and folders that one process at a time works in."""
+"""Files written whole or not at all, YAML, and folders that one process at a time works in."""
 
 from __future__ import annotations
 
@@ -10,14 +10,24 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
+import yaml
 from filelock import FileLock, Timeout
 
 from sentbook.system.errors import StorageError
 
 # No space, a quota, a limit on files, a read-only file system.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+
+# PyYAML's own parser takes ten times as long as libyaml, without which it may have been installed.
+_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def parse_yaml(text: str | bytes) -> Any:
+    """Parse YAML of plain values; raises ``yaml.YAMLError``."""
+    return yaml.load(text, Loader=_YAML)
 
 
 def beside(path: Path, ending: str = ".tmp") -> Path:
