@@ -127,7 +127,9 @@ def assert_same(one: Contents, other: Contents) -> None:
 
 
 @works
-def test_what_was_made_is_found(make: Callable[..., Any], made: list[str], folder: Path) -> None:
+def test_what_was_made_is_found_and_says_where_it_came_from(
+    make: Callable[..., Any], made: list[str], folder: Path
+) -> None:
     make([2, 3, 2], 1)
     assert len(made) == len(set(made))
     assert {path.name for path in folder.iterdir()} == set(made)
@@ -136,18 +138,12 @@ def test_what_was_made_is_found(make: Callable[..., Any], made: list[str], folde
     assert len(again) == 2 and len(made) == count
     assert_same(contents(folder), before)
     assert not list(folder.rglob("checkpoint*")) + list(folder.rglob("*.tmp"))
-
-
-@works
-def test_an_artifact_says_where_it_came_from(make: Callable[..., Any], made: list[str], folder: Path) -> None:
-    make([2], 1)
     for key in made:
         about = [checkpoint.read_metadata(file, key) for file in (folder / key).glob("*.safetensors")]
         (whole,) = [one for one in about if "started" in one]
         assert whole["wall_seconds"] > 0 and whole["peak_memory_bytes"] > 0 and whole["git_commit"]
-        loaded = whole["sources"]
-        assert loaded["lib/sentbook/training/store.py"] == file_digest(Path(store.__file__))
-        assert not [name for name in loaded if name.startswith("lib/sentbook/report/")]
+        assert whole["sources"]["lib/sentbook/training/store.py"] == file_digest(Path(store.__file__))
+        assert not [name for name in whole["sources"] if name.startswith("lib/sentbook/report/")]
 
 
 @pytest.mark.parametrize("make", [WORKS["two stages"], cells], ids=["two stages", "cells"])

@@ -275,23 +275,14 @@ class Predictions:
         self.add_labels(method, seed, dataset, found.predicted, found.gold)
         self._folds[dataset] = found.fold
 
-    def copy(self, methods: Iterable[str] | None = None) -> Predictions:
-        """Copy the book with these methods alone (None: all), with the same resamples."""
-        kept = self.methods if methods is None else methods
+    def only(self, methods: Iterable[str]) -> Predictions:
+        """Copy the book with these methods alone, and with the same resamples."""
         found = Predictions(means=self._members, draw=self._draw, measures=self._measures)
-        found._pairs, found._gold, found._folds, found._protocols = (
-            self._pairs,
-            self._gold,
-            self._folds,
-            self._protocols,
-        )
-        found._values = {method: {seed: dict(held) for seed, held in self._values[method].items()} for method in kept}
+        found._pairs, found._gold, found._folds = self._pairs, self._gold, self._folds
+        found._protocols = self._protocols
+        found._values = {name: {seed: dict(held) for seed, held in self._values[name].items()} for name in methods}
         found._resampled = {key: values for key, values in self._resampled.items() if key[0] in found._values}
         return found
-
-    def only(self, methods: Iterable[str]) -> Predictions:
-        """Keep these methods alone, with the same resamples."""
-        return self.copy(list(methods))
 
     def take(self, other: Predictions, method: str, dataset: str, name: str) -> None:
         """Copy all seeds of ``method`` on a data set from another book, as those of ``name``."""
