@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from sentbook.records import Claim, Cost, CurvePoint, Metric, Provenance, Run, Test
-from sentbook.report import pages, summary
+from sentbook.report import pages, pedigree, run_pages, summary
 from sentbook.runs import ledger as store
+from sentbook.runs import lineage
 
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)>"
 
@@ -115,11 +116,33 @@ def well_formed() -> Callable[[str], ET.Element]:
     return check
 
 
+TOC = """format: jb-book
+root: book/index
+chapters:
+  - file: book/_executed/cse/table1
+  - file: book/runs
+    sections:
+      - file: book/_runs/cse/table1
+      - file: book/_runs/wsv/table2
+      - file: book/_runs/data/overlap
+"""
+
+
 @pytest.fixture
-def ledger(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout of its own with table 1 in two profiles and table 2 in one."""
-    monkeypatch.setattr(store, "root", lambda: tmp_path)
-    monkeypatch.setattr(pages, "root", lambda: tmp_path)
-    for profile, experiment in (("small", "table1"), ("demo", "table1"), ("demo", "table2")):
-        store.write(run.model_copy(update={"profile": profile, "experiment": experiment}))
+def kept(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout of its own with table 1, recorded and listed; nothing is stale."""
+    (tmp_path / "_toc.yml").write_text(TOC)
+    (tmp_path / "_config.yml").write_text("repository: {url: 'https://code.example/x'}\n")
+    for module in (store, pages, pedigree, run_pages):
+        monkeypatch.setattr(module, "root", lambda: tmp_path)
+    monkeypatch.setattr(lineage, "changed", lambda run: [])
+    store.write(run)
     return tmp_path
+
+
+@pytest.fixture
+def ledger(run: Run, kept: Path) -> Path:
+    """The checkout with table 1 in two profiles and table 2, which is not listed, in one."""
+    for experiment in ("table1", "table2"):
+        store.write(run.model_copy(update={"profile": "demo", "experiment": experiment}))
+    return kept

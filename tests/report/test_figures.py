@@ -47,11 +47,6 @@ def test_figures_are_well_formed_and_follow_the_theme(name: str, run: Run, well_
     assert not re.search(r'(?:href|src)="(?!#)', html)  # nothing is fetched
 
 
-@pytest.mark.parametrize("name", ["training_curves", "forest", "scatter"])
-def test_two_calls_draw_the_same(name: str, run: Run) -> None:
-    assert DRAW[name](run) == DRAW[name](run)
-
-
 def test_long_names_leave_the_axes_their_room(
     run: Run, axes_shares: Callable[[str], list[tuple[float, float]]]
 ) -> None:
@@ -71,15 +66,16 @@ def test_long_names_leave_the_axes_their_room(
         assert min(min(share) for share in shares) > 0.12, plot.alt
 
 
-def test_figures_of_one_page_share_no_identifier(run: Run, well_formed: Check) -> None:
-    well_formed(DRAW["forest"](run).html() + DRAW["training_curves"](run).html() + DRAW["bars"](run).html())
-
-
-def test_every_reference_has_its_target(run: Run) -> None:
-    for drawing in (DRAW["paired_dots"](run).drawing, DRAW["scatter"](run).drawing):
-        ids = set(re.findall(r'\bid="([^"]+)"', drawing))
-        used = set(re.findall(r'href="#([^"]+)"', drawing)) | set(re.findall(r"url\(#([^)]+)\)", drawing))
+def test_figures_of_one_page_share_no_identifier_and_every_reference_has_its_target(
+    run: Run, well_formed: Check
+) -> None:
+    plots = [DRAW[name](run) for name in ("forest", "training_curves", "bars", "paired_dots", "scatter")]
+    well_formed("".join(plot.html() for plot in plots))
+    for plot in plots:
+        ids = set(re.findall(r'\bid="([^"]+)"', plot.drawing))
+        used = set(re.findall(r'href="#([^"]+)"', plot.drawing) + re.findall(r"url\(#([^)]+)\)", plot.drawing))
         assert used and used <= ids
+    assert plots[0] == DRAW["forest"](run) and plots[1] == DRAW["training_curves"](run)  # two calls draw the same
 
 
 def test_text_stays_text_and_scaled(run: Run) -> None:

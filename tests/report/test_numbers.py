@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 import math
 
 import pytest
@@ -8,10 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentbook.report import numbers
-
-
-def test_examples_of_the_docstrings() -> None:
-    assert doctest.testmod(numbers).failed == 0
 
 
 @given(st.floats(-1, 1), st.integers(0, 4))

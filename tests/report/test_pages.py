@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +14,6 @@ Check = Callable[[str], object]
 
 def _fragments(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("<div")]
-
-
-def test_examples_of_the_docstrings() -> None:
-    assert doctest.testmod(pages).failed == 0
 
 
 def test_the_best_recorded_run_is_taken(ledger: Path) -> None:

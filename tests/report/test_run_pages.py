@@ -13,20 +13,8 @@ from sentbook.report import ledger, pedigree, run_pages
 from sentbook.report.markup import row_key
 from sentbook.runs import ledger as store
 from sentbook.runs import lineage
-from sentbook.system import paths
 
 Check = Callable[[str], ET.Element]
-HERE = Path(__file__).resolve().parents[2]
-TOC = """format: jb-book
-root: book/index
-chapters:
-  - file: book/_executed/cse/table1
-  - file: book/runs
-    sections:
-      - file: book/_runs/cse/table1
-      - file: book/_runs/wsv/table2
-      - file: book/_runs/data/overlap
-"""
 
 
 @pytest.fixture
@@ -42,17 +30,6 @@ def run(run: Run) -> Run:
     return run.model_copy(update={"provenance": made, "extra": extra})
 
 
-@pytest.fixture
-def checkout(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "_toc.yml").write_text(TOC)
-    (tmp_path / "_config.yml").write_text("repository: {url: 'https://code.example/x'}\n")
-    for module in (store, pedigree, run_pages):
-        monkeypatch.setattr(module, "root", lambda: tmp_path)
-    monkeypatch.setattr(lineage, "changed", lambda run: [])
-    store.write(run)
-    return tmp_path
-
-
 def fragments(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(("<div", "<figure"))]
 
@@ -61,7 +38,7 @@ def of_table1(run: Run, changed: list[str] | None = None) -> str:
     return run_pages.page("cse", "table1", [run], {"small": changed or []})
 
 
-def test_a_page_says_all_that_is_known_of_a_run(run: Run, checkout: Path, well_formed: Check) -> None:
+def test_a_page_says_all_that_is_known_of_a_run(run: Run, kept: Path, well_formed: Check) -> None:
     text = of_table1(run)
     for part in (
         "# Run: CSE, table 1", "[CSE, table 1](../../_executed/cse/table1.ipynb)", "## Profile small",
@@ -81,7 +58,7 @@ def test_a_page_says_all_that_is_known_of_a_run(run: Run, checkout: Path, well_f
     assert "figure" in "".join(fragments(text)) and "Training examples seen" in text
 
 
-def test_what_differs_from_the_paper_profile_is_said_first(run: Run, checkout: Path, monkeypatch) -> None:
+def test_what_differs_from_the_paper_profile_is_said_first(run: Run, kept: Path, monkeypatch) -> None:
     theirs = config.load("cse", {"profile": "paper"}).model_dump(mode="json")
     ours = theirs | {"profile": "small", "resamples": theirs["resamples"] + 1}
     changed = run.provenance.model_copy(update={"config": ours})
@@ -92,7 +69,7 @@ def test_what_differs_from_the_paper_profile_is_said_first(run: Run, checkout: P
     assert f"resamples: {ours['resamples']}\n" in whole and "profile" not in re.findall(r"^- `(\w+)`:", first, re.M)
 
 
-def test_rows_hold_every_seed(run: Run, checkout: Path, well_formed: Check) -> None:
+def test_rows_hold_every_seed(run: Run, kept: Path, well_formed: Check) -> None:
     row = next(
         element
         for element in well_formed(ledger.rows(run)).iter("tr")
@@ -103,26 +80,23 @@ def test_rows_hold_every_seed(run: Run, checkout: Path, well_formed: Check) -> N
     assert cells == ["STS 2012 MSRpar", "750", "51.60", "[51.21, 51.99]", "51.20", "51.40", "51.60", "51.80", "52.00"]
 
 
-def test_many_rows_fold_by_method_and_few_do_not(run: Run, checkout: Path) -> None:
+def test_many_rows_fold_by_method_and_few_do_not(run: Run, kept: Path) -> None:
     assert ledger.rows(run).count("<details") == len({row.method for row in run.metrics})
     few = run.model_copy(update={"metrics": [row for row in run.metrics if row.dataset.startswith("STS2012")]})
     assert "<details" not in ledger.rows(few)
 
 
-def test_rows_of_two_protocols_share_an_anchor(run: Run, checkout: Path) -> None:
+def test_rows_of_two_protocols_share_an_anchor_and_show_intervals_over_examples(run: Run, kept: Path) -> None:
     twice = [row.model_copy(update={"protocol": "pooled"}) for row in run.metrics]
-    html = ledger.rows(run.model_copy(update={"metrics": [*run.metrics, *twice]}))
-    assert html.count(f'id="small-{row_key("CSE", "STS2012/MSRpar", "pearson")}"') == 1
-    assert html.count(">STS 2012 MSRpar</th>") == 4 and "data-row" not in html
-
-
-def test_intervals_over_examples_are_shown(run: Run, checkout: Path) -> None:
     ends = {"pearson": {"STS2012/MSRpar": {"CSE": [0.5011, 0.5349]}}}
-    html = ledger.rows(run.model_copy(update={"extra": {"intervals over examples": ends}}))
+    changed = {"metrics": [*run.metrics, *twice], "extra": {"intervals over examples": ends}}
+    html = ledger.rows(run.model_copy(update=changed))
+    assert html.count(f'id="small-{row_key("CSE", "STS2012/MSRpar", "pearson")}"') == 1
+    assert html.count(">STS 2012 MSRpar</th>") == 4
     assert "95 % over examples" in html and "[50.11, 53.49]" in html
 
 
-def test_a_stale_run_names_the_files(run: Run, checkout: Path) -> None:
+def test_a_stale_run_names_the_files(run: Run, kept: Path) -> None:
     text = of_table1(run, ["lib/sentbook/optim.py", "data:eval/x.txt"])
     assert "stale: 2 files changed since</li></ul>" in text
     assert "dropdown} Stale: 2 files changed since\n\n- `lib/sentbook/optim.py`\n- `data:eval/x.txt`\n" in text
@@ -130,14 +104,14 @@ def test_a_stale_run_names_the_files(run: Run, checkout: Path) -> None:
     assert "sources not recorded</li></ul>" in of_table1(run, ["unknown"])
 
 
-def test_without_log_and_without_run(run: Run, checkout: Path) -> None:
+def test_without_log_and_without_run(run: Run, kept: Path) -> None:
     assert "No log was kept." in of_table1(run.model_copy(update={"extra": {}}))
     text = run_pages.page("wsv", "table2", [], {})
     assert "Not run" in text and "`make run NOTEBOOK=wsv/table2 PROFILE=small`" in text
     assert "`sentbook data overlap`" in run_pages.page("data", "overlap", [], {})
 
 
-def test_curves_too_many_for_a_figure_are_a_table(run: Run, checkout: Path, well_formed: Check) -> None:
+def test_curves_too_many_for_a_figure_are_a_table(run: Run, kept: Path, well_formed: Check) -> None:
     points = [
         CurvePoint(method=f"m{i}", seed=1, step=step, split="validation", metric="pearson", value=value)
         for i in range(6)
@@ -149,8 +123,8 @@ def test_curves_too_many_for_a_figure_are_a_table(run: Run, checkout: Path, well
     assert ["".join(cell.itertext()) for cell in row][4:] == ["30", "10.0", "80.0", "70.0"]
 
 
-def test_pages_are_written_once_and_unlisted_ones_go(run: Run, checkout: Path, monkeypatch) -> None:
-    folder = checkout / "book" / "_runs"
+def test_pages_are_written_once_and_unlisted_ones_go(run: Run, kept: Path, monkeypatch) -> None:
+    folder = kept / "book" / "_runs"
     (folder / "cse").mkdir(parents=True)
     (folder / "cse" / "gone.md").write_text("old")
     run_pages.write()
@@ -170,7 +144,7 @@ def test_pages_are_written_once_and_unlisted_ones_go(run: Run, checkout: Path, m
     assert drawn[1:] == [("wsv", "table2")]
 
 
-def test_all_runs_in_one_table(run: Run, checkout: Path, well_formed: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_runs_in_one_table(run: Run, kept: Path, well_formed: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     html = pedigree.linked(run_pages.overview(), "book/runs.md").strip()
     well_formed(html)
     assert '<a href="_runs/cse/table1.html">Table 1</a>' in html and ">fresh<" in html and ">not run<" in html
@@ -180,6 +154,5 @@ def test_all_runs_in_one_table(run: Run, checkout: Path, well_formed: Check, mon
 
 
 def test_every_notebook_of_the_book_has_a_page_of_its_runs() -> None:
-    assert paths.root() == HERE
     notebooks = [page.removeprefix("book/_executed/") for page in pedigree.listed("book/_executed")]
-    assert set(notebooks) <= {"/".join(names) for names in run_pages.experiments()}
+    assert len(notebooks) > 25 and set(notebooks) <= {"/".join(names) for names in run_pages.experiments()}
