@@ -11,7 +11,18 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Verdict = Literal["reproduced", "not reproduced", "inconclusive", "not run"]
+Verdict = Literal[
+    "reproduced",
+    "exceeded",
+    "not reproduced",
+    "inconclusive",
+    "out of scale",
+    "the paper contradicts itself",
+    "not run",
+]
+# What a claim is about, and so what its intervals are over: new trainings on new items, or new items alone.
+Level = Literal["models", "encoders"]
+OWN = "not of the paper"
 
 
 class Record(BaseModel):
@@ -97,6 +108,11 @@ class Claim(Record):
     """A sentence of the paper with its verdict; ``evidence`` is the sentence of numbers the rule looked at.
 
     ``printed`` is the paper's number, or the bound of the rule where the paper has none; ``ours`` is what was measured.
+
+    Attributes:
+        about: what the intervals are over; None in runs of before.
+        notes: what bounds the verdict, a sentence each: one training, an under-tuned side, a smaller scale.
+        judged_by: digest of the rule and what it compares; another one in ``claims.yaml`` is a later rule.
     """
 
     id: str
@@ -108,6 +124,44 @@ class Claim(Record):
     printed: Finding | None = None
     ours: Finding | None = None
     parts: list[Part] = Field(default_factory=list)
+    about: Level | None = None
+    notes: list[str] = Field(default_factory=list)
+    judged_by: str = ""
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a claim of this book, which is not counted with the paper's."""
+        return self.source.startswith(OWN)
+
+
+class Search(Record):
+    """How a method's settings were chosen: what was tried, what was taken, and whether its curve had become flat.
+
+    Attributes:
+        dataset: on which its own transfer was chosen; empty: one choice for all data sets.
+        seed: of the trainings that decided.
+        grid: the values tried, by setting; empty: nothing was searched.
+        chosen: the values taken.
+        trainings: how many trainings decided.
+        selected_on: the pairs that decided, in words.
+        at_edge: settings whose chosen value is the least or the largest tried.
+        last_quarter_gain: what the best validation value gained in the last quarter of the final trainings, mean over
+            seeds; None: not known.
+        tried: every point with its validation value, None where it diverged.
+        of: digest of the encoder and the chosen settings, by which other runs know that they use this choice.
+    """
+
+    method: str
+    dataset: str = ""
+    seed: int | None = None
+    grid: dict[str, list[bool | float | str]] = Field(default_factory=dict)
+    chosen: dict[str, bool | float | str] = Field(default_factory=dict)
+    trainings: int = 1
+    selected_on: str = ""
+    at_edge: list[str] = Field(default_factory=list)
+    last_quarter_gain: float | None = None
+    tried: list[dict[str, Any]] = Field(default_factory=list)
+    of: str = ""
 
 
 class CurvePoint(Record):
@@ -168,5 +222,6 @@ class Run(Record):
     tests: list[Test] = Field(default_factory=list)
     claims: list[Claim] = Field(default_factory=list)
     curves: list[CurvePoint] = Field(default_factory=list)
+    searches: list[Search] = Field(default_factory=list)
     cost: list[Cost] = Field(default_factory=list)
     extra: dict[str, Any] = Field(default_factory=dict)

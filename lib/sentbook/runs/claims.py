@@ -5,7 +5,8 @@ A claim in ``papers/<paper>/claims.yaml`` names one rule and its operands::
     - {id: cse-15, in: table4, text: "...", source: "...", beats: [CSE_sentence, CSE_phrase], where: total_avg}
 
 ``$name`` stands for a list of the file's ``lists``. A rule that no data can express is a function of
-``papers/<paper>/claims.py`` and is named in the same place. The label of a recorded claim is the rule that ran.
+``papers/<paper>/claims.py`` and is named in the same place. A recorded claim carries the digest of the rule that ran
+and of what it compared: where the file says something else since, its verdict is one of an earlier rule.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -22,17 +24,18 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sentbook.config import digest
 from sentbook.evaluation.statistics import Estimate
-from sentbook.records import Claim, Finding, Test
+from sentbook.records import OWN, Claim, Finding, Level, Test
 from sentbook.runs import verdicts
 from sentbook.runs.evidence import Evidence, Missing, dataset_of, turned
+from sentbook.runs.limits import Scale, limited
 from sentbook.runs.papers import papers
-from sentbook.runs.verdicts import Judgement
+from sentbook.runs.verdicts import Judgement, Rule
 from sentbook.system.errors import ConfigError
 from sentbook.system.files import parse_yaml
 
 Operands = dict[str, Any]
-Rule = Callable[..., Judgement]
 # Less is better in these: errors, and ranks of what was looked for.
 _LOWER = re.compile(r"mse|mae|.*MedR")
 
@@ -44,6 +47,9 @@ class ClaimSpec(BaseModel):
         experiment: the table or figure whose run judges it; ``in`` in the file.
         rule: the name of the rule.
         operands: what the rule is called with, under its own name what it compares.
+        about: what its intervals are over: ``models``, seeds and items; ``encoders``, the items of those trained here.
+        scale: what a claim of a level is about.
+        contradicts: what the paper says elsewhere against it.
         absent: why nothing here can judge it, where that is so.
         main: whether it is the claim that its page answers first.
         timed: whether it is about seconds, which are true of a machine: another's need not agree.
@@ -58,9 +64,31 @@ class ClaimSpec(BaseModel):
     source: str
     rule: str
     operands: Operands = Field(default_factory=dict)
+    about: Level = "models"
+    scale: Scale | None = None
+    contradicts: str = ""
     absent: str = ""
     main: bool = False
     timed: bool = False
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a claim of this book, which is not counted with the paper's."""
+        return self.source.startswith(OWN)
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules that judge it, those of its parts behind it."""
+        names = [self.rule, *_nested(self.operands)]
+        return [rule for name in dict.fromkeys(names) if (rule := _known(name, self.paper))]
+
+    @property
+    def judged_by(self) -> str:
+        """A digest of all that decides its verdict but the run: the rules as printed, and what they compare."""
+        said = [rule.says for rule in self.rules]
+        return digest(
+            [said, self.model_dump(mode="json", include={"operands", "about", "scale", "contradicts", "absent"})]
+        )
 
 
 # -- the files ---------------------------------------------------------------------------------------------------------
@@ -119,7 +147,7 @@ def _spec(entry: Operands, paper: str) -> ClaimSpec:
 
 def _named(operands: Operands, paper: str, where: str) -> str:
     """The one rule that ``operands`` name, called as it can be called; the parts of "all" too."""
-    names = [key for key in operands if key in RULES] or [key for key in operands if _own(paper, key)]
+    names = [key for key in operands if key in RULES] or [key for key in operands if _known(key, paper)]
     if len(names) != 1:
         raise ValueError(f"{where} names {' and '.join(names) or 'no rule'}; name one of {', '.join(RULES)}")
     (rule,) = names
@@ -131,7 +159,7 @@ def _named(operands: Operands, paper: str, where: str) -> str:
                 _named({**shared, **part}, paper, where)
         return rule
     try:
-        inspect.signature(_rule(rule, paper)).bind(None, operands[rule], **_without(operands, rule))
+        inspect.signature(_rule(rule, paper).run).bind(None, operands[rule], **_without(operands, rule))
     except TypeError as error:
         raise ValueError(f"{where}, rule {rule}: {error}") from error
     return rule
@@ -141,14 +169,22 @@ def _without(operands: Operands, rule: str) -> Operands:
     return {key: value for key, value in operands.items() if key != rule}
 
 
-def _own(paper: str, rule: str) -> Rule | None:
-    """A rule that only this paper needs, from its ``claims.py``."""
+def _nested(operands: Any) -> Iterator[str]:
+    """The names under which a rule may stand in the parts of another."""
+    inner = [*operands.get("all", ()), operands.get("cause")]
+    yield from (key for part in inner if isinstance(part, dict) for key in part)
+
+
+def _known(rule: str, paper: str) -> Rule | None:
+    """A rule of all papers, or one that only this paper needs, from its ``claims.py``."""
+    if rule in RULES:
+        return RULES[rule]
     path = files("sentbook") / "papers" / paper / "claims.py"
     return getattr(import_module(f"sentbook.papers.{paper}.claims"), "RULES", {}).get(rule) if path.is_file() else None
 
 
 def _rule(name: str, paper: str) -> Rule:
-    return RULES.get(name) or _own(paper, name)  # type: ignore[return-value]
+    return _known(name, paper)  # type: ignore[return-value]
 
 
 # -- the judge ---------------------------------------------------------------------------------------------------------
@@ -161,26 +197,29 @@ def judge(evidence: Evidence) -> list[Claim]:
 
 def judged(spec: ClaimSpec, evidence: Evidence) -> Claim:
     """Judge one claim; "not run" with the reason where a number that it needs is not there."""
+    own = replace(evidence, about=spec.about, asked={}, pairs=[])
     try:
-        found = verdicts.not_run(spec.absent) if spec.absent else _apply(evidence, spec.operands)
+        found = verdicts.not_run(spec.absent) if spec.absent else _apply(own, spec.operands)
     except Missing as reason:
         found = verdicts.not_run(str(reason))
+    found, notes = limited(found, own, spec.scale)
+    if spec.contradicts:
+        found, notes = found.with_verdict("the paper contradicts itself"), [spec.contradicts, *notes]
     return Claim(
-        id=spec.id,
-        text=spec.text,
-        source=spec.source,
-        rule=spec.rule,
+        **spec.model_dump(include={"id", "text", "source", "rule", "about"}),
         verdict=found.verdict,
         evidence=found.evidence,
         printed=found.printed,
         ours=found.ours,
         parts=[part.part() for part in found.parts],
+        notes=notes,
+        judged_by=spec.judged_by,
     )
 
 
 def _apply(evidence: Evidence, operands: Operands) -> Judgement:
     rule = _named(operands, evidence.paper, evidence.experiment)
-    return _rule(rule, evidence.paper)(evidence, operands[rule], **_without(operands, rule))
+    return _rule(rule, evidence.paper).run(evidence, operands[rule], **_without(operands, rule))
 
 
 # -- operands ----------------------------------------------------------------------------------------------------------
@@ -229,9 +268,9 @@ def _compare(evidence: Evidence, a: Any, b: Any, cell: _Cell, table: str = "") -
     """
     if isinstance(b, dict) and "printed" in b:
         goal, _ = _best_printed(evidence, b["printed"], cell, table)
-        value = evidence.interval(a, *cell)
+        value, how = evidence.measured(a, *cell)
         ends = {"estimate": value.estimate - goal, "low": value.low - goal, "high": value.high - goal}
-        made = Test(kind="against a printed value", a=a, b="printed", dataset=cell.row, metric=cell.metric, **ends)
+        made = Test(kind=how, a=a, b="printed", dataset=cell.row, metric=cell.metric, **ends)
     else:
         made = evidence.difference(_better(evidence, a, cell), _better(evidence, b, cell), *cell)
     shift = b.get("plus", 0.0) if isinstance(b, dict) else 0.0
@@ -275,16 +314,17 @@ def _bounds(evidence: Evidence, value: Any, cell: _Cell, method: str, table: str
     return (evidence.printed(method, *cell, table), method) if value is None else (float(value), "")
 
 
-def _measured(evidence: Evidence, of: Any, cells: Iterable[_Cell]) -> Iterator[tuple[str, _Cell, Estimate]]:
-    """Each method in each cell with its value; or each value of a finding."""
+def _measured(
+    evidence: Evidence, of: Any, where: Any, metric: Any, how: str
+) -> Iterator[tuple[str, _Cell, Estimate, str]]:
+    """Each method in each cell with its value, and what its interval is over; or each value of a finding."""
     if not isinstance(of, dict):
-        for method in _several(of):
-            for cell in cells:
-                yield method, cell, evidence.interval(method, *cell)
+        cells = _cells(evidence, where, metric)
+        yield from ((method, cell, *evidence.measured(method, *cell)) for method in _several(of) for cell in cells)
         return
     found = _finding(evidence, of["finding"])
     for method, value in found.items() if isinstance(found, Mapping) else [("", found)]:
-        yield method, _Cell("", ""), value if isinstance(value, Estimate) else Estimate(value, value, value)
+        yield method, _Cell("", ""), value if isinstance(value, Estimate) else Estimate(value, value, value), how
 
 
 def _finding(evidence: Evidence, name: str) -> Any:
@@ -302,6 +342,7 @@ def _tests(evidence: Evidence, of: Any, cells: Any, names: Any = None) -> Iterat
         found = _finding(evidence, of["finding"])
         found = found[of["of"]] if "of" in of else found
         for test in found if isinstance(found, list) else [found]:
+            test = evidence.at_level(test)
             yield (turned(test) if of.get("turned") else test), None, _Cell(test.dataset, test.metric)
         return
     for a, b in _pairs(of):
@@ -317,8 +358,8 @@ def _summed(parts: Sequence[Judgement], count: str = "", note: str = "") -> Judg
     return found.said(f"{found.evidence}; {note}") if note else found
 
 
-def _form(cell: _Cell, scale: float | None) -> float:
-    return scale if scale is not None else 1 if _LOWER.fullmatch(cell.metric) else 100
+def _form(cell: _Cell, times: float | None) -> float:
+    return times if times is not None else 1 if _LOWER.fullmatch(cell.metric) else 100
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -335,10 +376,12 @@ def _beats(
     note: str = "",
     lower_is_better: bool = False,
 ) -> Judgement:
+    """Reproduced when the interval of A - B lies on A's side of 0; not reproduced when it lies on B's side, or
+    when it holds 0 and not the difference that the paper prints, which is larger; else inconclusive."""
     parts = []
     for test, printed, cell in _tests(evidence, beats, lambda: _cells(evidence, where, metric)):
         lower = lower_is_better or (bool(_LOWER.fullmatch(cell.metric)) and not isinstance(beats, dict))
-        part = verdicts.beats(test, lower_is_better=lower).against(printed)
+        part = verdicts.beats(test, lower_is_better=lower, printed=printed)
         parts.append(part.said(prefix.format(**cell.words()) + part.evidence))
     return _summed(parts, count, note)
 
@@ -355,7 +398,12 @@ def _wins(
     names: Any = None,
     stated: bool | None = None,
 ) -> Judgement:
-    """``at_least``: ``14 of 20`` (of another number of rows as large a part) or ``most``."""
+    """Reproduced when A is above B on k of n rows and significant losses do not outnumber significant wins; not
+    reproduced when they do, or when A would win fewer than k if it won all rows but its significant losses;
+    else inconclusive.
+
+    ``at_least``: ``14 of 20`` (of another number of rows as large a part) or ``most``.
+    """
     tests = [test for test, *_ in _tests(evidence, wins, lambda: _cells(evidence, where, metric), names)]
     rows = rows.format(**getattr(evidence.book, "words", {}))
     if at_least == "most":
@@ -374,28 +422,32 @@ def _above(
     metric: Any = None,
     name: str = "{method}",
     worse: bool = False,
+    margin: float = 0.0,
     table: str = "",
-    scale: float | None = None,
+    times: float | None = None,
     unit: str = "",
-    how: str = verdicts.OVER_ITEMS,
+    how: str = "",
     stated: bool = True,
     count: str = "",
 ) -> Judgement:
-    """``worse``: the claim is that ours is."""
+    """Reproduced when our interval is all beyond the bound, not reproduced when it is all short of it, else
+    inconclusive.
+
+    ``worse``: the claim is that ours is; ``margin``: how far short of the bound is as good.
+    """
     parts = []
-    for method, cell, value in _measured(
-        evidence, above, () if isinstance(above, dict) else _cells(evidence, where, metric)
-    ):
+    for method, cell, value, over in _measured(evidence, above, where, metric, how):
         goal, whose = _bounds(evidence, than, cell, method, table)
+        goal += margin if _LOWER.fullmatch(cell.metric) else -margin
         parts.append(
             verdicts.above(
                 value,
                 goal,
                 name.format(**cell.words(method=method, printed=whose)),
-                scale=_form(cell, scale),
+                scale=_form(cell, times),
                 lower_is_better=bool(_LOWER.fullmatch(cell.metric)) != worse,
                 unit=unit or cell.metric,
-                how=how,
+                how=over,
                 stated=stated,
             )
         )
@@ -412,18 +464,20 @@ def _scores(
     metric: Any = None,
     name: str = "{method}",
     table: str = "",
-    scale: float | None = None,
+    times: float | None = None,
     places: int | None = None,
     lower_is_better: bool = False,
     unit: str = "",
-    how: str = verdicts.OVER_ITEMS,
+    how: str = "",
     count: str = "",
 ) -> Judgement:
-    """``printed``: None is the method's own; ``minus``: a method whose printed value is taken off ours."""
+    """Reproduced when our interval holds the printed value, exceeded when all of it is better, not reproduced when
+    all of it is worse; inconclusive without an interval.
+
+    ``printed``: None is the method's own; ``minus``: a method whose printed value is taken off ours.
+    """
     parts = []
-    for method, cell, value in _measured(
-        evidence, scores, () if isinstance(scores, dict) else _cells(evidence, where, metric)
-    ):
+    for method, cell, value, over in _measured(evidence, scores, where, metric, how):
         goal, whose = _bounds(evidence, printed, cell, method, table)
         off = evidence.printed(minus, *cell, table) if minus else 0.0
         parts.append(
@@ -431,41 +485,63 @@ def _scores(
                 Estimate(value.estimate - off, value.low - off, value.high - off),
                 goal,
                 name.format(**cell.words(method=method, printed=whose)),
-                scale=_form(cell, scale),
+                scale=_form(cell, times),
                 lower_is_better=lower_is_better or bool(_LOWER.fullmatch(cell.metric)),
                 places=1 if cell.metric.endswith("MedR") else places,
                 unit=unit or cell.metric,
-                how=how,
+                how=over,
             )
         )
     return _summed(parts, count)
 
 
-def _same(evidence: Evidence, same: Any, *, where: Any = None, metric: Any = None) -> Judgement:
-    found = _tests(evidence, same, lambda: _cells(evidence, where, metric))
-    return _summed([verdicts.same(test).against(printed) for test, printed, _ in found])
-
-
-def _near(
-    evidence: Evidence, near: Any, *, margin: Any, where: Any = None, metric: Any = None, stated: bool = False
+def _ranks(
+    evidence: Evidence,
+    ranks: str,
+    *,
+    printed: int,
+    among: Sequence[str],
+    where: Any = None,
+    metric: Any = None,
+    table: str = "",
 ) -> Judgement:
-    """``margin``: a number, or ``{printed: [A, B]}``, the difference that the paper prints."""
+    """Reproduced when both ends of our interval have the printed rank among the printed values, exceeded when both
+    have a better one, not reproduced when both have a worse one, else inconclusive.
+
+    ``among``: the others, as the paper prints them.
+    """
+    (cell,) = _cells(evidence, where, metric)
+    others = [evidence.printed(name, *cell, table) for name in among]
+    lower = bool(_LOWER.fullmatch(cell.metric))
+    value, how = evidence.measured(ranks, *cell)
+    return verdicts.ranks(value, others, printed, cell.metric, lower_is_better=lower, how=how)
+
+
+def _equivalent(
+    evidence: Evidence, equivalent: Any, *, margin: Any, where: Any = None, metric: Any = None, stated: bool = False
+) -> Judgement:
+    """Two one-sided tests at a margin that the claim states: reproduced when the interval of A - B lies within it,
+    not reproduced when it lies outside, else inconclusive.
+
+    ``margin``: a number, one by measure, or ``{printed: [A, B]}``, the difference that the paper prints.
+    """
     parts = []
-    for test, _, cell in _tests(evidence, near, lambda: _cells(evidence, where, metric)):
-        size = margin
-        if isinstance(margin, dict):
+    for test, _, cell in _tests(evidence, equivalent, lambda: _cells(evidence, where, metric)):
+        size = margin.get(cell.metric) if isinstance(margin, dict) else margin
+        if size is None:
             first, second = (evidence.printed(one, *cell) for one in margin["printed"])
             size = first - second
-        parts.append(verdicts.near(test, size, stated=stated))
+        parts.append(verdicts.equivalent(test, size, stated=stated))
     return _summed(parts)
 
 
 def _identity(evidence: Evidence, identity: str, *, tolerance: float, what: str) -> Judgement:
+    """Reproduced when the largest distance found is within a tolerance that the claim states, else not reproduced."""
     return verdicts.identity(float(evidence.finding(identity)), tolerance, what)
 
 
 def _all(evidence: Evidence, parts: Sequence[Operands], **shared: Any) -> Judgement:
-    """Every part, and of a part of several those."""
+    """The worst verdict of the parts: not reproduced, then not run, inconclusive, exceeded, reproduced."""
     found = [_apply(evidence, {**shared, **part}) for part in parts]
     return (
         verdicts.all_of(found) if len(found) == 1 else verdicts.all_of([p for one in found for p in one.parts or [one]])
@@ -473,18 +549,18 @@ def _all(evidence: Evidence, parts: Sequence[Operands], **shared: Any) -> Judgem
 
 
 def _cause(evidence: Evidence, cause: Operands, **shared: Any) -> Judgement:
-    """An ablation that moves the suspected cause alone, judged by the rule inside."""
+    """An ablation moves the suspected cause alone, and the effect is judged by the rule inside."""
     return _apply(evidence, {**shared, **cause})
 
 
 RULES: dict[str, Rule] = {
-    "beats": _beats,
-    "wins": _wins,
-    "above": _above,
-    "scores": _scores,
-    "same": _same,
-    "near": _near,
-    "identity": _identity,
-    "all": _all,
-    "cause": _cause,
+    "beats": Rule(_beats, "A beats B"),
+    "wins": Rule(_wins, "A wins k of n", None),
+    "above": Rule(_above, "A is beyond a bound"),
+    "scores": Rule(_scores, "A scores v"),
+    "ranks": Rule(_ranks, "A ranks k-th"),
+    "equivalent": Rule(_equivalent, "no difference"),
+    "identity": Rule(_identity, "the same computation", 0.0),
+    "all": Rule(_all, "all parts hold"),
+    "cause": Rule(_cause, "because of C"),
 }

@@ -1,4 +1,8 @@
-"""What a claim is judged on: values, intervals and differences of a book of predictions, rows of a run, findings."""
+"""What a claim is judged on: values, intervals and differences of a book of predictions, rows of a run, findings.
+
+A claim about models asks what new trainings would score on new items: its intervals are over seeds and items. A claim
+about given encoders asks for new items alone.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from sentbook.evaluation.predictions import INTERVALS
+from sentbook.evaluation.predictions import INTERVALS, PAIRS
 from sentbook.evaluation.protocols import Measure, measure_on
-from sentbook.evaluation.statistics import Estimate
-from sentbook.records import Cost, CurvePoint, Metric, Run, Test
+from sentbook.evaluation.statistics import Estimate, seed_spread, two_levels
+from sentbook.records import Cost, CurvePoint, Level, Metric, Run, Test
 from sentbook.runs import printed as tables
 from sentbook.system.errors import ConfigError
 
 MEAN = "mean of single sentences"
+OVER_ITEMS = "bootstrap over items"
+AND_SEEDS = ", t over seeds"
+Place = tuple[str, str]
 
 
 class Rows:
     """A book of the rows that a run records, in place of predictions.
+
+    Where a run has a number by two protocols, the one that it names first counts.
 
     Args:
         intervals: measure -> data set -> method -> the ends of its interval.
@@ -48,19 +57,33 @@ class Rows:
         """Every data set in every measure of it."""
         return [(name, measure) for name in self.names for measure in self.measures(name)]
 
+    @property
+    def total(self) -> list[str]:
+        """The data sets behind the total average of STS."""
+        return [name for name in self.names if not name.startswith("STS2016") and not name.endswith("avg")]
+
     def measures(self, row: str) -> list[str]:
         """What is computed of a data set."""
-        return [str(measure_on(row))]
+        if not any(one.metric == Measure.ACCURACY for one in self.metrics):
+            return [str(measure_on(row))]
+        return [str(Measure.ACCURACY), *([str(Measure.F1)] if row in PAIRS else [])]
 
     def has(self, method: str, row: str) -> bool:
         """Whether the method has a number on a data set."""
         return any((one.method, one.dataset) == (method, row) for one in self.metrics)
 
+    def _of(self, method: str, row: str, measure: str | None = None) -> list[Metric]:
+        held = [one for one in self.metrics if (one.method, one.dataset) == (method, row)]
+        held = [one for one in held if one.metric == str(measure or held[0].metric)]
+        return [one for one in held if one.protocol == held[0].protocol]
+
+    def seeds(self, method: str, row: str) -> list[int | None]:
+        """The seeds of a method; None where nothing was trained."""
+        return [one.seed for one in self._of(method, row)]
+
     def values(self, method: str, row: str, measure: str) -> list[float]:
         """A value for every seed."""
-        return [
-            one.value for one in self.metrics if (one.method, one.dataset, one.metric) == (method, row, str(measure))
-        ]
+        return [one.value for one in self._of(method, row, measure)]
 
     def interval(self, method: str, row: str, measure: str, _resamples: int = 0) -> Estimate:
         """One value with its recorded interval."""
@@ -95,6 +118,10 @@ class Evidence:
     Attributes:
         book: predictions, or `Rows`.
         findings: what neither holds, by name: a number, an `Estimate`, a `Test`, a list of these, or a mapping.
+        run: the run's own record, for what bounds a verdict.
+        about: what the intervals are over.
+        asked: method and data set -> the trainings behind the numbers that a rule took.
+        pairs: the two sides of each comparison.
     """
 
     paper: str
@@ -107,13 +134,17 @@ class Evidence:
     cost: Sequence[Cost] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     findings: Mapping[str, Any] = field(default_factory=dict)
+    run: Run | None = None
+    about: Level = "models"
+    asked: dict[Place, int] = field(default_factory=dict)
+    pairs: list[tuple[Place, Place]] = field(default_factory=list)
 
     @classmethod
     def of(cls, run: Run, book: Any = None, resamples: int = 2000, findings: Mapping[str, Any] | None = None) -> Any:
         """Gather what a run holds, beside its book."""
         rows = {name: getattr(run, name) for name in ("metrics", "tests", "curves", "cost", "extra")}
         held = Rows(run.metrics, run.tests, run.extra.get(INTERVALS, {})) if book is None else book
-        return cls(run.paper, run.experiment, held, resamples, findings=findings or {}, **rows)
+        return cls(run.paper, run.experiment, held, resamples, findings=findings or {}, run=run, **rows)
 
     # -- contents ------------------------------------------------------------------------------------------------------
 
@@ -166,20 +197,66 @@ class Evidence:
         self.need([method], row)
         return float(np.mean(self.book.values(method, dataset_of(row), metric)))
 
-    def interval(self, method: str, row: str, metric: str) -> Estimate:
-        """One value with its interval."""
+    def measured(self, method: str, row: str, metric: str) -> tuple[Estimate, str]:
+        """One value with its interval, and what that is over."""
         self.need([method], row)
-        found: Estimate = self.book.interval(method, dataset_of(row), metric, self.resamples)
-        return found
+        return self._over_seeds(*self._of_items(method, row, metric), row, metric, method)
+
+    def _of_items(self, method: str, row: str, metric: str) -> tuple[Estimate, str]:
+        return self.book.interval(method, dataset_of(row), metric, self.resamples), OVER_ITEMS
 
     def difference(self, a: str, b: str, row: str, metric: str) -> Test:
         """A - B on a row, with its interval."""
         self.need([a, b], row)
+        return self.at_level(self._compared(a, b, row, metric), row)
+
+    def _compared(self, a: str, b: str, row: str, metric: str) -> Test:
         if row == MEAN:
             found: Test = self.book.mean_difference(a, b, self._sets(row), metric, self.resamples)
             return found
         found = self.book.difference(a, b, dataset_of(row), metric, self.resamples)
         return found.model_copy(update={"dataset": row})
+
+    def at_level(self, test: Test, row: str = "") -> Test:
+        """Give a comparison over items the interval that the claim asks for, and keep in mind what was compared.
+
+        One whose methods have no row of their own on its data set stays as it is.
+        """
+        row = row or test.dataset
+        books = (self.book, Rows(self.metrics, (), {}))
+        book = next((one for one in books if all(self._has(one, side, row) for side in (test.a, test.b))), None)
+        if book is None:
+            return test
+        self.pairs.append((self._place(test.a, row), self._place(test.b, row)))
+        value = Estimate(test.estimate, test.low, test.high)
+        found, kind = self._over_seeds(value, test.kind, row, test.metric, test.a, test.b, book=book)
+        if kind == test.kind:
+            return test
+        # The p of a test over items is not that of one over both.
+        return test.model_copy(update={"kind": kind, "low": found.low, "high": found.high, "p": None, "p_holm": None})
+
+    def _has(self, book: Any, method: str, row: str) -> bool:
+        return all(book.has(method, name) for name in self._sets(row))
+
+    def _place(self, method: str, row: str) -> Place:
+        """Name the method and the data set of a cell."""
+        found: Place = self.book.place(method, row) if hasattr(self.book, "place") else (method, dataset_of(row))
+        return found
+
+    def _over_seeds(
+        self, found: Estimate, how: str, row: str, metric: str, *methods: str, book: Any = None
+    ) -> tuple[Estimate, str]:
+        """Widen an interval over items by what seeds add, where the claim is about models."""
+        book, names, sides = book or self.book, self._sets(row), []
+        for method in methods:
+            seeds = min((book.seeds(method, name) for name in names), key=len)
+            trainings, place = sum(seed is not None for seed in seeds), self._place(method, row)
+            self.asked[place] = min(self.asked.get(place, trainings), trainings)
+            sides.append(np.mean([book.values(method, name, metric)[: len(seeds)] for name in names], axis=0))
+        half = seed_spread(*sides)
+        if self.about != "models" or "seeds" in how or not found.low < found.high or not half:
+            return found, how
+        return two_levels(found, half), how + AND_SEEDS
 
     def printed(self, method: str, row: str, metric: str, table: str = "") -> float:
         """A value of the paper's table, the experiment's own where none is named.

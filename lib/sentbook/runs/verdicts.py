@@ -1,8 +1,9 @@
 """From numbers to a verdict, by rules stated in advance.
 
 A rule takes numbers and returns a `Judgement`. `sentbook.runs.claims` reads from a paper's ``claims.yaml`` which rule
-judges a claim and on which numbers. Correlations are stored in [-1, 1]; the sentences show them x 100. An interval of
-no width is none (one seed, one pair, a p-value alone), and decides nothing.
+judges a claim and on which numbers; `sentbook.runs.limits` says what more a verdict needs. Correlations are stored in
+[-1, 1]; the sentences show them x 100. An interval of no width is none (one seed, one pair, a p-value alone), and
+decides nothing.
 
 Where a rule takes ``stated``, it says whether the bound is a number of the paper or the reading of its words that the
 rule needs ("most" is more than half).
@@ -10,17 +11,40 @@ rule needs ("most" is more than half).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Finding, Part, Test, Verdict
 
 PRINTED = "printed"
 BOUND = "set by the rule"
-OVER_ITEMS = "bootstrap over items"
 # Measures of which less is better, and the places that they are shown with; others are shown in hundredths.
 ERRORS = ("mse", "mae")
+# An interval of 95 % lies wholly on the wrong side of the truth this often, on either side.
+LEVEL = 0.025
+DECIDED: tuple[Verdict, ...] = ("reproduced", "exceeded", "not reproduced")
+HOLDS: tuple[Verdict, ...] = ("reproduced", "exceeded")
+
+
+class Rule(NamedTuple):
+    """A rule: the function that judges, whose first paragraph is the sentence that is printed.
+
+    Attributes:
+        name: a few words for a label.
+        level: how often it finds one difference where there is none, on either side; None: it counts and has no such
+            bound; 0: no chance is in it.
+    """
+
+    run: Callable[..., Judgement]
+    name: str
+    level: float | None = LEVEL
+
+    @property
+    def says(self) -> str:
+        """The rule in words, as ``book/reading.md`` has it."""
+        return " ".join((self.run.__doc__ or "").partition("\n\n")[0].split())
 
 
 @dataclass(frozen=True)
@@ -48,6 +72,10 @@ class Judgement:
     def against(self, printed: Finding | None) -> Judgement:
         """Hold the same against another number."""
         return replace(self, printed=printed)
+
+    def with_verdict(self, verdict: Verdict) -> Judgement:
+        """Say the same with another verdict."""
+        return replace(self, verdict=verdict)
 
     def part(self) -> Part:
         """Give the row that a claim of several parts records."""
@@ -104,22 +132,26 @@ def _valued(value: Estimate, name: str, scale: float, form: str) -> str:
     return f"{name}: {value.estimate * scale:{form}} {_interval(value.low, value.high, scale, form)}"
 
 
-def beats(test: Test, *, lower_is_better: bool = False) -> Judgement:
-    """Reproduced when the interval of A - B lies on A's side of 0, not reproduced on B's side, else inconclusive."""
+def beats(test: Test, *, lower_is_better: bool = False, printed: Finding | None = None) -> Judgement:
+    """Judge A - B by its interval: on A's side of 0, on B's, or without the difference that the paper prints."""
     low, high = (-test.high, -test.low) if lower_is_better else (test.low, test.high)
-    return Judgement(_side(low, high), _shown(test), ours=_compared(test), margin=low)
+    verdict = _side(low, high)
+    if verdict == "inconclusive" and printed is not None and low < high:
+        claimed = -printed.value if lower_is_better else printed.value
+        verdict = "not reproduced" if claimed > high else verdict
+    return Judgement(verdict, _shown(test), ours=_compared(test), printed=printed, margin=low)
 
 
 def all_of(parts: Sequence[Judgement]) -> Judgement:
-    """Reproduced when every part is, not reproduced when a part is not, else not run or inconclusive as a part is."""
+    """Take the worst verdict of the parts: not reproduced, not run, inconclusive, exceeded, reproduced."""
     if len(parts) == 1:
         return parts[0]
     verdicts = [part.verdict for part in parts]
-    order: tuple[Verdict, ...] = ("not reproduced", "not run", "inconclusive")
+    order: tuple[Verdict, ...] = ("not reproduced", "not run", "inconclusive", "exceeded")
     return Judgement(
         next((verdict for verdict in order if verdict in verdicts), "reproduced"),
         "; ".join(part.evidence for part in parts),
-        ours=count("parts that hold", verdicts.count("reproduced"), len(parts), "parts"),
+        ours=count("parts that hold", sum(verdict in HOLDS for verdict in verdicts), len(parts), "parts"),
         printed=bound("all parts", "parts", len(parts), False, len(parts)),
         parts=tuple(parts),
         margin=min((part.margin for part in parts), default=0.0),
@@ -129,9 +161,9 @@ def all_of(parts: Sequence[Judgement]) -> Judgement:
 def counted(parts: Sequence[Judgement], what: str) -> Judgement:
     """Judge as `all_of`; the sentence counts the parts that hold and shows the one of the smallest margin."""
     verdicts = [part.verdict for part in parts]
-    undecided = verdicts.count("inconclusive")
     words = f"{what} in {verdicts.count('reproduced')} of {len(parts)} cells"
-    words += f", undecided in {undecided}" if undecided else ""
+    for verdict, said in (("exceeded", "exceeded"), ("inconclusive", "undecided")):
+        words += f", {said} in {verdicts.count(verdict)}" if verdict in verdicts else ""
     least = min(parts, key=lambda part: part.margin)
     return all_of(parts).said(f"{words}; least: {least.evidence}")
 
@@ -139,7 +171,11 @@ def counted(parts: Sequence[Judgement], what: str) -> Judgement:
 def wins(
     tests: Sequence[Test], at_least: int, *, tie: float = 0.0, rows: str = "sets", stated: bool = True
 ) -> Judgement:
-    """Reproduced when A is above B on ``at_least`` rows and significant losses do not outnumber significant wins.
+    """Judge by the rows on which A is above B and those on which an interval shows it.
+
+    Reproduced when there are ``at_least`` of them and significant losses do not outnumber significant wins; not
+    reproduced when they do, or when too few would be left if every row but the significant losses were won; else
+    inconclusive.
 
     Args:
         tie: A below B by less than this counts as a win too, where the paper counts so.
@@ -156,8 +192,9 @@ def wins(
     better, worse = sides.count("reproduced"), sides.count("not reproduced")
     a, b = tests[0].a, tests[0].b
     tied = f" and less than {tie * 100:.1f} points below it on {plain - strict} more" if tie else ""
+    held: Verdict = "reproduced" if plain >= at_least else "inconclusive"
     return Judgement(
-        "reproduced" if plain >= at_least and worse <= better else "not reproduced",
+        "not reproduced" if worse > better or len(tests) - worse < at_least else held,
         f"{a} above {b} on {strict} of {len(tests)} {rows}{tied}; "
         f"the interval excludes 0 in its favour on {better}, against it on {worse}",
         ours=count(f"{a} above {b}" + (" or tied" if tie else ""), plain, len(tests), rows),
@@ -173,7 +210,7 @@ def above(
     scale: float = 100,
     lower_is_better: bool = False,
     unit: str = "pearson",
-    how: str = OVER_ITEMS,
+    how: str = "bootstrap over items",
     stated: bool = True,
 ) -> Judgement:
     """Reproduced when the interval is all better than ``goal``, not reproduced when all worse, else inconclusive."""
@@ -197,40 +234,59 @@ def scores(
     lower_is_better: bool = False,
     places: int | None = None,
     unit: str = "pearson",
-    how: str = OVER_ITEMS,
+    how: str = "bootstrap over items",
 ) -> Judgement:
-    """Reproduced when our interval holds the printed value, or ours is better; else not reproduced. The gap is shown.
+    """Reproduced when our interval holds the printed value, exceeded when all of it is better, not when all is worse.
 
-    Without an interval, a value worse than the printed one is inconclusive.
+    The gap is shown. Without an interval it is inconclusive.
     """
-    missed: Verdict = "not reproduced" if value.low < value.high else "inconclusive"
-    reached = value.low <= printed if lower_is_better else value.high >= printed
+    side = _side(-value.high, -value.low, -printed) if lower_is_better else _side(value.low, value.high, printed)
+    decided: Verdict = {"reproduced": "exceeded", "inconclusive": "reproduced"}.get(side, side)  # type: ignore[assignment]
     digits = places if places is not None else 1 if scale == 100 else 4
     gap = value.estimate - printed
     return Judgement(
-        "reproduced" if reached else missed,
+        decided if value.low < value.high else "inconclusive",
         f"{_valued(value, name, scale, f'.{digits}f')}, "
         f"printed {printed * scale:.{digits}f}, gap {gap * scale:+.{digits}f}",
         ours=measured(value, name, unit, how),
-        printed=bound("to reach", unit, printed, True),
+        printed=bound("to hold", unit, printed, True),
         margin=(-gap if lower_is_better else gap) / printed if printed else 0.0,
     )
 
 
-def same(test: Test) -> Judgement:
-    """For "no significant difference": reproduced when the interval of A - B holds 0, not reproduced when it does not.
+def ranks(
+    value: Estimate, others: Sequence[float], printed: int, name: str, *, lower_is_better: bool = False, how: str = ""
+) -> Judgement:
+    """Judge a rank among printed values; its interval holds the ranks of both ends of ours.
 
-    A wide interval holds 0 easily, so the evidence shows it.
+    Reproduced when that is the printed rank alone, exceeded when all of it is better, not reproduced when all is worse,
+    else inconclusive.
     """
-    verdict: Verdict = "reproduced" if test.low <= 0 <= test.high else "not reproduced"
-    if not test.low < test.high:
-        verdict = "inconclusive"
-    return Judgement(verdict, _shown(test), ours=_compared(test))
+    best, worst = (value.low, value.high) if lower_is_better else (value.high, value.low)
+
+    def rank(ours: float) -> int:
+        return 1 + sum(other < ours if lower_is_better else other > ours for other in others)
+
+    first, last = rank(best), rank(worst)
+    verdict: Verdict = "inconclusive"
+    if value.low < value.high:
+        verdict = (
+            "exceeded" if last < printed else "not reproduced" if first > printed
+            else "reproduced" if first == last else "inconclusive"
+        )  # fmt: skip
+    return Judgement(
+        verdict,
+        f"{_valued(value, name, 1, '.4f')}, rank {rank(value.estimate)} [{first}, {last}] among {len(others)} others, "
+        f"printed {printed}",
+        ours=Finding(what=f"{name}, rank", unit="rank", value=rank(value.estimate), low=first, high=last, how=how),
+        printed=bound("rank", "rank", printed, True),
+        margin=printed - last,
+    )
 
 
-def near(test: Test, margin: float, *, stated: bool = False) -> Judgement:
-    """For "no obvious difference": reproduced when the interval of A - B is all within ``margin`` of 0, not reproduced
-    when it is all outside, else inconclusive."""
+def equivalent(test: Test, margin: float, *, stated: bool = False) -> Judgement:
+    """Judge "no difference" by two one-sided tests: reproduced when the interval of A - B is all within ``margin`` of
+    0, not reproduced when it is all outside, else inconclusive."""
     scale, form = (1, ".4f") if test.metric in ERRORS else (100, ".1f")
     verdict: Verdict = "reproduced" if -margin < test.low and test.high < margin else "not reproduced"
     if not test.low < test.high or test.low <= margin <= test.high or test.low <= -margin <= test.high:

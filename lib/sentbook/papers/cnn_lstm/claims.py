@@ -9,13 +9,14 @@ import numpy as np
 
 from sentbook.data.tasks import TASKS
 from sentbook.evaluation.predictions import KIND
-from sentbook.evaluation.statistics import Estimate, seed_interval
+from sentbook.evaluation.statistics import Estimate, seed_interval, two_levels
 from sentbook.records import Finding, Test
 from sentbook.runs.evidence import Evidence, Missing
-from sentbook.runs.verdicts import Judgement, above, bound
+from sentbook.runs.verdicts import Judgement, Rule, above, bound
 
 PRETRAINED, RANDOM = "pretrained-composite", "random-init"
 CLASSIFICATION = TASKS[:5]
+TENTH = "TREC-10%-labels"
 _SHARE = re.compile(r"(?P<task>.+)-(?P<percent>\d+(?:\.\d+)?)%-labels")
 Gains = dict[int | None, float]
 
@@ -111,7 +112,8 @@ def mean_gain(evidence: Evidence) -> dict[str, Estimate]:
     if not shared:
         raise Missing("needs runs of the same seeds with both starts on every data set")
     means = [float(np.mean([one[seed] for one in by_set])) for seed in shared]
-    return {f"{PRETRAINED} − {RANDOM}, mean of {len(datasets)} sets": seed_interval(means)}
+    found = _on_new_sentences(evidence, seed_interval(means), "total_avg")
+    return {f"{PRETRAINED} − {RANDOM}, mean of {len(datasets)} sets": found}
 
 
 def mean_gain_of_paper(evidence: Evidence) -> dict[str, Estimate]:
@@ -125,16 +127,32 @@ def _with_few_labels(evidence: Evidence, method: str) -> dict[str, Estimate]:
     values = _accuracies(evidence).get((method, "TREC", 10.0))
     if not values:
         raise Missing("needs TREC with 10 % of its labels")
-    return {f"{method} on TREC, 10 %": seed_interval(list(values.values()))}
+    found, (sentences, *_) = (
+        seed_interval(list(values.values())),
+        [row.n for row in evidence.metrics if row.dataset == TENTH],
+    )
+    # The labels of a mean of runs vary at most as those of one run do.
+    half = 1.96 * (found.estimate * (1 - found.estimate) / sentences) ** 0.5
+    return {f"{method} on TREC, 10 %": two_levels(found, half)}
 
 
 def gain_with_few_labels(evidence: Evidence) -> dict[str, Estimate]:
     """Give pre-trained minus random on TREC with a tenth of its labels, over runs."""
     found = list(_gains(_accuracies(evidence), "TREC", 10.0).values())
-    return {f"{PRETRAINED} − {RANDOM} on TREC, 10 %": seed_interval(found)} if found else {}
+    if not found:
+        return {}
+    return {f"{PRETRAINED} − {RANDOM} on TREC, 10 %": _on_new_sentences(evidence, seed_interval(found), TENTH)}
 
 
-RULES = {"number": number, "shrinking": shrinking}
+def _on_new_sentences(evidence: Evidence, runs: Estimate, dataset: str) -> Estimate:
+    """Widen an interval over runs by that over test sentences, where this was tested."""
+    for test in evidence.tests:
+        if (test.kind, test.dataset) == (KIND, dataset):
+            return two_levels(runs, (test.high - test.low) / 2)
+    return runs
+
+
+RULES = {"number": Rule(number, "a count", 0.0), "shrinking": Rule(shrinking, "a gain that shrinks")}
 FINDINGS = {
     "written right": lambda evidence: [t for t in evidence.tests if t.metric == "accuracy" and "beam" in t.dataset],
     "likeness": lambda evidence: list(evidence.tests),

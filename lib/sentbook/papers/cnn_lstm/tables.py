@@ -36,9 +36,10 @@ TASK_DEPENDENT = ("CNN", "AdaSent", "Bi-CNN-MI", "MPSSM-CNN", "DVSA", "m-RNN", "
 BLOCKS = ("Learned words", "Fixed words", "Marks", "Printed, generic", "Printed, for one task")
 SICK, COCO = "SICK2014-test", "COCO-1k"
 _SIGNS: dict[Verdict, tuple[str, str]] = {
-    "reproduced": ("\u2713", "printed value reached"),
+    "reproduced": ("\u2713", "printed value within the interval"),
+    "exceeded": ("\u2191", "above the printed value"),
     "not reproduced": ("\u2717", "below the printed value"),
-    "inconclusive": ("\u2248", "below the printed value, without an interval"),
+    "inconclusive": ("\u2248", "without an interval"),
 }
 
 
@@ -231,7 +232,7 @@ def _cell(part: _Held, method: str, column: Column, tops: tuple[set[str], set[st
 
 
 def _reached(summary: Summary, theirs: float, metric: str) -> Verdict:
-    """By the rule ``scores``: the interval holds the printed value, or ours is better."""
+    """By the rule ``scores``: the interval holds the printed value, or lies on one side of it."""
     low, high = (summary.value if end is None else end for end in (summary.low, summary.high))
     value = Estimate(summary.value, low, high)
     return scores(value, theirs, "", lower_is_better=numbers.lower_is_better(metric)).verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sentbook.records import Finding, Test
 from sentbook.runs.evidence import Evidence
-from sentbook.runs.verdicts import Judgement, bound
+from sentbook.runs.verdicts import Judgement, Rule, bound
 
 # A share of a vector's length below this is rounding in float32.
 SAME = 1e-6
@@ -42,5 +42,5 @@ def fitted_errors(evidence: Evidence) -> dict[str, Test]:
     return found
 
 
-RULES = {"moved": moved}
+RULES = {"moved": Rule(moved, "the order of words counts", 0.0)}
 FINDINGS = {"fitted errors": fitted_errors}

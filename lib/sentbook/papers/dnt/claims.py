@@ -6,7 +6,7 @@ A setting of an encoder stands for its row that is best on the development pairs
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,20 @@ from scipy import stats
 from sentbook.data import suites
 from sentbook.evaluation.protocols import measure_on
 from sentbook.evaluation.statistics import Estimate
-from sentbook.papers.dnt.winners import SETTINGS, encoder_of, judged_cells, named, partners, setting_of, words_pairs
-from sentbook.records import Finding, Test
-from sentbook.runs.evidence import Evidence, Missing
+from sentbook.papers.dnt.winners import (
+    CHOSEN,
+    SETTINGS,
+    encoder_of,
+    judged_cells,
+    named,
+    partners,
+    setting_of,
+    words_pairs,
+)
+from sentbook.records import Finding, Run, Test, Verdict
+from sentbook.runs.evidence import Evidence, Missing, Rows
 from sentbook.runs.printed import table as printed_table
-from sentbook.runs.verdicts import Judgement, bound, count, near
+from sentbook.runs.verdicts import Judgement, Rule, bound, count, equivalent
 
 ENCODERS = ("BiLSTM-Avg", "GRAN", "InferSent")
 SETS = tuple(suites.TEST_NAMES[dataset] for dataset in suites.TRANSFER)
@@ -62,7 +71,8 @@ class Cells:
             "cells held": [f"{dataset} with {encoder}" for encoder, dataset in judged_cells(best)],
         }
 
-    def _place(self, method: str, row: str) -> tuple[str, str]:
+    def place(self, method: str, row: str) -> tuple[str, str]:
+        """Name the encoder's setting and the data set of a cell."""
         dataset, _, encoder = row.partition(" with ")
         return (named(encoder, method) if encoder else method), dataset
 
@@ -72,27 +82,32 @@ class Cells:
 
     def has(self, method: str, row: str) -> bool:
         """Whether a setting was scored in a cell."""
-        return bool(self.best.has(*self._place(method, row)))
+        return bool(self.best.has(*self.place(method, row)))
+
+    def seeds(self, method: str, row: str) -> list[int | None]:
+        """The seeds of a setting's row in a cell."""
+        found: list[int | None] = self.best.seeds(*self.place(method, row))
+        return found
 
     def values(self, method: str, row: str, measure: str) -> list[float]:
         """A value for every seed."""
-        found: list[float] = self.best.values(*self._place(method, row), measure)
+        found: list[float] = self.best.values(*self.place(method, row), measure)
         return found
 
     def interval(self, method: str, row: str, measure: str, resamples: int) -> Estimate:
         """One value with its interval over pairs."""
-        found: Estimate = self.best.interval(*self._place(method, row), measure, resamples)
+        found: Estimate = self.best.interval(*self.place(method, row), measure, resamples)
         return found
 
     def difference(self, a: str, b: str, row: str, measure: str, resamples: int) -> Test:
         """A - B in a cell."""
-        (first, dataset), (second, _) = self._place(a, row), self._place(b, row)
+        (first, dataset), (second, _) = self.place(a, row), self.place(b, row)
         found: Test = self.best.difference(first, second, dataset, measure, resamples)
         return found.model_copy(update={"a": a, "b": b, "dataset": row})
 
     def printed(self, method: str, row: str) -> float:
         """The paper's best row of a setting in a cell."""
-        place, dataset = self._place(method, row)
+        place, dataset = self.place(method, row)
         frame = printed_table("dnt", "table4")
         frame = frame[(frame["dataset"] == dataset) & (frame["metric"] == str(measure_on(dataset)))]
         rows = zip(frame["method"], frame["value"], strict=True)
@@ -112,21 +127,27 @@ def _compared(evidence: Evidence, what: str) -> list[Test]:
     found = [test for test in evidence.tests if (test.a, test.b) in pairs]
     if not found:
         raise Missing(f"needs rows that differ in their {what}")
-    return found
+    return [evidence.at_level(test) for test in found]
 
 
-def no_pattern(evidence: Evidence, what: str) -> Judgement:
-    """Reproduced when the exact 95 % interval of the share of cells in which A is above B holds one half."""
+def no_pattern(evidence: Evidence, what: str, *, within: Sequence[float]) -> Judgement:
+    """Reproduced when the exact interval of the share of cells in which A is above B lies between two bounds that the
+    claim states, not reproduced when it lies beyond one, else inconclusive.
+
+    The cells of one data set share their test pairs, so that the interval is too narrow.
+    """
     tests, (a, b) = _compared(evidence, what), _NAMES[what]
     differ, first = sum(test.estimate != 0 for test in tests), sum(test.estimate > 0 for test in tests)
     if not differ:
         return Judgement("inconclusive", f"{a} and {b} are equal in all of {len(tests)} cells")
     share = stats.binomtest(first, differ).proportion_ci(method="exact")
+    low, high = within
     better, worse = sum(test.low > 0 for test in tests), sum(test.high < 0 for test in tests)
+    verdict: Verdict = "not reproduced" if share.high < low or share.low > high else "inconclusive"
     return Judgement(
-        "reproduced" if share.low <= 0.5 <= share.high else "not reproduced",
+        "reproduced" if low < share.low and share.high < high else verdict,
         f"{a} above {b} in {first} of {differ} cells, {100 * first / differ:.0f} % "
-        f"[{100 * share.low:.0f}, {100 * share.high:.0f}]; "
+        f"[{100 * share.low:.0f}, {100 * share.high:.0f}], a pattern from {100 * high:.0f} % on; "
         f"the interval excludes 0 in its favour on {better}, against it on {worse}",
         ours=Finding(
             what=f"cells in which {a} is above {b}",
@@ -136,7 +157,7 @@ def no_pattern(evidence: Evidence, what: str) -> Judgement:
             high=share.high,
             how="exact binomial",
         ),
-        printed=bound("interval to hold", "share", 0.5, False),
+        printed=bound("to stay below", "share", high, False),
     )
 
 
@@ -144,9 +165,9 @@ _NAMES = {"words": ("words updated", "words frozen"), "losses": ("MSE", "KL")}
 
 
 def mostly_near(evidence: Evidence, what: str, *, margin: float) -> Judgement:
-    """Judge by what `near` finds in more than half of the cells; else inconclusive."""
+    """What the rule of no difference finds in more than half of the cells; else inconclusive."""
     tests = _compared(evidence, what)
-    counts = Counter(near(test, margin).verdict for test in tests)
+    counts = Counter(equivalent(test, margin).verdict for test in tests)
     verdict, most = counts.most_common(1)[0]
     sizes = np.abs([test.estimate for test in tests])
     return Judgement(
@@ -159,4 +180,20 @@ def mostly_near(evidence: Evidence, what: str, *, margin: float) -> Judgement:
     )
 
 
-RULES = {"no_pattern": no_pattern, "mostly_near": mostly_near}
+RULES = {
+    "no_pattern": Rule(no_pattern, "no clear pattern"),
+    "mostly_near": Rule(mostly_near, "mostly no difference", None),
+}
+
+
+def recorded_book(run: Run) -> Cells | None:
+    """Read the settings in cells from the rows that a run records, see `sentbook.runs.recorded`."""
+    if CHOSEN not in run.extra:
+        return None
+    back = {(row, dataset): name for dataset, rows in run.extra[CHOSEN].items() for name, row in rows.items()}
+    metrics = [
+        row.model_copy(update={"method": back[row.method, row.dataset]})
+        for row in run.metrics
+        if (row.method, row.dataset) in back
+    ]
+    return Cells(Rows(metrics, run.tests, {}))

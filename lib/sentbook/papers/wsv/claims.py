@@ -8,7 +8,7 @@ import numpy as np
 
 from sentbook.evaluation.statistics import Estimate, seed_interval
 from sentbook.runs.evidence import Evidence, Missing
-from sentbook.runs.verdicts import Judgement, bound, count
+from sentbook.runs.verdicts import Judgement, Rule, bound, count
 
 LARGE, SMALLER = "WSV-SCNN-SV d=300 L=1", "WSV-SCNN-SV d=200 L=1"
 
@@ -70,7 +70,10 @@ def halfway(evidence: Evidence) -> dict[str, Estimate]:
     }
 
 
-RULES = {"no_other_files": no_other_files, "parameters_as_printed": parameters_as_printed}
+RULES = {
+    "no_other_files": Rule(no_other_files, "no other file", 0.0),
+    "parameters_as_printed": Rule(parameters_as_printed, "counts as printed", 0.0),
+}
 FINDINGS = {
     "seconds of ten epochs": seconds,
     "seconds of 200 as a share of 300": share,

@@ -1,0 +1,142 @@
+"""What a verdict needs besides numbers: several trainings, fair tuning of both sides, and the scale that a claim is of.
+
+Each limit is a rule on the record of the run, and leaves a sentence beside the verdict that it bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sentbook.data.suites import TEST_NAMES
+from sentbook.records import Finding, Run, Search
+from sentbook.runs.evidence import Evidence, Place
+from sentbook.runs.verdicts import DECIDED, ERRORS, HOLDS, Judgement
+
+
+class Scale(BaseModel):
+    """What a claim of a level is about, which a smaller run does not have.
+
+    Attributes:
+        examples: a training saw so many examples or more.
+        settings: a setting, such as ``encoder.filters``, is so much or more.
+        files: data whose path begins so were opened.
+        says: the paper's own amount, in words.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    examples: int = 0
+    settings: Mapping[str, float] = Field(default_factory=dict)
+    files: Sequence[str] = ()
+    says: str
+
+    def lacking(self, run: Run) -> list[str]:
+        """Say what the run has less of; nothing where it has as much."""
+        found = []
+        seen = max((one.get("pairs", 0) for one in run.extra.get("artifacts", ())), default=0)
+        if seen < self.examples:
+            found.append(f"{seen:,} training examples")
+        for path, least in self.settings.items():
+            value: Any = run.provenance.config
+            for name in path.split("."):
+                value = value.get(name) if isinstance(value, dict) else None
+            if isinstance(value, int | float) and value < least:
+                found.append(f"{path} of {value:,}")
+        found += [
+            f"no {begin}" for begin in self.files if not any(path.startswith(begin) for path in run.provenance.data)
+        ]
+        return found
+
+
+def limited(found: Judgement, evidence: Evidence, scale: Scale | None = None) -> tuple[Judgement, list[str]]:
+    """Bound a verdict by what the run records; and say by what.
+
+    A decided verdict becomes inconclusive where a claim about models stands on one training of a side, or where a side
+    was tuned less than the other or not to the end. A claim that does not hold, or is not decided, is out of scale
+    where the run has less than what it is about.
+    """
+    notes, unknown = [], []
+    if evidence.about == "models":
+        alone = sorted({method for (method, _), trainings in evidence.asked.items() if trainings == 1})
+        notes = [f"one training of {_listed(alone)}, where a claim about models needs several"] if alone else []
+        unfair, unknown = _tuning(found, evidence)
+        notes += unfair
+    if notes and found.verdict in DECIDED:
+        found = found.with_verdict("inconclusive")
+    if unknown:
+        notes.append(f"the search of {_listed(unknown)} is not recorded")
+    lacking = scale.lacking(evidence.run) if scale and evidence.run else []
+    if scale and lacking and found.verdict not in HOLDS and (found.verdict != "not run" or scale.files):
+        found = found.with_verdict("out of scale")
+        notes.append(f"the claim is about {scale.says}; this run has {', '.join(lacking)}")
+    return found, notes
+
+
+# -- tuning ------------------------------------------------------------------------------------------------------------
+
+
+def _tuning(found: Judgement, evidence: Evidence) -> tuple[list[str], list[str]]:
+    """Say which sides are under-tuned, and name those of which no search is recorded."""
+    searches = evidence.run.searches if evidence.run else []
+    trained = [place for place, trainings in evidence.asked.items() if trainings]
+    known = {place: own for place in trained if (own := list(_of(searches, place)))}
+    half = _half_width(found)
+    notes = []
+    for first, second in evidence.pairs:
+        if first in known and second in known and (less := _less(known, first, second)):
+            notes.append(f"{_said(less)} was searched less than {_said(second if less == first else first)}")
+    for place, own in known.items():
+        edges = sorted({name for search in own for name in search.at_edge})
+        if edges:
+            notes.append(f"{_said(place)} took the edge of its grid in {_listed(edges)}")
+        gain = max((search.last_quarter_gain or 0.0 for search in own), default=0.0)
+        if half and gain > half:
+            notes.append(f"{_said(place)} was still rising, by {100 * gain:.1f} points in its last quarter of training")
+    unknown = sorted({method for method, dataset in trained if (method, dataset) not in known})
+    return list(dict.fromkeys(notes)), unknown
+
+
+def _of(searches: Iterable[Search], place: Place) -> Iterator[Search]:
+    """Yield the searches of a method: its own row's, or those of the rows that it stands for, ``GRAN [NT] KL``."""
+    method, dataset = place
+    for search in searches:
+        named = search.method == method or (method.endswith("]") and search.method.startswith(f"{method} "))
+        if named and TEST_NAMES.get(search.dataset, search.dataset) in ("", dataset):
+            yield search
+
+
+def _less(known: Mapping[Place, Sequence[Search]], first: Place, second: Place) -> Place | None:
+    """The side that had fewer trainings or a smaller grid; of two that are so, the one with fewer trainings."""
+    trainings, points = (
+        [sum(map(size, known[place])) for place in (first, second)]
+        for size in (lambda one: one.trainings, lambda one: prod(map(len, one.grid.values())))
+    )
+    for one, other in (trainings, points):
+        if one != other:
+            return first if one < other else second
+    return None
+
+
+def _half_width(found: Judgement) -> float:
+    """Half of the narrowest interval that the verdict looked at, of errors only where there is nothing else."""
+    leaves = [leaf for leaf in _leaves(found) if leaf.low is not None and leaf.high is not None]
+    leaves = [leaf for leaf in leaves if leaf.unit not in (*ERRORS, "rank")] or leaves
+    return min(((leaf.high - leaf.low) / 2 for leaf in leaves), default=0.0)  # type: ignore[operator]
+
+
+def _leaves(found: Judgement) -> list[Finding]:
+    own = [leaf for part in found.parts for leaf in _leaves(part)]
+    return own or ([found.ours] if found.ours else [])
+
+
+def _said(place: Place) -> str:
+    return f"{place[0]} on {place[1]}" if place[0].endswith("]") else place[0]
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
