@@ -217,16 +217,22 @@ def _shared(paper: str, changes: dict[str, Any]) -> tuple[Study, dict[str, list[
 
 
 @app.command()
-def verdicts(profile: Profile = "small") -> None:
+def verdicts(
+    profile: Profile = "small",
+    again: Annotated[bool, typer.Option(help="first judge what earlier rules judged, from the recorded rows")] = False,
+) -> None:
     """Write every claim with its verdict as results/<profile>/verdicts.json, from the recorded runs."""
     from sentbook.runs import batch as batches
     from sentbook.runs import verdict_ledger
 
     with batches.recorded(profile, "verdicts"):
+        left = verdict_ledger.judge_again(profile) if again else []
         ledger = verdict_ledger.gather(profile)
         path = verdict_ledger.write(ledger)
     for paper, counts in ledger.counts.items():
         typer.echo(f"{paper:9}" + ", ".join(f"{number} {verdict}" for verdict, number in counts.items()))
+    if left:
+        typer.echo(f"judged by an earlier rule until their notebooks run again: {', '.join(left)}")
     typer.echo(f"written: {path}")
 
 

@@ -34,7 +34,7 @@ def test_every_recorded_experiment_has_an_answer(paper: str, experiment: str, we
 def test_a_marked_claim_comes_first_and_the_others_are_counted() -> None:
     body = report.answer("cse/table1").body
     assert "in the total average" in body.split("<footer")[0]  # `main: true` in claims.yaml
-    assert "3 other claims" in body and "[−3.5, −2.2]" in body and "paired bootstrap; 5 seeds" in body
+    assert "4 other claims" in body and "[−3.8, −1.9]" in body and "paired bootstrap, t over seeds; 5 seeds" in body
 
 
 def test_all_text_is_escaped(run: Run, well_formed: Check, monkeypatch: pytest.MonkeyPatch) -> None:

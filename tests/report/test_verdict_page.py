@@ -12,6 +12,7 @@ from sentbook.report import verdict_page
 from sentbook.report.style import style_sheet
 from sentbook.runs.causes import causes
 from sentbook.runs.claims import claims
+from sentbook.runs.verdict_ledger import Entry
 from sentbook.runs.verdicts import BOUND, PRINTED
 
 HOSTILE = "<script>alert(1)</script> & <img src=x onerror=alert(1)>"
@@ -82,15 +83,19 @@ def test_every_claim_has_a_card_and_is_counted(run: Run, well_formed: Check) -> 
     found = [article.get("id") for fragment in _fragments(text) for article in well_formed(fragment).iter("article")]
     assert sorted(found) == sorted(f"claim-{spec.id}" for paper in ("cse", "wsv") for spec in claims(paper))
     rows = [[_words(cell).strip() for cell in row] for row in well_formed(_fragments(text)[0]).iter("tr")]
-    total = len(claims("cse"))
+    total, other = len(claims("cse")), len(claims("wsv"))
     assert rows[0] == ["", "CSE", "WSV", "all"]
     assert rows[1:] == [
         ["✓ reproduced", "1", "0", "1"],
+        ["↑ exceeded", "0", "0", "0"],
         ["✗ not reproduced", "0", "0", "0"],
         ["≈ inconclusive", "1", "0", "1"],
-        ["– not run", str(total - 2), "28", str(total + 26)],
-        ["all claims", str(total), "28", str(total + 28)],
+        ["– out of scale", "0", "0", "0"],
+        ["– the paper contradicts itself", "0", "0", "0"],
+        ["– not run", str(total - 2), str(other), str(total + other - 2)],
+        ["all claims", str(total), str(other), str(total + other)],
     ]
+    assert "Expected to be wrong by chance alone" not in text  # one of the two counts, the other is undecided
     assert "{download}`verdicts.json <_generated/verdicts.json>`" in text
     assert 'data-run="small/cse/table1"' in text and 'href="_runs/cse/table1.html"' in text
 
@@ -108,6 +113,24 @@ def test_a_card_holds_both_numbers_interval_seeds_rule_and_cause(run: Run, well_
     assert "✗ not reproduced" in words and "A beats B" in words and "section 4.1, table 1" in words
     assert f"Likely cause, a guess. {causes()['cse-02'].cause}" in words.replace(" :", ":")
     assert "#claim-cse-01" in [link.get("href") for link in card.iter("a")]
+
+
+def test_claims_of_ours_are_not_counted_with_the_papers() -> None:
+    said = [Entry.model_validate({**_claim("cse-01").model_dump(), "paper": "cse", "experiment": "t", "source": source})
+            for source in ("table 1", "not of the paper")]  # fmt: skip
+    shown = " ".join(re.sub(r"<[^>]+>", " ", verdict_page.counts_table(said)).split())
+    assert "CSE all ours" in shown and "all claims 1 1 1" in shown
+
+
+def test_what_bounds_a_verdict_stands_on_its_card(run: Run, well_formed: Check) -> None:
+    spec = next(spec for spec in claims("cse") if spec.id == "cse-02")
+    judged = _claim("cse-02", notes=[f"one training of {HOSTILE}"], about="encoders")
+    words = _words(_card(_page(run, judged), "cse-02", well_formed))
+    assert "one training of <script>" in words and "over items alone" in words and verdict_page.EARLIER in words
+    fresh = judged.model_copy(update={"judged_by": spec.judged_by})
+    text = _page(run, fresh)
+    assert verdict_page.EARLIER not in _words(_card(text, "cse-02", well_formed))
+    assert "Expected to be wrong by chance alone" in text and "CSE at most 0.0 of 1" in text
 
 
 def test_a_bound_of_the_rule_is_not_called_the_papers(run: Run, well_formed: Check) -> None:
@@ -133,7 +156,7 @@ def test_parts_are_folded_and_a_tested_cause_links_its_experiment(run: Run, well
     folded = next(card.iter("details"))
     assert _words(folded[0]) == "2 parts" and len(list(folded.iter("tr"))) == 3
     assert [link.get("href") for link in card.iter("a")][-1] == "_executed/cse/ambiguities.html"
-    assert "Likely cause, tested on" in _words(card)
+    assert re.search(r"Likely cause, tested on .* \(2 numbers\)", _words(card))
 
 
 def test_a_claim_of_an_older_file_shows_its_evidence(run: Run, well_formed: Check) -> None:

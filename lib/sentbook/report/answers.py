@@ -9,7 +9,7 @@ from sentbook.report import templates
 from sentbook.report.markup import Fragment, row_key, run_name, why
 from sentbook.report.summary import is_average
 from sentbook.report.table import not_run
-from sentbook.report.verdict_page import Box, cause_words, number_boxes, our_box
+from sentbook.report.verdict_page import Box, cause_words, marks, number_boxes, our_box
 from sentbook.runs.claims import specifications
 from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of
@@ -19,8 +19,11 @@ from sentbook.runs.verdict_ledger import entries
 PROFILES = ("paper", "small")
 _OPENINGS = {
     "reproduced": "It holds here:",
+    "exceeded": "Ours is better than printed:",
     "not reproduced": "It does not hold here:",
     "inconclusive": "It cannot be told here:",
+    "out of scale": "This run is too small to tell:",
+    "the paper contradicts itself": "The paper says otherwise elsewhere:",
     "not run": "",
 }
 
@@ -55,6 +58,7 @@ def answer(paper: str, experiment: str) -> Fragment:
         claim=claim,
         opening=_OPENINGS[claim.verdict] if claim else "",
         shown=shown,
+        marks=marks(claim) if claim else [],
         cause=cause_words(claim.cause, links=False) if claim and claim.cause else None,
         found=_found(run.tests),
         others=others,

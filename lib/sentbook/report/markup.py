@@ -57,7 +57,8 @@ def folded(summary: str, items: Sequence[str]) -> Html:
 
 def verdict(value: str) -> Html:
     """Write a verdict in words, with a sign beside the colour."""
-    sign = {"reproduced": "\u2713", "not reproduced": "\u2717", "inconclusive": "\u2248"}.get(value, "\u2013")
+    signs = {"reproduced": "\u2713", "exceeded": "\u2191", "not reproduced": "\u2717", "inconclusive": "\u2248"}
+    sign = signs.get(value, "\u2013")
     return Html(f'<span class="verdict verdict-{esc(value.replace(" ", "-"))}">{sign} {esc(value)}</span>')
 
 

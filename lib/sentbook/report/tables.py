@@ -461,7 +461,7 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
             f"<span{from_paper(claim.source)}>{esc(claim.text)}</span> "
             f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>'
         )
-        evidence = Cell(claim.evidence, f"Rule: {claim.rule}")
+        evidence = Cell(claim.evidence, "; ".join([f"Rule: {claim.rule}", *claim.notes]))
         label = Html(f"<code>{esc(claim.id)}</code>")
         rows.append(Row(label, [said, verdict(claim.verdict), evidence], row=(claim.id,)))
     heads = ["The paper says", "Verdict", "Evidence"]

@@ -17,39 +17,30 @@ from sentbook.report.pages import PROFILES, in_order, recorded, title
 from sentbook.report.style import style_sheet
 from sentbook.report.table import LEFT, TEXT, Cell, Row, Table
 from sentbook.runs.causes import Cause
+from sentbook.runs.claims import specifications
 from sentbook.runs.papers import paper_of
-from sentbook.runs.verdict_ledger import VERDICTS, Entry, counted, entries
+from sentbook.runs.verdict_ledger import OURS, VERDICTS, Entry, by_chance, counted, entries
 from sentbook.runs.verdicts import PRINTED
 
-RULES = {
-    "beats": "A beats B",
-    "wins": "A wins k of n",
-    "above": "A is beyond a bound",
-    "scores": "A scores v",
-    "same": "no significant difference",
-    "near": "no obvious difference",
-    "all": "all parts hold",
-    "cause": "because of C",
-    "identity": "the same computation",
-}
-_SUPPORT = {
+_STATES = {
     "tested": "Likely cause, tested",
-    "shown": "Likely cause, seen in the numbers",
-    "untested": "Likely cause, a guess",
-    "scope": "Why not",
+    "guess": "Likely cause, a guess",
+    "scope": "What it would need",
 }
+EARLIER = "judged by an earlier form of its rule, until its notebook runs again"
 _RELATIONS = {
     "at least": "at least ",
     "at most": "at most ",
     "at most so far from 0": "within ± ",
+    "rank": "rank ",
+    "to stay below": "below ",
     "to be above": "above ",
     "to be below": "below ",
     "all parts": "all ",
     "all": "all ",
-    "interval to hold": "an interval that holds ",
 }
 _IN_HUNDREDTHS = frozenset({"share", "likeness", "difference"})
-_DIGITS = {"mae": 4, "ratio": 2}
+_DIGITS = {"mae": 4, "ratio": 2, "rank": 0}
 _COUNTS = frozenset({"seconds", "words", "parameters"})
 
 
@@ -78,6 +69,8 @@ def verdicts_page(
     if not any(run.claims for run in found.values()):
         command = f"make run NOTEBOOK={paper}/table1 PROFILE=small"
         return f"No verdict is recorded for {paper_of(paper).citation} yet. Make one with `{command}`.\n"
+    judged = entries({(paper, name): run for name, run in found.items()}, [paper])
+    beside = {entry.id: marks(entry) for entry in judged}
     parts = [verdict_summary(run.claims for run in found.values()).html()]
     for experiment, run in found.items():
         if not run.claims:
@@ -87,7 +80,10 @@ def verdicts_page(
                 templates.html("said", claim=claim),
                 [
                     Html(_link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None)),
-                    Cell(why(claim.evidence, run_name(run), row_key(claim.id)), f"Rule: {claim.rule}"),
+                    Cell(
+                        why(claim.evidence, run_name(run), row_key(claim.id)),
+                        "; ".join([f"Rule: {_rule(claim)}", *beside.get(claim.id, ())]),
+                    ),
                 ],
             )
             for claim in run.claims
@@ -144,7 +140,7 @@ def all_verdicts(
     if runs is None:
         runs = {(paper, name): run for paper in papers for name, run in recorded(paper, profiles).items()}
     found = entries(runs, papers)
-    parts = [counts_table(found), f"<style>{style_sheet('verdicts')}</style>"]
+    parts = [counts_table(found), chance_words(found), f"<style>{style_sheet('verdicts')}</style>"]
     if download:
         parts.append(f"All of this for programs: {{download}}`{download.rpartition('/')[2]} <{download}>`.")
     for paper, of_paper in groupby(found, key=lambda entry: entry.paper):
@@ -164,17 +160,34 @@ def all_verdicts(
 
 
 def counts_table(claims: Sequence[Entry]) -> str:
-    """How many claims of each paper got which verdict."""
+    """How many claims of each paper got which verdict; those of this book apart, and not in the sum."""
     counts = counted(claims)
+    ours = counts.pop(OURS, None)
     profile = next((entry.run.split("/")[0] for entry in claims if entry.run), "")
     rows = []
     for name in (*VERDICTS, "all"):
         numbers_of = [of_paper[name] for of_paper in counts.values()]
-        cells = [why(number, profile) for number in (*numbers_of, sum(numbers_of))]
-        rows.append(Row(verdict(name) if name != "all" else "all claims", cells))
-    heads = [*(paper_of(paper).name for paper in counts), "all"]
+        cells = [*numbers_of, sum(numbers_of), *([ours[name]] if ours else [])]
+        label = verdict(name) if name != "all" else "all claims"
+        rows.append(Row(label, [why(number, profile) for number in cells]))
+    heads = [*(paper_of(paper).name for paper in counts), "all", *(["ours"] if ours else [])]
     body = Table("", heads, rows, "Verdicts by paper").body
     return Fragment(body, kind="sentbook-table sentbook-counts", run=profile).html()
+
+
+def chance_words(claims: Sequence[Entry]) -> str:
+    """Say how many of the verdicts chance alone is expected to have made wrong."""
+    found = by_chance(claims)
+    if not any(one.decided for one in found.values()):
+        return ""
+    said = [f"{paper_of(paper).name} at most {one.at_most:.1f} of {one.decided}" for paper, one in found.items()]
+    uncounted = sum(one.counted for one in found.values())
+    return (
+        f"Expected to be wrong by chance alone, of the verdicts that intervals decided: {'; '.join(said)}. "
+        "An interval of 95 % lies wholly on the wrong side of the truth in 2.5 % of all cases, and a claim of several "
+        "parts is not reproduced as soon as one of them is not. "
+        f"{uncounted} more verdicts count rows on which A is above B, and have no such bound."
+    )
 
 
 def card(entry: Entry, pages: Mapping[str, str]) -> str:
@@ -182,7 +195,8 @@ def card(entry: Entry, pages: Mapping[str, str]) -> str:
     return templates.html(
         "card",
         entry=entry,
-        rule=RULES.get(entry.rule, entry.rule.replace("_", " ")),
+        rule=_rule(entry),
+        marks=marks(entry),
         shown=number_boxes(entry),
         parts=_parts(entry.parts, entry.run),
         cause=cause_words(entry.cause) if entry.cause else None,
@@ -224,8 +238,9 @@ def cause_words(cause: Cause, *, links: bool = True) -> dict[str, str]:
     said = esc(cause.cause)
     linked = re.sub(r"\b[a-z]+-\d\d\b", r'<a href="#claim-\g<0>">\g<0></a>', said)
     return {
-        "head": _SUPPORT[cause.support],
+        "head": _STATES[cause.state],
         "by": title(cause.by.partition("/")[2]),
+        "numbers": f"{len(cause.shows)} number{'' if len(cause.shows) == 1 else 's'}" if cause.shows else "",
         "said": Html(linked if links else said),
     }
 
@@ -297,7 +312,7 @@ def _interval(finding: Finding, places: int) -> str:
 
 def _unit(finding: Finding) -> str:
     """What the number is of, in words; empty where a count says it."""
-    if finding.of is not None or finding.unit == "distance":
+    if finding.of is not None or finding.unit in ("distance", "rank"):
         return ""
     if finding.unit in _IN_HUNDREDTHS:
         return "× 100"
@@ -305,6 +320,18 @@ def _unit(finding: Finding) -> str:
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
+
+
+def _rule(claim: Claim) -> str:
+    """Name a rule in a few words."""
+    spec = specifications().get(claim.id)
+    return spec.rules[0].name if spec and spec.rules else claim.rule.replace("_", " ")
+
+
+def marks(entry: Entry) -> list[str]:
+    """What is to be known of a verdict beside its numbers."""
+    about = ["about the encoders trained here: its interval is over items alone"] if entry.about == "encoders" else []
+    return [*([EARLIER] if entry.earlier and entry.run else []), *about, *entry.notes]
 
 
 def _link(body: str, target: str | None) -> str:

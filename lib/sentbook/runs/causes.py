@@ -8,18 +8,60 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
-from pydantic import TypeAdapter, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from sentbook.records import Record
+from sentbook.records import Record, Run
 from sentbook.runs.papers import papers
 from sentbook.system.errors import ConfigError
 from sentbook.system.files import parse_yaml
 
 PROFILE = "small"
-Support = Literal["tested", "shown", "untested", "scope"]
+State = Literal["tested", "guess", "scope"]
+
+
+class Shown(Record):
+    """A number of a run that shows a cause: a mean over seeds, less that of ``minus``, or a finding beside the rows.
+
+    ``protocol`` is a part of the row's, where there are several; without ``metric`` the first counts.
+    """
+
+    method: str = ""
+    minus: str = ""
+    dataset: str = ""
+    metric: str = ""
+    protocol: str = ""
+    finding: str = ""
+    above: float | None = None
+    below: float | None = None
+
+    def value(self, run: Run) -> float:
+        """Read the number from a run.
+
+        Raises:
+            KeyError: the run does not have it.
+        """
+        if self.finding:
+            held: Any = run.extra
+            for name in self.finding.split("."):
+                held = held[name]
+            return float(held)
+        return self._mean(run, self.method) - (self._mean(run, self.minus) if self.minus else 0.0)
+
+    def _mean(self, run: Run, method: str) -> float:
+        rows = [row for row in run.metrics if (row.method, row.dataset) == (method, self.dataset)]
+        rows = [row for row in rows if self.metric in ("", row.metric) and self.protocol in row.protocol]
+        rows = [row for row in rows if (row.metric, row.protocol) == (rows[0].metric, rows[0].protocol)]
+        if not rows:
+            raise KeyError(f"{run.paper}/{run.experiment} has no row of {method} on {self.dataset}")
+        return sum(row.value for row in rows) / len(rows)
+
+    def holds(self, run: Run) -> bool:
+        """Whether the number lies where the cause says."""
+        value = self.value(run)
+        return (self.above is None or value > self.above) and (self.below is None or value < self.below)
 
 
 class Cause(Record):
@@ -27,13 +69,14 @@ class Cause(Record):
 
     id: str
     cause: str
-    support: Support
+    state: State
     by: str = ""
+    shows: list[Shown] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _names_its_test(self) -> Cause:
-        if (self.support == "tested") != bool(self.by):
-            raise ValueError("a tested cause names the experiment in 'by', and no other does")
+        if (self.state == "tested") != bool(self.by and self.shows):
+            raise ValueError("a tested cause names the experiment in 'by' and numbers in 'shows', and no other does")
         return self
 
 

@@ -83,6 +83,12 @@ class ClaimSpec(BaseModel):
         return [rule for name in dict.fromkeys(names) if (rule := _known(name, self.paper))]
 
     @property
+    def level(self) -> float | None:
+        """How often its rule finds one difference where there is none; None where it counts, 0 without chance."""
+        levels = [rule.level for rule in self.rules]
+        return None if None in levels else max(level for level in levels if level is not None)
+
+    @property
     def judged_by(self) -> str:
         """A digest of all that decides its verdict but the run: the rules as printed, and what they compare."""
         said = [rule.says for rule in self.rules]
@@ -561,6 +567,6 @@ RULES: dict[str, Rule] = {
     "ranks": Rule(_ranks, "A ranks k-th"),
     "equivalent": Rule(_equivalent, "no difference"),
     "identity": Rule(_identity, "the same computation", 0.0),
-    "all": Rule(_all, "all parts hold"),
-    "cause": Rule(_cause, "because of C"),
+    "all": Rule(_all, "all parts hold", 0.0),
+    "cause": Rule(_cause, "because of C", 0.0),
 }

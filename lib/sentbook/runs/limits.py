@@ -59,7 +59,8 @@ def limited(found: Judgement, evidence: Evidence, scale: Scale | None = None) ->
     was tuned less than the other or not to the end. A claim that does not hold, or is not decided, is out of scale
     where the run has less than what it is about.
     """
-    notes, unknown = [], []
+    notes: list[str] = []
+    unknown: list[str] = []
     if evidence.about == "models":
         alone = sorted({method for (method, _), trainings in evidence.asked.items() if trainings == 1})
         notes = [f"one training of {_listed(alone)}, where a claim about models needs several"] if alone else []
@@ -124,7 +125,7 @@ def _less(known: Mapping[Place, Sequence[Search]], first: Place, second: Place) 
 def _half_width(found: Judgement) -> float:
     """Half of the narrowest interval that the verdict looked at, of errors only where there is nothing else."""
     leaves = [leaf for leaf in _leaves(found) if leaf.low is not None and leaf.high is not None]
-    leaves = [leaf for leaf in leaves if leaf.unit not in (*ERRORS, "rank")] or leaves
+    leaves = [leaf for leaf in leaves if leaf.unit not in ERRORS] or leaves
     return min(((leaf.high - leaf.low) / 2 for leaf in leaves), default=0.0)  # type: ignore[operator]
 
 

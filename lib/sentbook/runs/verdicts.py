@@ -1,4 +1,4 @@
-"""From numbers to a verdict, by rules stated in advance.
+"""From numbers to a verdict, by stated rules.
 
 A rule takes numbers and returns a `Judgement`. `sentbook.runs.claims` reads from a paper's ``claims.yaml`` which rule
 judges a claim and on which numbers; `sentbook.runs.limits` says what more a verdict needs. Correlations are stored in
@@ -274,12 +274,14 @@ def ranks(
             "exceeded" if last < printed else "not reproduced" if first > printed
             else "reproduced" if first == last else "inconclusive"
         )  # fmt: skip
+    of = Judgement(verdict, "", ours=measured(value, name, name, how))
     return Judgement(
         verdict,
         f"{_valued(value, name, 1, '.4f')}, rank {rank(value.estimate)} [{first}, {last}] among {len(others)} others, "
         f"printed {printed}",
-        ours=Finding(what=f"{name}, rank", unit="rank", value=rank(value.estimate), low=first, high=last, how=how),
+        ours=Finding(what="rank", unit="rank", value=rank(value.estimate), low=first, high=last, how=how),
         printed=bound("rank", "rank", printed, True),
+        parts=(of,),
         margin=printed - last,
     )
 

@@ -42,7 +42,7 @@ def number(
     exactly: int | None = None,
     at_least: int | None = None,
 ) -> Judgement:
-    """Reproduced when a count is exactly, or at least, the paper's. It has no sampling error, and needs no interval."""
+    """Reproduced when a count is exactly, or at least, the paper's, as the claim has it, else not reproduced."""
     found = evidence.finding(finding)
     if found is None:
         raise Missing(f"the {of} were not counted here")
@@ -58,7 +58,8 @@ def number(
 
 
 def shrinking(evidence: Evidence, _finding: str) -> Judgement:
-    """Reproduced when the gain with the smallest share of the labels is above that with the largest, over runs."""
+    """Reproduced when the interval over runs of the gain with the smallest share of the labels, less that with the
+    largest, lies above 0, not reproduced when it lies below, else inconclusive."""
     runs = _accuracies(evidence)
     dataset = next((name for method, name, share in runs if method == PRETRAINED and share < 100), "")
     shares = sorted(share for method, name, share in runs if (method, name) == (PRETRAINED, dataset))

@@ -11,7 +11,8 @@ SAME = 1e-6
 
 
 def moved(evidence: Evidence, finding: str) -> Judgement:
-    """Reproduced when permuting a sentence's interior moves the linear encoder's vector by more than rounding does.
+    """Reproduced when permuting a sentence's interior moves the linear encoder's vector by more than rounding does,
+    else not reproduced.
 
     Args:
         finding: variant of the encoder -> by which share of its length, as in ``notebooks/cse/ambiguities``.

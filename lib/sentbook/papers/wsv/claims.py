@@ -14,7 +14,8 @@ LARGE, SMALLER = "WSV-SCNN-SV d=300 L=1", "WSV-SCNN-SV d=200 L=1"
 
 
 def no_other_files(evidence: Evidence, finding: str) -> Judgement:
-    """Reproduced when the files that a training opened are word vectors and the task's own pairs alone."""
+    """Reproduced when the files that a training opened are word vectors and the task's own pairs alone, else not
+    reproduced."""
     opened = evidence.finding(finding)
     others = [file for file in opened if not file.startswith(("vectors/", "eval/sick2014/"))]
     return Judgement(
@@ -26,7 +27,7 @@ def no_other_files(evidence: Evidence, finding: str) -> Judgement:
 
 
 def parameters_as_printed(evidence: Evidence, methods: Sequence[str]) -> Judgement:
-    """Reproduced when every method has as many trained parameters as the paper prints; a count has no interval."""
+    """Reproduced when every method has as many trained parameters as the paper prints, else not reproduced."""
     counts = {row.method: row.parameters for row in evidence.cost}
     absent = [name for name in methods if name not in counts]
     if absent:
