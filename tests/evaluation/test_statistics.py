@@ -167,3 +167,21 @@ def test_holm(p_values: list[float]) -> None:
     m = len(p_values)
     for rank, index in enumerate(order):
         assert adjusted[index] == max(min(1, (m - i) * p_values[order[i]]) for i in range(rank + 1))
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=seeds, half=st.floats(0, 1), shift=st.floats(-1, 1))
+def test_seeds_widen_an_interval_over_items(seed: int, half: float, shift: float) -> None:
+    """By nothing where there is one seed or no spread; as Welch's t alone where items have no width."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=4), rng.normal(size=3)
+    spread = statistics.seed_spread(first, second)
+    welch = stats.ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
+    assert spread == pytest.approx((welch.high - welch.low) / 2)
+    assert statistics.seed_spread(first + shift, second - shift) == pytest.approx(spread)
+    assert statistics.seed_spread(first[:1], [shift] * 3) == pytest.approx(0, abs=1e-12)
+    items = statistics.Estimate(shift, shift - 0.1, shift + 0.2)
+    wide = statistics.two_levels(items, half)
+    assert wide.low <= items.low + 1e-12 and wide.high >= items.high - 1e-12 and wide.estimate == shift
+    alone = statistics.two_levels(statistics.Estimate(shift, shift, shift), half)
+    assert (alone.low, alone.high) == pytest.approx((shift - half, shift + half))

@@ -16,7 +16,7 @@ from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics
 from sentbook.evaluation.classification import Classified
 from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score, measure_on
-from sentbook.evaluation.statistics import Estimate, corrected, from_bootstrap, percentiles
+from sentbook.evaluation.statistics import Estimate, corrected, from_bootstrap, percentiles, seed_spread, two_levels
 from sentbook.evaluation.sts import MEASURES, TOTAL, by_year
 from sentbook.records import Metric, Test
 from sentbook.system.errors import NumericalError
@@ -134,8 +134,8 @@ class Predictions:
     """Scores or labels by method, seed and data set, on the same items for every method.
 
     A row of a table is a data set or a mean of several. Intervals and tests resample the items of each data set by
-    itself, the same for every method. Seeds are pooled: a value is the mean over them. With ``resample_seeds`` each
-    method's seeds are drawn too: such an interval is of new trainings on new items, and with few seeds a rough one.
+    itself, the same for every method. Seeds are pooled: a value is the mean over them. With ``resample_seeds`` an
+    interval is of new trainings on new items, see `sentbook.evaluation.statistics.two_levels`.
 
     Args:
         sets: scored pairs, or gold by name, in the table's order; more come with `add`.
@@ -436,12 +436,9 @@ class Predictions:
         resamples: int = 2000,
         *,
         aggregation: Aggregation = Aggregation.MEAN,
-        resample_seeds: bool = False,
     ) -> list[Array]:
         """For each method (R,) values of a row on resampled items; one draw serves all."""
         measure, names = self._measure(row, metric), self.members(row)
-        if resample_seeds:
-            return [self._two_levels(method, names, measure, resamples) for method in methods]
         if aggregation is Aggregation.POOLED:
             counts = np.concatenate([self._draw.counts(n, len(self._gold[n]), resamples) for n in names], axis=1)
             gold = np.concatenate([self._gold[name] for name in names])
@@ -463,17 +460,6 @@ class Predictions:
                 (self._resampled[method, name, measure, resamples],) = drawn([method])
         return [self._resampled[method, name, measure, resamples] for method in methods]
 
-    def _two_levels(self, method: str, names: Sequence[str], measure: Measure, resamples: int) -> Array:
-        """(R,) values over resampled items and resampled seeds; one draw of seeds serves all data sets of a method."""
-        tables = [self.stacked(method, name) for name in names]
-        weights = statistics.seed_weights([len(table) for table in tables], resamples, [1, *crc(method)])
-        by_set = []
-        for name, table in zip(names, tables, strict=True):
-            counts = self._draw.counts(name, len(self._gold[name]), resamples)
-            by_seed = statistics.bootstrap_by_seed(measure, table, self._gold[name], counts)
-            by_set.append((weights.T * by_seed).sum(axis=0))
-        return np.asarray(np.mean(by_set, axis=0))
-
     def interval(
         self,
         method: str,
@@ -484,11 +470,11 @@ class Predictions:
         aggregation: Aggregation = Aggregation.MEAN,
         resample_seeds: bool = False,
     ) -> Estimate:
-        """One method's value on a row, mean over seeds, with its 95 % interval over items."""
-        (sampled,) = self.resampled(
-            [method], row, metric, resamples, aggregation=aggregation, resample_seeds=resample_seeds
-        )
-        return percentiles(self.mean(method, row, metric, aggregation), sampled)
+        """One method's value on a row, mean over seeds, with its 95 % interval over items, or over both."""
+        (sampled,) = self.resampled([method], row, metric, resamples, aggregation=aggregation)
+        found = percentiles(self.mean(method, row, metric, aggregation), sampled)
+        half = seed_spread(self.values(method, row, metric, aggregation)) if resample_seeds else 0.0
+        return two_levels(found, half)
 
     def intervals(
         self, metrics: Sequence[str] | None = None, resamples: int = 2000
@@ -517,14 +503,14 @@ class Predictions:
         aggregation: Aggregation = Aggregation.MEAN,
         resample_seeds: bool = False,
     ) -> Test:
-        """A - B on a row (None: the first data set) by the paired bootstrap over items, seeds pooled or resampled."""
+        """A - B on a row (None: the first data set) by the paired bootstrap over items, or over items and seeds."""
         row = self.names[0] if row is None else row
-        first, second = self.resampled(
-            [a, b], row, metric, resamples, aggregation=aggregation, resample_seeds=resample_seeds
-        )
+        first, second = self.resampled([a, b], row, metric, resamples, aggregation=aggregation)
         point = self.mean(a, row, metric, aggregation) - self.mean(b, row, metric, aggregation)
-        kind = f"{KIND} over items and seeds" if resample_seeds else KIND
-        found = from_bootstrap(point, first - second)
+        found, kind = from_bootstrap(point, first - second), KIND
+        if resample_seeds:  # the p of a test over items is not that of one over both
+            half = seed_spread(*(self.values(method, row, metric, aggregation) for method in (a, b)))
+            found, kind = two_levels(found, half), f"{KIND}, t over seeds"
         return Test.of(found, kind=kind, a=a, b=b, dataset=row, metric=str(self._measure(row, metric)))
 
     def differences(

@@ -164,21 +164,6 @@ def mean_bootstrap(values: ArrayLike, resamples: int, seed: Sequence[int]) -> Es
     return from_bootstrap(float(array.mean()), means)
 
 
-def seed_weights(sizes: Sequence[int], resamples: int, seed: Sequence[int]) -> Array:
-    """(R, S) shares of the S seeds in each resample of them. One draw serves all sets: a seed is one trained encoder.
-
-    Args:
-        sizes: how many seeds each data set has.
-
-    Raises:
-        ValueError: the data sets have different numbers of seeds.
-    """
-    if len(set(sizes)) != 1:
-        raise ValueError(f"Seeds can be resampled only where every set has the same ones, not {sorted(set(sizes))}.")
-    size = sizes[0]
-    return np.random.default_rng(list(seed)).multinomial(size, np.full(size, 1 / size), size=resamples) / size
-
-
 # -- seeds -------------------------------------------------------------------------------------------------------------
 
 
@@ -226,6 +211,8 @@ def two_levels(items: Estimate, half: float) -> Estimate:
     Assumptions: the luck of items and that of seeds add up; what they share counts twice, which is on the safe side.
     Source: Zou and Donner 2008 (limits of a sum from limits of its parts).
     """
+    if not half:
+        return items
     low = items.estimate - float(np.hypot(items.estimate - items.low, half))
     high = items.estimate + float(np.hypot(items.high - items.estimate, half))
     return Estimate(items.estimate, low, high)
