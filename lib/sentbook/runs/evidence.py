@@ -254,7 +254,8 @@ class Evidence:
             self.asked[place] = min(self.asked.get(place, trainings), trainings)
             sides.append(np.mean([book.values(method, name, metric)[: len(seeds)] for name in names], axis=0))
         half = seed_spread(*sides)
-        if self.about != "models" or "seeds" in how or not found.low < found.high or not half:
+        over_seeds = "seeds" in how or "runs" in how
+        if self.about != "models" or over_seeds or not found.low < found.high or not half:
             return found, how
         return two_levels(found, half), how + AND_SEEDS
 
