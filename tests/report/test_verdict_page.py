@@ -112,7 +112,8 @@ def test_a_card_holds_both_numbers_interval_seeds_rule_and_cause(run: Run, well_
     words = _words(card)
     assert "✗ not reproduced" in words and "A beats B" in words and "section 4.1, table 1" in words
     assert f"Likely cause, a guess. {causes()['cse-02'].cause}" in words.replace(" :", ":")
-    assert "#claim-cse-01" in [link.get("href") for link in card.iter("a")]
+    card = _card(_page(run, _claim("cse-01", verdict="not reproduced")), "cse-01", well_formed)
+    assert "#claim-cse-02" in [link.get("href") for link in card.iter("a")]  # "As cse-02."
 
 
 def test_claims_of_ours_are_not_counted_with_the_papers() -> None:
