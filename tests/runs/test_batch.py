@@ -8,16 +8,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from sentbook.runs import batch
+from sentbook.runs import batch, forkserver
 from sentbook.system.errors import ConfigError
 from sentbook.system.loaded import PACKAGE
 
 COUNT = "with open({note!r}, 'a') as file:\n    file.write('{name} ')"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server() -> Iterator[None]:
+    """One for the batches of these tests, whose toys would wait for its imports each time."""
+    with forkserver.served():
+        yield
 
 
 @pytest.fixture
@@ -73,13 +80,16 @@ def test_a_failure_is_one_sentence_and_leaves_the_others_running(
 
 
 @pytest.mark.slow
-def test_after_a_kill_the_same_command_goes_on(checkout: Path, note: Path, write: Callable[..., Path]) -> None:
-    """What ended is kept; what the killed batch had begun stops, and is done again."""
+def test_after_a_kill_the_same_command_goes_on(
+    checkout: Path, note: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ended is kept; what the killed batch had begun stops, its server too, and is done again."""
+    monkeypatch.delenv(forkserver.ADDRESS)
     busy = COUNT.format(note=str(note), name="one") + "\nimport time\ntime.sleep(60)"
     write("one", busy)
     command = [sys.executable, "-m", "sentbook.cli", "batch", "notebooks", "--jobs", "2"]
     process = subprocess.Popen(command, cwd=checkout, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     ended = checkout / "build" / "batch" / "demo" / "notebooks" / "toy" / "two.done"
     while not (ended.is_file() and "one" in note.read_text()):
         assert time.monotonic() < until

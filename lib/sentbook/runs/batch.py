@@ -427,11 +427,13 @@ def run(
         for name in chosen:
             if why := changes(found[name]):
                 print(f"{name}: {', '.join(why[:3])}{f' and {len(why) - 3} more' if len(why) > 3 else ''}", flush=True)
+    if executor is None and cores > 1:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     # Processes of the demo work a few seconds each; what Snakemake measures of a fork is the process that asked for it.
     server = forkserver.served() if profile == "demo" and executor is None and cores > 1 else nullcontext()
     with _alone(), server:
         started = time.time()
-        ended = _snakemake(arguments, executor, cores)
+        ended = _snakemake(arguments, executor)
     failed = [job for job in found.values() if not job.file("done").is_file() and _age(job.file("log")) > started]
     if not ended and not dry_run and failed:
         told = [f"{job.name}: {tail(job.file('log').read_text(errors='replace'), 1)}" for job in failed]
@@ -443,7 +445,7 @@ def run(
         raise BatchError("Snakemake stopped before any job failed; its message stands above.")
 
 
-def _snakemake(arguments: list[str], executor: str | None, cores: int) -> bool:
+def _snakemake(arguments: list[str], executor: str | None) -> bool:
     """Call Snakemake in this process, so that who kills one kills both; whether it ended well."""
     own = str(Path(sys.executable).parent)
     os.environ["PATH"] = f"{own}{os.pathsep}{os.environ.get('PATH', '')}"
@@ -452,8 +454,6 @@ def _snakemake(arguments: list[str], executor: str | None, cores: int) -> bool:
         os.environ.setdefault(variable, str(value))
     if executor is None:
         os.environ[OWNER] = _name(os.getpid())
-        if cores > 1:
-            os.environ.setdefault("OMP_NUM_THREADS", "1")
     from snakemake.cli import args_to_api, parse_args
 
     parser, options = parse_args(arguments)

@@ -53,7 +53,7 @@ def served() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix=f"sentbook-{os.getpid()}-") as folder:
         path = f"{folder}/fork"
         # A kernel draws into its notebook, which matplotlib asks for while it is imported.
-        environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+        environment = {"OMP_NUM_THREADS": "1", **os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
         server = subprocess.Popen(
             [sys.executable, "-m", __spec__.name, path],
             env=environment,
@@ -197,7 +197,9 @@ def _serve(path: str) -> None:
         gc.freeze()  # a collection in a fork would touch, and so copy, all that is shared
         import psutil
 
-        if psutil.Process().num_threads() == 1:
+        if (threads := psutil.Process().num_threads()) > 1:
+            print(f"Nothing is forked: imports began {threads} threads; set OMP_NUM_THREADS=1.", file=sys.stderr)
+        else:
             server.serve_forever()
 
 
