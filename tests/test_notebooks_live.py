@@ -9,6 +9,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from sentbook.runs import forkserver
+from sentbook.runs.kernels import PrivateKernelManager
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*/*.ipynb"))
 # A reader's own variables, spelt as names that cells, the package and IPython use.
@@ -19,14 +22,22 @@ def name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[None]:
+    """Kernels are forked, where each would import torch and pandas for itself."""
+    with forkserver.served():
+        yield
+
+
 @pytest.fixture(params=NOTEBOOKS, ids=name)
-def live(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[NotebookClient]:
+def live(server: None, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[NotebookClient]:
     """A notebook and a running kernel in the notebook's folder, as JupyterLab starts it."""
     monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     notebook = nbformat.read(request.param, as_version=4)
     client = NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(request.param.parent)}}
-    )
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(request.param.parent)}},
+        kernel_manager_class=PrivateKernelManager,
+    )  # fmt: skip
     with client.setup_kernel():
         yield client
 
