@@ -36,6 +36,7 @@ from sentbook.models.bilstm import BiLSTMEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.gran import GRANEncoder
+from sentbook.models.lstm import LSTMEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.system.errors import DataError, NumericalError
 
@@ -50,7 +51,9 @@ OPTIONS: dict[str, EncoderOptions] = {
     "WSV, three layers": WSVEncoder(filters=4, layers=3, k=5, bias=True, selection="smallest"),
     "BiLSTM-max": BiLSTMEncoder(hidden=4),
     "BiLSTM-mean": BiLSTMEncoder(hidden=4, pool="mean"),
+    "WSV, sigmoid": WSVEncoder(filters=4, layers=2, activation="sigmoid"),
     "GRAN": GRANEncoder(hidden=6),
+    "LSTM": LSTMEncoder(hidden=5),
     "CNN": CNNEncoder(filters=3, bound=0.5),
     "CNN, released": CNNEncoder(filters=3, bound=0.5, padding="released"),
 }

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sentbook.data.text import TokenIds
-from sentbook.models import CNN, CSE, GRAN, WSV, Average, BiLSTM, SentenceEncoder
+from sentbook.models import CNN, CSE, GRAN, LSTM, WSV, Average, BiLSTM, SentenceEncoder
 from sentbook.models.word_map import word_set_map
 
 WORDS, DEPTH = 30, 6
@@ -67,6 +67,10 @@ def bilstm(encoder: Any, words: Tensor) -> Tensor:
     return states.amax(0) if encoder.pool == "max" else states.mean(0)
 
 
+def lstm(encoder: Any, words: Tensor) -> Tensor:
+    return encoder.lstm(words.unsqueeze(0))[0][0, -1]
+
+
 def gran(encoder: Any, words: Tensor) -> Tensor:
     states = encoder.lstm(words.unsqueeze(0))[0][0]
     return (words * torch.sigmoid(encoder.gate(torch.cat([words, states], dim=1)))).mean(0)
@@ -81,7 +85,7 @@ def wsv(encoder: Any, words: Tensor) -> Tensor:
         layer = functional.conv2d(layer, kernel.permute(3, 2, 0, 1), padding=1)
         if encoder.biases is not None:
             layer = layer + encoder.biases[index].view(-1, 1, 1)
-        layer = functional.relu(layer)
+        layer = encoder.activate(layer)
     cells = layer[0].flatten(1)
     return torch.topk(cells, min(encoder.k, cells.shape[1]), dim=1, largest=encoder.selection == "largest")[0].mean(1)
 
@@ -90,7 +94,7 @@ def average(encoder: Any, words: Tensor) -> Tensor:
     return words.mean(0)
 
 
-BY_HAND = {Average: average, CSE: cse, CNN: cnn, BiLSTM: bilstm, GRAN: gran, WSV: wsv}
+BY_HAND = {Average: average, CSE: cse, CNN: cnn, BiLSTM: bilstm, GRAN: gran, LSTM: lstm, WSV: wsv}
 CASES: list[tuple[type[SentenceEncoder], dict[str, Any]]] = [
     (Average, {}),
     *((CSE, {"filters": 4, "pooling": pooling, "activation": activation, "bias": bias})
@@ -101,6 +105,8 @@ CASES: list[tuple[type[SentenceEncoder], dict[str, Any]]] = [
     *((WSV, {"filters": 5, "layers": layers, "k": k, "bias": bias, "selection": selection})
       for layers in (1, 2, 3) for k, bias in ((1, True), (3, False), (5, True))
       for selection in ("largest", "smallest")),
+    *((WSV, {"filters": 5, "layers": layers, "activation": "sigmoid"}) for layers in (1, 2)),
+    (LSTM, {"hidden": 5}),
 ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ ENCODERS = {
     "cnn": "cnn.CNN",
     "cse": "cse.CSE",
     "gran": "gran.GRAN",
+    "lstm": "lstm.LSTM",
     "wsv": "wsv.WSV",
 }
 

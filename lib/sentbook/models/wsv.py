@@ -17,6 +17,7 @@ from sentbook.models.base import EncoderOptions, SentenceEncoder
 
 MapPadding = Literal["masked", "zeros in training"]
 Selection = Literal["largest", "smallest"]
+Activation = Literal["relu", "sigmoid"]
 
 
 class WSVEncoder(EncoderOptions):
@@ -31,6 +32,8 @@ class WSVEncoder(EncoderOptions):
     bias: bool = False
     padding: MapPadding = "masked"
     selection: Selection = "largest"
+    # Left out of keys and records where it is the paper's choice, as those made before it was a setting are.
+    activation: Activation = Field("relu", exclude_if=lambda name: name == "relu")
 
 
 class WSV(SentenceEncoder):
@@ -41,8 +44,8 @@ class WSV(SentenceEncoder):
     $$\bar w_{ij} = \lambda_1 w_i + \lambda_2 w_j, \qquad
       \lambda_m = \frac{e^{\alpha_m}}{e^{\alpha_1} + e^{\alpha_2}}, \qquad 1 \le i, j \le n.$$
 
-    Each layer is $X^l = \mathrm{ReLU}(X^{l-1} * K^l)$, 'same'; between layers a 2x2 max pool; after the last, with
-    $u_1, \ldots, u_k$ the k largest values of each filter over all cells, $v = \frac{1}{k} \sum_i u_i$.
+    Each layer is $X^l = \phi(X^{l-1} * K^l)$ with $\phi$ the ReLU, 'same'; between layers a 2x2 max pool; after the
+    last, with $u_1, \ldots, u_k$ the k largest values of each filter over all cells, $v = \frac{1}{k} \sum_i u_i$.
 
     The first layer is computed without the map, in time linear in n: see `sentbook.models.additive`.
 
@@ -65,6 +68,7 @@ class WSV(SentenceEncoder):
         bias: whether filters have one.
         padding: ``masked``, or as the text has it.
         selection: ``largest``, or as algorithm 2 is printed.
+        activation: ``relu``, equation 7, or ``sigmoid``, which section 3.4 says performs better and converges later.
         dropout: on elements of the word vectors, while training; a word of a batch loses the same elements wherever it
             occurs.
 
@@ -94,10 +98,12 @@ class WSV(SentenceEncoder):
         bias: bool = False,
         padding: MapPadding = "masked",
         selection: Selection = "largest",
+        activation: Activation = "relu",
         dropout: float = 0.0,
     ) -> None:
         super().__init__(weight, dropout)
         self.filters, self.k, self.padding, self.selection = filters, k, padding, selection
+        self.activate = functional.relu if activation == "relu" else torch.sigmoid
         start = torch.tensor([float(value) for value in alpha])
         if map_weights == "trained":
             self.alpha: Tensor = nn.Parameter(start)
@@ -142,14 +148,14 @@ class WSV(SentenceEncoder):
         return vectors * (words != PADDING).unsqueeze(1), places[1:].view(ids.shape)
 
     def _mean(self, values: Tensor, cells: Tensor) -> Tensor:
-        """Apply bias, ReLU and mean to the (k, B, F) chosen values; a sentence may have fewer cells than k."""
+        """Apply bias, activation and mean to the (k, B, F) chosen values; a sentence may have fewer cells than k."""
         sign = -1 if self.selection == "smallest" else 1
         values = sign * values
         if self.biases is not None:
             values = values + self.biases[-1]
         counts = cells.clamp(max=self.k)
         held = torch.arange(len(values), device=values.device).unsqueeze(1) < counts
-        activated = torch.where(held.unsqueeze(2), functional.relu(values), 0)
+        activated = torch.where(held.unsqueeze(2), self.activate(values), 0)
         return activated.sum(dim=0) / counts.unsqueeze(1)
 
     def _deeper(self, terms: Tensor, projected: Tensor, places: Tensor, lengths: Tensor) -> Tensor:
@@ -162,7 +168,7 @@ class WSV(SentenceEncoder):
             first = torch.where(alone, projected[4, places[:, 0]][:, :, None, None], first)
         layer = self._activated(sign * first, 0, sizes)
         for index, kernel in enumerate(list(self.kernels)[1:], start=1):
-            # Cells beyond a sentence are 0, which no value after a ReLU is below: they never win a pool.
+            # Cells beyond a sentence are 0, which no activated value is below: they never win a pool.
             layer = functional.max_pool2d(layer, 2, ceil_mode=True)
             sizes = (sizes + 1) // 2
             layer = functional.conv2d(layer, kernel.permute(3, 2, 0, 1), padding=1)
@@ -174,10 +180,10 @@ class WSV(SentenceEncoder):
         return self._mean(torch.topk(flat, self.k, dim=2).values.permute(2, 0, 1), sizes * sizes)
 
     def _activated(self, layer: Tensor, index: int, sizes: Tensor) -> Tensor:
-        """Apply bias and ReLU to a layer's (B, F, T, T) cells; 0 beyond each sentence."""
+        """Apply bias and activation to a layer's (B, F, T, T) cells; 0 beyond each sentence."""
         if self.biases is not None:
             layer = layer + self.biases[index].view(-1, 1, 1)
-        return functional.relu(layer) * _inside(layer, sizes)
+        return self.activate(layer) * _inside(layer, sizes)
 
 
 def _inside(layer: Tensor, sizes: Tensor) -> Tensor:
