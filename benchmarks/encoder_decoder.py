@@ -293,7 +293,7 @@ def check_same(work: Work, tolerance: float = 1e-4) -> None:
     ]
     found = []
     for model, loss in sides:
-        optimiser = optim.dense("adam", [value for value in model.parameters() if value.requires_grad], 1e-3)
+        optimiser = optim.dense("adam", [([value for value in model.parameters() if value.requires_grad], 1e-3)])
         before = loss()
         before.backward()
         optimiser.step()

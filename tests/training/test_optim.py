@@ -102,7 +102,7 @@ def test_state_goes_through_a_file_and_on_bit_for_bit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", list(optim.OPTIMISERS))
 def test_every_named_optimiser_goes_downhill(name: str) -> None:
     parameter = nn.Parameter(torch.tensor([3.0, -2.0]))
-    optimiser = optim.dense(name, iter([parameter]), 0.1)
+    optimiser = optim.dense(name, [([parameter], 0.1), ([], 1.0)])
     for _ in range(20):
         optimiser.zero_grad()
         (parameter**2).sum().backward()

@@ -405,6 +405,24 @@ def test_feature_transfer_is_the_head_on_vectors_that_are_made_once() -> None:
     np.testing.assert_allclose(cached.scores("test"), plain.scores("test"), atol=1e-5)
 
 
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_rescaled_transfer_does_not_see_how_long_vectors_are(frozen: bool) -> None:
+    """An average of words a thousand times smaller: the same scores where vectors are rescaled, others where not."""
+
+    def scores(size: float, rescale: bool) -> NDArray[np.float64]:
+        average = built(AVERAGE)
+        average.embedding.weight.data *= size
+        settings = HeadTraining(
+            epochs=2, batch_size=10, hidden=4, frozen=frozen, embedding_update="frozen", rescale=rescale
+        )
+        problem = HeadProblem(average, VOCABULARY, settings, splits((-2, 2)), seed=1)
+        fitted(problem, settings)
+        return problem.scores("test")
+
+    np.testing.assert_allclose(scores(1e-3, True), scores(1.0, True), atol=1e-5)
+    assert np.abs(scores(1e-3, False) - scores(1.0, False)).max() > 1e-3
+
+
 def test_a_heads_scores_are_expectations_on_the_scale() -> None:
     problem, settings = with_head(CSE, epochs=80, learning_rate=2e-2, keep="last")
     fitted(problem, settings)

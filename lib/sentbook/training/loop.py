@@ -103,7 +103,7 @@ class Trainer:
             words.lazy = False
             words.weight.requires_grad_(settings.embedding_update == "dense")
         self.trained = [parameter for parameter in self.modules.parameters() if parameter.requires_grad]
-        self.optimiser = optim.dense(settings.optimiser, self.trained, settings.learning_rate) if self.trained else None
+        self.optimiser = optim.dense(settings.optimiser, self._groups()) if self.trained else None
         self.penalties = [item for item in problem.penalties() if item[1] > 0]
         # What training changes, by its name in the state; frozen word vectors need no second copy.
         still = {name for name, parameter in self.modules.named_parameters() if not parameter.requires_grad}
@@ -111,6 +111,15 @@ class Trainer:
             still.discard("encoder.embedding.weight")
         self.moving = [name for name in self.modules.state_dict() if name not in still]
         self.divided = self._divided() if self.parts > 1 or distributed.size() > 1 else None
+
+    def _groups(self) -> list[tuple[list[nn.Parameter], float]]:
+        """Return what is trained by its learning rate: the composition of words may have one of its own."""
+        own, rate = self.settings.composition_rate, self.settings.learning_rate
+        if own is None:
+            return [(self.trained, rate)]
+        composition = {id(parameter) for parameter in self.problem.encoder.composition()}
+        inside = [parameter for parameter in self.trained if id(parameter) in composition]
+        return [([parameter for parameter in self.trained if id(parameter) not in composition], rate), (inside, own)]
 
     # -- one step ---------------------------------------------------------------------------------------------------
 

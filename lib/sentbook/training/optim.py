@@ -18,9 +18,13 @@ OPTIMISERS = {
 }
 
 
-def dense(name: str, parameters: Iterable[nn.Parameter], learning_rate: float) -> torch.optim.Optimizer:
-    """The optimiser ``name`` over ``parameters`` with torch's other defaults (Adam: .9, .999, 1e-8, as the papers)."""
-    return OPTIMISERS[name](list(parameters), lr=learning_rate)
+def dense(name: str, groups: Iterable[tuple[list[nn.Parameter], float]]) -> torch.optim.Optimizer:
+    """Make the optimiser ``name`` with torch's other defaults (Adam: .9, .999, 1e-8, as the papers).
+
+    Args:
+        groups: parameters, and the learning rate of each group; a group without any is left out.
+    """
+    return OPTIMISERS[name]([{"params": parameters, "lr": rate} for parameters, rate in groups if parameters])
 
 
 class LazyAdam:

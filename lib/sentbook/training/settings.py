@@ -35,6 +35,11 @@ class Training(Section):
     batch_size: int = Field(100, ge=2)
     optimiser: Literal["adam", "adamw", "adagrad", "adadelta", "sgd"] = "adam"
     learning_rate: Rate = 1e-3
+    composition_rate: Rate | None = Field(
+        None,
+        description="learning rate of the encoder's parameters but its word vectors; None: learning_rate",
+        exclude_if=lambda rate: rate is None,  # keys and records of trainings without it are those from before it
+    )
     embedding_update: Literal["dense", "lazy", "frozen"] = "lazy"
     pull_back_words: Coefficient = Field(
         1e-6, description="lambda_w of half the squared distance to the initial vectors"
@@ -209,6 +214,11 @@ class HeadTraining(Stage):
     smoothing: Coefficient = Field(1e-6, description="added to target probabilities, in kl")
     loss: Literal["mse", "kl"] = "kl"
     frozen: bool = Field(False, description="train the classifier alone: feature transfer")
+    rescale: bool = Field(
+        False,
+        description="divide vectors by the root mean square of the training sentences' before training",
+        exclude_if=lambda rescale: not rescale,  # keys and records without it are those from before it was a setting
+    )
     patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
     share: TrainingShare = 1.0
 
@@ -353,6 +363,9 @@ class Grid(Section):
     batch_sizes: tuple[Annotated[int, Field(ge=2)], ...] = Field((32, 64), min_length=1)
     epochs: tuple[Annotated[int, Field(ge=1)], ...] = Field((10, 30, 50), min_length=1)
     patience: int | None = Field(5, ge=1, description="epochs without a better one after which training stops")
+    rescale: tuple[bool, ...] = Field(
+        (), description="of heads: vectors as they are, or of size one", exclude_if=lambda values: not values
+    )
 
 
 class Paper(Section):
