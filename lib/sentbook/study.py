@@ -26,11 +26,9 @@ from sentbook.system import versions
 from sentbook.system.loaded import loaded_sources
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import device_of, peak_memory_bytes
-from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, obtain, untrained
-from sentbook.training.settings import (
-    Paper,
-    Stage,
-)
+from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, untrained
+from sentbook.training.search import searches_of
+from sentbook.training.settings import Paper, Stage
 
 
 class Study:
@@ -144,6 +142,12 @@ class Study:
         self.note([encoder for encoder in found if encoder is not None])
         return found
 
+    def histories(self, recipes: Sequence[Recipe]) -> list[dict[str, Any] | None]:
+        """Return what training left of ``recipes`` but their encoders, which are not kept; None where one diverged."""
+        found = histories(recipes, device=self.settings.device, jobs=self.settings.jobs)
+        self._tell(f"{len(recipes)} trainings of a search: {', '.join(dict.fromkeys(one.method for one in recipes))}")
+        return found
+
     def note(self, encoders: Sequence[Trained | FineTuned], beginnings: Sequence[Recipe] = ()) -> None:
         """Remember encoders, whose cost, curves and pedigree the run records; `train` does so itself.
 
@@ -198,6 +202,12 @@ class Study:
         named += [corpora.substitute(name, self.paper) for name in self._corpora]
         return [words for words in named if words]
 
+    def _searches(self, trained: Sequence[Trained | FineTuned]) -> list[results.Search]:
+        """Return how the settings of what was trained were chosen, as another page of the paper has recorded it."""
+        tuning = ledger.read(self.paper, "tuning", self.settings.profile)
+        known = tuning.searches if tuning else []
+        return searches_of([item for item in trained if isinstance(item, Trained)], known)
+
     @property
     def profile(self) -> str:
         """The profile, or ``custom`` with the configuration's hash where a parameter was changed."""
@@ -213,6 +223,7 @@ class Study:
         findings: Mapping[str, Any] | None = None,
         curves: Sequence[results.CurvePoint] | None = None,
         cost: Sequence[results.Cost] | None = None,
+        searches: Sequence[results.Search] | None = None,
         extra: dict[str, Any] | None = None,
     ) -> results.Run:
         """Judge the experiment's claims, write the run to the ledger and return it.
@@ -222,6 +233,7 @@ class Study:
         Args:
             book: the predictions that claims are judged on; None: the rows alone.
             findings: numbers for claims that no row and no book holds, by the names that ``claims.yaml`` gives them.
+            searches: how each method's settings were chosen; None: what the paper's recorded ``tuning`` says of them.
 
         Raises:
             StorageError: the ledger cannot be written.
@@ -255,6 +267,7 @@ class Study:
             tests=list(tests),
             curves=self.curves if curves is None else list(curves),
             cost=[item.cost() for item in trained] if cost is None else list(cost),
+            searches=self._searches(trained) if searches is None else list(searches),
             extra={"artifacts": [_pedigree(item) for item in trained], "log": self._log, **(extra or {})},
         )
         if not toy:

@@ -7,7 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sentbook import config
 from sentbook.data import suites
@@ -18,8 +22,17 @@ from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
 from sentbook.system.errors import NumericalError
 from sentbook.training.recipes import Recipe, Trained
-from sentbook.training.search import Wanted, points, search
-from sentbook.training.settings import DirectTransfer, Grid
+from sentbook.training.search import (
+    Descent,
+    Wanted,
+    descend,
+    identity,
+    is_at_edge,
+    last_quarter_gain,
+    search,
+    searches_of,
+)
+from sentbook.training.settings import DirectTransfer, Grid, MarginTraining
 
 
 def settings(**changes: Any) -> Settings:
@@ -53,7 +66,7 @@ def wanted(study: Study, grid: Grid) -> Wanted:
 
 
 def test_the_papers_grid() -> None:
-    found = points(DirectTransfer(), Grid())
+    found = wanted(Told({}), Grid()).descent().points(0)
     assert len(found) == 8  # 4 rates, 2 sizes; 10, 30 and 50 epochs are one run of 50
     assert {point.epochs for point in found} == {50}
     assert {point.batch_size for point in found} == {32, 64}
@@ -72,7 +85,7 @@ def test_development_pairs_choose_and_a_divergence_loses() -> None:
 
 def test_a_grid_that_diverges_everywhere_says_so() -> None:
     study = Told(dict.fromkeys((0.1, 0.01), None))
-    with pytest.raises(NumericalError, match="on miniworld diverged at every learning rate"):
+    with pytest.raises(NumericalError, match=r"on miniworld diverged at every learning rate of 0.1, 0.01; add"):
         search(study, [wanted(study, Grid(learning_rates=(0.1, 0.01), batch_sizes=(32,)))])
 
 
@@ -107,3 +120,124 @@ def test_names_are_those_of_the_printed_table() -> None:
     ours = {dnt.method_of(encoder, row) for encoder in ("InferSent", "BiLSTM-Avg", "GRAN") for row in dnt.ROWS}
     assert printed < ours
     assert ours - printed == {"InferSent [NT] MSE row1", "InferSent [NT] KL row1", "InferSent [DNT] row1"}
+
+
+# -- step by step ------------------------------------------------------------------------------------------------------
+
+PAIRS = MarginTraining(
+    corpora=("miniworld-phrases",), validation="miniworld", limit=400, epochs=1, batch_size=50, checks_per_epoch=4
+)
+
+
+class Bowl(Told):
+    """A study whose validation value falls with the distance from rate .01, margin .4 and words sorted by length."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.stages: list[MarginTraining] = []
+
+    def histories(self, recipes: Sequence[Recipe]) -> list[dict[str, Any] | None]:
+        self.stages += [recipe.stages[-1] for recipe in recipes]
+        return [{"best": self.value(recipe.stages[-1])} for recipe in recipes]
+
+    @staticmethod
+    def value(stage: MarginTraining) -> float:
+        return 1 - abs(np.log10(stage.learning_rate) + 2) / 10 - abs(stage.margin - 0.4) - 0.1 * (not stage.bucket)
+
+
+def descents(study: Study) -> list[Descent]:
+    starts = [study.recipes(name, AverageEncoder(), seeds=[4])[0] for name in ("PP", "CSE")]
+    rates, margins = {"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True]}, {"margin": [0.2, 0.4]}
+    return [
+        Descent("PP", starts[0], PAIRS, [rates, margins], "STS 2016"),
+        Descent("CSE", starts[1], PAIRS, [rates], "STS 2016"),
+    ]
+
+
+def test_each_step_goes_on_from_the_best_point() -> None:
+    study = Bowl()
+    searches = descents(study)
+    descend(study, searches)
+    for found in searches:
+        assert (found.stage.learning_rate, found.stage.bucket) == (1e-2, True)
+        assert study.value(found.stage) == max(point["development"] for point in found.tried)
+    assert {stage.margin for stage in study.stages[:12]} == {PAIRS.margin}
+    assert [(stage.margin, stage.learning_rate) for stage in study.stages[12:]] == [(0.2, 1e-2), (0.4, 1e-2)]
+
+
+def test_its_record_says_what_was_tried_and_where_the_edge_was() -> None:
+    study = Bowl()
+    searches = descents(study)
+    descend(study, searches)
+    pp, cse = (search.record() for search in searches)
+    assert pp.grid == {"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True], "margin": [0.2, 0.4]}
+    assert pp.chosen == {"learning_rate": 1e-2, "bucket": True, "margin": 0.4}
+    assert (pp.trainings, cse.trainings) == (8, 6)
+    assert (pp.at_edge, cse.at_edge) == (["margin"], [])
+    assert (pp.selected_on, pp.seed) == ("STS 2016", 4)
+
+
+@given(values=st.lists(st.floats(1e-6, 10), min_size=2, max_size=8, unique=True), data=st.data())
+def test_an_edge_is_the_least_or_the_largest_number(values: list[float], data: st.DataObject) -> None:
+    value = data.draw(st.sampled_from(values))
+    assert is_at_edge(value, values) == (value in (min(values), max(values)))
+    assert not is_at_edge(0.0, [0.0, *values])
+    assert not is_at_edge(True, [False, True])
+
+
+@given(values=st.lists(st.floats(-1, 1), min_size=4, max_size=40))
+def test_the_last_quarter_gains_what_the_best_value_gains(values: list[float]) -> None:
+    curve = [{"step": step, "split": "validation", "value": value} for step, value in enumerate(values, start=1)]
+    gain = last_quarter_gain({"curve": curve})
+    early = values[: int(0.75 * len(values))]
+    assert gain == pytest.approx(max(values) - max(early))
+    assert last_quarter_gain({"curve": curve[:3]}) is None
+
+
+def test_a_trial_leaves_the_history_of_the_training_and_no_encoder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
+    study = Study("dnt/table4", settings())
+    [recipe] = study.recipes("PP", AverageEncoder(), PAIRS, seeds=[1])
+    [tried] = study.histories([recipe])
+    assert not list(tmp_path.glob("*/encoder.safetensors"))
+    [trained] = study.train([recipe])
+    curves = [[point for point in one["curve"]] for one in (tried, trained.metadata["history"])]
+    assert curves[0] == curves[1]
+    (tmp_path / recipe.key() / "trial.safetensors").unlink()
+    assert study.histories([recipe]) == [trained.metadata["history"]]  # the encoder's own, and nothing is trained
+
+
+def test_a_run_knows_whose_search_chose_its_settings() -> None:
+    study = Bowl()
+    [search, _] = searches = descents(study)
+    descend(study, searches)
+    known = [one.record() for one in searches]
+    longer = search.recipe(search.stage.changed(epochs=7)).model_copy(update={"method": "PP, longer", "seed": 9})
+    other = search.recipe(search.stage.changed(margin=0.7)).model_copy(update={"method": "PP, another margin"})
+    told = {"history": {"curve": []}}
+    rows = searches_of([Trained(longer, told), Trained(other, told)], known)
+    assert [(row.method, row.trainings, bool(row.grid)) for row in rows] == [
+        ("PP, longer", 8, True),
+        ("PP, another margin", 1, False),
+    ]
+    assert identity(longer) == search.record().of != identity(other)
+
+
+def test_the_composition_may_have_a_rate_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
+    study = Study("dnt/table4", settings())
+    rates = {"one rate": None, "the same": PAIRS.learning_rate, "none to speak of": 1e-12}
+    stages = {name: PAIRS.changed(composition_rate=rate) for name, rate in rates.items()}
+    cse = study.settings.cse
+    found = {
+        name: study.train(study.recipes(name, cse, stage, seeds=[1]))[0].encoder().state_dict()
+        for name, stage in stages.items()
+    }
+    start = study.untrained(cse, seed=1).state_dict()
+    for name, values in found["one rate"].items():
+        assert torch.equal(values, found["the same"][name])
+        still = torch.allclose(start[name], found["none to speak of"][name], atol=1e-9)
+        assert still == (name != "embedding.weight")
+        assert not torch.allclose(start[name], values, atol=1e-5)

@@ -304,7 +304,7 @@ class StageTraining(Work):
         state = _state(encoder, _lexicon(recipe)[1][: len(encoder.embedding.weight)])
         files: dict[str, Tensors] = {"scores": scores} if scores else {}
         files |= {name: module.state_dict() for name, module in problem.kept().items()}
-        return files | {self.file: state}, {
+        return files | {StageTraining.file: state}, {
             "recipe": recipe.model_dump(mode="json"),
             "parameters": encoder.parameter_count(),
             "moved_words": len(state[_ROWS]),
@@ -365,6 +365,29 @@ def attempt(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) -
     works = [StageTraining(recipe, device) for recipe in recipes]
     store.make(works, jobs=jobs, may_diverge=True)
     return [load(work.recipe) if work.path.exists() else None for work in works]
+
+
+class Trial(StageTraining):
+    """The last stage of a recipe for a search: the history is kept, and not the encoder, which may be 90 MB."""
+
+    file: ClassVar[str] = "trial"
+
+    @property
+    def path(self) -> Path:
+        """Return the artifact of the encoder where there is one, since it holds the same history."""
+        trained = StageTraining(self.recipe, self.device).path
+        return trained if trained.exists() else super().path
+
+    def run(self, folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
+        _, about = super().run(folder)
+        return {self.file: {}}, about
+
+
+def histories(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) -> list[dict[str, Any] | None]:
+    """Return what training left of each recipe's last stage but its encoder; None where it diverged."""
+    works = [Trial(recipe, device) for recipe in recipes]
+    store.make(works, jobs=jobs, may_diverge=True)
+    return [store.read(work).metadata["history"] if work.path.exists() else None for work in works]
 
 
 # -- supervised relatedness --------------------------------------------------------------------------------------------

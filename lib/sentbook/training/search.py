@@ -1,16 +1,22 @@
-"""Choosing how an encoder is transferred: every point of a grid is trained, the development pairs decide."""
+"""Choosing how an encoder is trained: every point of a grid is trained, the development pairs decide."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from sentbook.config import digest, parse
+from sentbook.records import Search
 from sentbook.system.errors import NumericalError
 from sentbook.training.recipes import Recipe, Trained
-from sentbook.training.settings import DirectTransfer, Grid, HeadTraining
+from sentbook.training.settings import DirectTransfer, Grid, HeadTraining, Stage
 
 Transfer = DirectTransfer | HeadTraining
+Values = Mapping[str, Sequence[Any]]
+# What a final training may have other than the trainings that chose its settings.
+LENGTH = {"epochs", "checks_per_epoch", "limit", "patience"}
 
 
 class Trains(Protocol):
@@ -21,6 +27,131 @@ class Trains(Protocol):
 
     def train(self, *recipes: Sequence[Recipe]) -> list[Trained]:
         """Return the encoders of all ``recipes``."""
+
+    def histories(self, recipes: Sequence[Recipe]) -> list[dict[str, Any] | None]:
+        """Return what training left of ``recipes`` but their encoders; None where the last stage diverged."""
+
+
+@dataclass
+class Descent:
+    """A search of one stage's settings step by step: each step trains every point of its own small grid.
+
+    The settings that a step does not name stay as the steps before have chosen them, so that five values each of six
+    settings are 30 trainings and not 15,625. What it gives up: a point that is good only in two settings at once.
+
+    Args:
+        method: spelt as in the paper's table.
+        start: what the stage is trained on top of; its seed is the search's.
+        stage: the point at which the first step begins.
+        steps: values by the name of a setting; a step of two names trains every pair of their values.
+        selected_on: the pairs whose metric decides, in words.
+        dataset: on which the choice is made for it alone; empty: for all.
+    """
+
+    method: str
+    start: Recipe
+    stage: Stage
+    steps: Sequence[Values]
+    selected_on: str = "development pairs"
+    dataset: str = ""
+    tried: list[dict[str, Any]] = field(default_factory=list, init=False)
+
+    def recipe(self, stage: Stage) -> Recipe:
+        """Return the recipe of one point."""
+        return self.start.model_copy(update={"method": self.method, "stages": (*self.start.stages, stage)})
+
+    def points(self, step: int) -> list[Stage]:
+        """Return the points of a step, at the best point so far in all that it does not name."""
+        if step >= len(self.steps):
+            return []
+        names, values = zip(*self.steps[step].items(), strict=True)
+        return [
+            parse(type(self.stage), self.stage.model_dump() | dict(zip(names, point, strict=True)), self.method)
+            for point in itertools.product(*values)
+        ]
+
+    def choose(self, step: int, points: Sequence[Stage], found: Sequence[Mapping[str, Any] | None]) -> None:
+        """Take the best of a step's points by their histories; of equals, the first.
+
+        Raises:
+            NumericalError: every one of them diverged.
+        """
+        values = [None if history is None else float(history["best"]) for history in found]
+        told = [value for value in values if value is not None]
+        if not told:
+            rates = sorted({point.learning_rate for point in points}, reverse=True)
+            on = f" on {self.dataset}" if self.dataset else ""
+            raise NumericalError(
+                f"{self.method}{on} diverged at every learning rate of {', '.join(f'{rate:g}' for rate in rates)}; "
+                "add a lower one."
+            )
+        for point, value in zip(points, values, strict=True):
+            self.tried.append({"step": step + 1, **_named(point, self.steps[step]), "development": value})
+        self.stage = points[values.index(max(told))]
+
+    def record(self, gain: float | None = None) -> Search:
+        """Return the search as a run records it; ``gain``: what the last quarter of the final training gained."""
+        grid: dict[str, list[Any]] = {}
+        for name in dict.fromkeys(name for step in self.steps for name in step):
+            met = {one[name] for one in self.tried if name in one}
+            if len(met) > 1:
+                grid[name] = sorted(met)
+        chosen = _named(self.stage, grid)
+        return Search(
+            method=self.method,
+            dataset=self.dataset,
+            seed=self.start.seed,
+            grid=grid,
+            chosen=chosen,
+            trainings=len(self.tried),
+            selected_on=self.selected_on,
+            at_edge=[name for name, value in chosen.items() if is_at_edge(value, grid[name])],
+            last_quarter_gain=gain,
+            tried=self.tried,
+            of=identity(self.recipe(self.stage)),
+        )
+
+
+def _named(stage: Stage, names: Values) -> dict[str, Any]:
+    return {name: getattr(stage, name) for name in names}
+
+
+def is_at_edge(value: Any, values: Sequence[Any]) -> bool:
+    """Tell whether the best of some values may lie beyond them: it is the least or the largest number, and not 0.
+
+    A choice between yes and no has no edge, and no setting here can be less than 0.
+
+    Example:
+        >>> is_at_edge(0.1, [0.001, 0.01, 0.1]), is_at_edge(0.01, [0.001, 0.01, 0.1]), is_at_edge(0.0, [0.0, 1e-5])
+        (True, False, False)
+    """
+    numbers = [one for one in values if isinstance(one, int | float) and not isinstance(one, bool)]
+    return len(numbers) > 1 and value in (min(numbers), max(numbers)) and value != 0
+
+
+def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False) -> None:
+    """Search all ``searches`` side by side, step by step; each holds its choice afterwards.
+
+    Args:
+        keep: store the encoders of all points, and not their histories alone.
+
+    Raises:
+        NumericalError: every point of a step diverged.
+    """
+    for step in range(max((len(search.steps) for search in searches), default=0)):
+        points = [search.points(step) for search in searches]
+        recipes = [search.recipe(point) for search, own in zip(searches, points, strict=True) for point in own]
+        if keep:
+            histories = [None if item is None else item.metadata["history"] for item in study.attempt(recipes)]
+        else:
+            histories = study.histories(recipes)
+        found = iter(histories)
+        for search, own in zip(searches, points, strict=True):
+            if own:
+                search.choose(step, own, [next(found) for _ in own])
+
+
+# -- transfers of a table ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -43,7 +174,16 @@ class Wanted:
         stage = self.stage.model_copy(update=settings)
         return replace(self, method=f"{self.method}{name}", stage=stage)
 
-    def recipes(self, stage: Transfer) -> list[Recipe]:
+    def descent(self) -> Descent:
+        """Return the search of its grid, in one step."""
+        grid = self.grid
+        values: dict[str, Sequence[Any]] = {"learning_rate": grid.learning_rates, "batch_size": grid.batch_sizes}
+        if isinstance(self.stage, HeadTraining) and grid.rescale:
+            values["rescale"] = grid.rescale
+        stage = self.stage.model_copy(update={"epochs": max(grid.epochs), "patience": grid.patience})
+        return Descent(self.method, self.starts[0], stage, [values], dataset=self.stage.dataset)
+
+    def recipes(self, stage: Stage) -> list[Recipe]:
         """This row's recipes, one a seed, by the transfer ``stage``."""
         return [
             start.model_copy(update={"method": self.method, "stages": (*start.stages, stage)}) for start in self.starts
@@ -55,34 +195,24 @@ class Found:
     """A row on one data set: the chosen transfer, trained with every seed.
 
     Attributes:
-        tried: every point of the grid with its development value, None where it diverged.
+        search: how it was chosen.
     """
 
     method: str
     dataset: str
     stage: Transfer
     trained: list[Trained]
-    tried: list[dict[str, Any]]
+    search: Search
+
+    @property
+    def tried(self) -> list[dict[str, Any]]:
+        """Every point of the grid with its development value, None where it diverged."""
+        return self.search.tried
 
     def development(self) -> float:
         """The development value of the best epoch, mean over seeds; higher is better."""
         values = [float(item.metadata["history"]["best"]) for item in self.trained]
         return sum(values) / len(values)
-
-
-def points(stage: Transfer, grid: Grid) -> list[Transfer]:
-    """``stage`` at every point of ``grid``; see `sentbook.config.Grid` for why the numbers of epochs are one point.
-
-    Example:
-        >>> [point.learning_rate for point in points(DirectTransfer(), Grid(batch_sizes=(32,)))]
-        [0.1, 0.01, 0.001, 0.0001]
-    """
-    stopping = {"epochs": max(grid.epochs), "patience": grid.patience}
-    return [
-        stage.model_copy(update={"learning_rate": rate, "batch_size": size, **stopping})
-        for rate in grid.learning_rates
-        for size in grid.batch_sizes
-    ]
 
 
 def search(study: Trains, wanted: Sequence[Wanted]) -> list[Found]:
@@ -93,30 +223,60 @@ def search(study: Trains, wanted: Sequence[Wanted]) -> list[Found]:
     Raises:
         NumericalError: every point of a grid diverged.
     """
-    grids = [points(row.stage, row.grid) for row in wanted]
-    flat = [row.recipes(point)[0] for row, grid in zip(wanted, grids, strict=True) for point in grid]
-    outcomes = iter(study.attempt(flat))
-    chosen: list[tuple[Transfer, list[dict[str, Any]]]] = []
-    for row, grid in zip(wanted, grids, strict=True):
-        values = [_value(next(outcomes)) for _ in grid]
-        told = [value for value in values if value is not None]
-        if not told:
-            raise NumericalError(
-                f"{row.method} on {row.stage.dataset} diverged at every learning rate of "
-                f"{', '.join(f'{rate:g}' for rate in row.grid.learning_rates)}; add a lower one."
-            )
-        tried = [
-            {"learning_rate": point.learning_rate, "batch_size": point.batch_size, "development": value}
-            for point, value in zip(grid, values, strict=True)
-        ]
-        chosen.append((grid[values.index(max(told))], tried))
-    groups = [row.recipes(stage) for row, (stage, _) in zip(wanted, chosen, strict=True)]
+    descents = [row.descent() for row in wanted]
+    descend(study, descents, keep=True)
+    groups = [row.recipes(descent.stage) for row, descent in zip(wanted, descents, strict=True)]
     trained = iter(study.train(*groups))
-    return [
-        Found(row.method, row.stage.dataset, stage, [next(trained) for _ in group], tried)
-        for row, group, (stage, tried) in zip(wanted, groups, chosen, strict=True)
-    ]
+    found = []
+    for row, group, descent in zip(wanted, groups, descents, strict=True):
+        items = [next(trained) for _ in group]
+        stage = descent.stage
+        assert isinstance(stage, DirectTransfer | HeadTraining)
+        found.append(Found(row.method, row.stage.dataset, stage, items, descent.record(mean_gain(items))))
+    return found
 
 
-def _value(outcome: Trained | None) -> float | None:
-    return None if outcome is None else float(outcome.metadata["history"]["best"])
+# -- what a run records of it ----------------------------------------------------------------------------------------
+
+
+def identity(recipe: Recipe) -> str:
+    """Digest an encoder and the settings of its last stage but for its length: what a search chooses for."""
+    encoder, stage = recipe.encoder.model_dump(mode="json"), recipe.stages[-1].model_dump(mode="json", exclude=LENGTH)
+    return digest({"vectors": recipe.vectors.name, "encoder": encoder, "stage": stage})
+
+
+def last_quarter_gain(history: Mapping[str, Any]) -> float | None:
+    """Tell what the best validation value gained in the last quarter of a training; None of fewer than four checks.
+
+    A training that stopped because its patience was spent has gained nothing for as long.
+    """
+    points = [point for point in history.get("curve", ()) if point["split"] == "validation"]
+    if len(points) < 4:
+        return None
+    early = [point["value"] for point in points if point["step"] <= 0.75 * points[-1]["step"]]
+    return max(0.0, max(point["value"] for point in points) - max(early)) if early else None
+
+
+def mean_gain(trained: Sequence[Trained]) -> float | None:
+    """Return the mean of the last quarters' gains over trainings; None where none is known."""
+    gains = [last_quarter_gain(item.metadata.get("history", {})) for item in trained]
+    known = [gain for gain in gains if gain is not None]
+    return sum(known) / len(known) if known else None
+
+
+def searches_of(trained: Sequence[Trained], known: Sequence[Search]) -> list[Search]:
+    """Record how the settings of each method were chosen, and whether its trainings had converged.
+
+    Args:
+        trained: every seed of every method.
+        known: searches, those of other runs too: one counts for a method that has it as any of its stages.
+    """
+    rows = []
+    for method in dict.fromkeys(item.method for item in trained if item.metadata):
+        items = [item for item in trained if item.method == method and item.metadata]
+        told = {"method": method, "last_quarter_gain": mean_gain(items)}
+        stages = range(1, len(items[0].recipe.stages) + 1)
+        wanted = {identity(items[0].recipe.prefix(stage)) for stage in stages}
+        found = [search for search in known if search.of in wanted]
+        rows += [search.model_copy(update=told) for search in found] or [Search(**told)]
+    return rows
