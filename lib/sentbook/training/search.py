@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from sentbook.config import digest, parse
 from sentbook.records import Search
@@ -15,6 +15,8 @@ from sentbook.training.settings import DirectTransfer, Grid, HeadTraining, Stage
 
 Transfer = DirectTransfer | HeadTraining
 Values = Mapping[str, Sequence[Any]]
+# An edge that is no better than its neighbour by this much of the validation metric is flat, and no edge.
+FLAT = 0.002
 # What a final training may have other than the trainings that chose its settings.
 LENGTH = {"epochs", "checks_per_epoch", "limit", "patience"}
 
@@ -30,6 +32,34 @@ class Trains(Protocol):
 
     def histories(self, recipes: Sequence[Recipe]) -> list[dict[str, Any] | None]:
         """Return what training left of ``recipes`` but their encoders; None where the last stage diverged."""
+
+
+AnyStage = TypeVar("AnyStage", bound=Stage)
+
+
+def points(stage: AnyStage, values: Values) -> list[AnyStage]:
+    """Return ``stage`` with every combination of ``values``, which are named by its settings.
+
+    Example:
+        >>> [point.learning_rate for point in points(DirectTransfer(), {"learning_rate": [0.1, 0.01]})]
+        [0.1, 0.01]
+    """
+    combinations = itertools.product(*values.values())
+    return [
+        parse(type(stage), stage.model_dump() | dict(zip(values, one, strict=True)), type(stage).__name__)
+        for one in combinations
+    ]
+
+
+def grid_of(stage: Transfer, grid: Grid) -> tuple[Transfer, Values]:
+    """Return a transfer as long as its grid allows, and the values that are tried of its other settings.
+
+    See `sentbook.training.settings.Grid` for why the numbers of epochs are one point.
+    """
+    values: dict[str, Sequence[Any]] = {"learning_rate": grid.learning_rates, "batch_size": grid.batch_sizes}
+    if isinstance(stage, HeadTraining) and grid.rescale:
+        values["rescale"] = grid.rescale
+    return stage.model_copy(update={"epochs": max(grid.epochs), "patience": grid.patience}), values
 
 
 @dataclass
@@ -62,13 +92,7 @@ class Descent:
 
     def points(self, step: int) -> list[Stage]:
         """Return the points of a step, at the best point so far in all that it does not name."""
-        if step >= len(self.steps):
-            return []
-        names, values = zip(*self.steps[step].items(), strict=True)
-        return [
-            parse(type(self.stage), self.stage.model_dump() | dict(zip(names, point, strict=True)), self.method)
-            for point in itertools.product(*values)
-        ]
+        return points(self.stage, self.steps[step]) if step < len(self.steps) else []
 
     def choose(self, step: int, points: Sequence[Stage], found: Sequence[Mapping[str, Any] | None]) -> None:
         """Take the best of a step's points by their histories; of equals, the first.
@@ -88,6 +112,17 @@ class Descent:
         for point, value in zip(points, values, strict=True):
             self.tried.append({"step": step + 1, **_named(point, self.steps[step]), "development": value})
         self.stage = points[values.index(max(told))]
+
+    def _ends_at_the_edge(self, name: str) -> bool:
+        """Tell whether the best value of a setting may lie beyond those tried: see `FLAT`."""
+        best: dict[Any, float] = {}
+        step = max(point["step"] for point in self.tried if name in point)
+        for point in self.tried:
+            if point["step"] == step and point["development"] is not None:
+                best[point[name]] = max(point["development"], best.get(point[name], -1.0))
+        value = getattr(self.stage, name)
+        others = sorted((one for one in best if one != value), key=lambda one: abs(one - value))
+        return is_at_edge(value, list(best)) and best[value] - best[others[0]] > FLAT
 
     def record(self, gain: float | None = None) -> Search:
         """Return the search as a run records it; ``gain``: what the last quarter of the final training gained."""
@@ -176,11 +211,7 @@ class Wanted:
 
     def descent(self) -> Descent:
         """Return the search of its grid, in one step."""
-        grid = self.grid
-        values: dict[str, Sequence[Any]] = {"learning_rate": grid.learning_rates, "batch_size": grid.batch_sizes}
-        if isinstance(self.stage, HeadTraining) and grid.rescale:
-            values["rescale"] = grid.rescale
-        stage = self.stage.model_copy(update={"epochs": max(grid.epochs), "patience": grid.patience})
+        stage, values = grid_of(self.stage, self.grid)
         return Descent(self.method, self.starts[0], stage, [values], dataset=self.stage.dataset)
 
     def recipes(self, stage: Stage) -> list[Recipe]:

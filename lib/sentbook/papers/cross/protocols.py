@@ -41,7 +41,7 @@ from sentbook.training.devices import device_of
 from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import HeadProblem
 from sentbook.training.recipes import Recipe, Trained
-from sentbook.training.search import points
+from sentbook.training.search import grid_of, points
 from sentbook.training.settings import HeadTraining
 
 Array = NDArray[np.float64]
@@ -350,7 +350,11 @@ def heads_of(
     Raises:
         NumericalError: every training of the grid diverged.
     """
-    grid = [stage for stage in points(*dnt.stage_of(transfer, "FT KL", dataset)) if isinstance(stage, HeadTraining)]
+    grid = [
+        stage
+        for stage in points(*grid_of(*dnt.stage_of(transfer, "FT KL", dataset)))
+        if isinstance(stage, HeadTraining)
+    ]
     tried: list[tuple[float | None, dict[str, Array]]] = []
     for stage in grid:
         try:
