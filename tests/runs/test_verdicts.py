@@ -315,7 +315,6 @@ def searched(method: str, **changes: Any) -> Search:
         ({}, ""),
         ({"last_quarter_gain": 1e-4}, ""),
         ({"trainings": 2}, "PP was searched less than CSE"),
-        ({"grid": {"rate": [1e-3, 1e-2]}}, "PP was searched less than CSE"),
         ({"trainings": 4}, "CSE was searched less than PP"),
         ({"at_edge": ["rate"]}, "PP took the edge of its grid in rate"),
         ({"last_quarter_gain": 0.5}, "PP was still rising, by 50.0 points in its last quarter of training"),

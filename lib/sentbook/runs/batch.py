@@ -142,6 +142,8 @@ def jobs(profile: str) -> dict[str, Job]:
 
     listed = notebooks()
     papers = list(dict.fromkeys(source.parent.name for source in listed))
+    first = {f"{paper}/{name}" for paper in papers for name in grid().get(paper, {}).get("first", ())}
+    listed.sort(key=lambda source: f"{source.parent.name}/{source.stem}" not in first)
     given = {paper: profile_values(paper, profile) for paper in papers}
     known = {paper: grid().get(paper, {}) for paper in papers}
     data = {paper: [add(f"data/{paper}")] if files_of(paper, profile) else [] for paper in papers}
@@ -160,6 +162,8 @@ def jobs(profile: str) -> dict[str, Job]:
         paper = source.parent.name
         after = [*data[paper], *(vectors if shows[paper] else [])]
         after += [name for used in (paper, *known[paper].get("builds_on", [])) for name in encoders.get(used, [])]
+        if f"{paper}/{source.stem}" not in first:
+            after += [f"notebooks/{name}" for name in sorted(first) if name.startswith(f"{paper}/")]
         add(f"notebooks/{paper}/{source.stem}", after, given[paper].get("jobs", 1))
     ends = [name for name in found if name.startswith("notebooks/")]
     add("verdicts", ends)

@@ -6,7 +6,6 @@ Each limit is a rule on the record of the run, and leaves a sentence beside the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import prod
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -111,15 +110,9 @@ def _of(searches: Iterable[Search], place: Place) -> Iterator[Search]:
 
 
 def _less(known: Mapping[Place, Sequence[Search]], first: Place, second: Place) -> Place | None:
-    """The side that had fewer trainings or a smaller grid; of two that are so, the one with fewer trainings."""
-    trainings, points = (
-        [sum(map(size, known[place])) for place in (first, second)]
-        for size in (lambda one: one.trainings, lambda one: prod(map(len, one.grid.values())))
-    )
-    for one, other in (trainings, points):
-        if one != other:
-            return first if one < other else second
-    return None
+    """The side that had fewer trainings to choose from; of grids that differ in shape this is their size."""
+    one, other = (sum(search.trainings for search in known[place]) for place in (first, second))
+    return None if one == other else first if one < other else second
 
 
 def _half_width(found: Judgement) -> float:

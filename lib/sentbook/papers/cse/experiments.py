@@ -9,8 +9,7 @@ from sentbook.training.recipes import Recipe
 
 def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """The encoders of table 2: after phrase pairs, and on top of that after sentence pairs."""
-    stages = settings.phrase, settings.sentence
     return {
-        "PP": study.recipes("PP", settings.pp, *stages),
-        "CSE": study.recipes("CSE", settings.cse, *stages),
+        "PP": study.recipes("PP", settings.pp, *settings.stages("PP")),
+        "CSE": study.recipes("CSE", settings.cse, *settings.stages("CSE")),
     }

@@ -28,7 +28,8 @@ class Tuning(Section):
     """
 
     epochs: int = Field(1, ge=1, description="of each training of the search")
-    rates: tuple[Rate, ...] = Field((1e-3, 3e-4, 1e-4, 3e-5, 1e-5), min_length=1, description="of the filters")
+    word_rates: tuple[Rate, ...] = Field((1e-3, 3e-4), min_length=1, description="of the page's first table")
+    filter_rates: tuple[Rate, ...] = Field((1e-3, 1e-4, 1e-5), min_length=1, description="of the page's first table")
     steps: dict[str, tuple[Step, ...]] = Field(
         {
             "PP": (BATCH, MARGIN, PULL, {"learning_rate": (3e-4, 1e-3, 3e-3, 1e-2)}),
@@ -51,8 +52,16 @@ class Settings(Paper):
     cse: CSEEncoder = CSEEncoder()
     phrase: MarginTraining = MarginTraining()
     sentence: MarginTraining = MarginTraining(corpora=("simple-wikipedia",), dropout=0.1)
+    pp_phrase: MarginTraining | None = Field(None, description="PP's own; None: as CSE's")
+    pp_sentence: MarginTraining | None = None
     words: MarginTraining = MarginTraining(corpora=("ppdb",))
     filter_sizes: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
     ablation: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
     relatedness: RelatednessTraining = RelatednessTraining()
     tuning: Tuning = Tuning()
+
+    def stages(self, method: str) -> tuple[MarginTraining, MarginTraining]:
+        """Return the trainings on phrase and on sentence pairs of ``PP``, or of CSE."""
+        if method == "PP":
+            return self.pp_phrase or self.phrase, self.pp_sentence or self.sentence
+        return self.phrase, self.sentence
