@@ -529,6 +529,65 @@ def cost(run: Run | None, *, caption: str = "Cost of one training", command: str
 
 
 @of_recorded
+def searches(run: Run | None, *, caption: str = "How settings were chosen") -> Table | Fragment:
+    """Show for each method what was tried, what was chosen, and whether its training had become flat.
+
+    A choice at the edge of what was tried, a side with fewer trainings, or a curve that still rose bounds a verdict.
+    """
+    if run is None or not run.searches:
+        return Fragment("")
+    rows = []
+    for one in run.searches:
+        gain = numbers.DASH if one.last_quarter_gain is None else numbers.plain(100 * one.last_quarter_gain, 2)
+        tried = "; ".join(f"{_said(name)} {', '.join(map(_value, values))}" for name, values in one.grid.items())
+        chosen = "; ".join(
+            f"{_said(name)} {_value(value)}{' (edge)' if name in one.at_edge else ''}"
+            for name, value in one.chosen.items()
+        )
+        cells: list[Cell | str] = [
+            str(one.trainings),
+            Cell(tried or "nothing: as given"),
+            Cell(chosen or numbers.DASH),
+            Cell(gain),
+        ]
+        rows.append(Row(" on ".join(filter(None, (one.method, one.dataset))), cells, row=("search", one.method)))
+    on = ", ".join(ordered(one.selected_on for one in run.searches if one.selected_on))
+    how = f"chosen on {on}; × 100" if on else "× 100"
+    foot = (
+        "The gain is of the best validation value in the last quarter of the final training, mean over seeds. "
+        "A number at the edge of those tried that is no better than its neighbour is no edge."
+    )
+    heads = ["Trainings", "Tried", "Chosen", "Gain"]
+    return Table("Method", heads, rows, caption, how, foot, run=run, kinds={1: TEXT, 2: TEXT}, facts=True)
+
+
+def _said(setting: str) -> str:
+    """Name a setting in words."""
+    return SETTINGS.get(setting, setting.replace("_", " "))
+
+
+def _value(value: bool | float | str) -> str:
+    return (
+        ("yes" if value else "no")
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
+
+
+# What a reader of the field calls the settings that are searched, where it is not their name.
+SETTINGS = {
+    "learning_rate": "rate",
+    "composition_rate": "filters' rate",
+    "pull_back_words": "λ_w",
+    "composition_decay": "λ_c",
+    "bucket": "batches of one length",
+    "rescale": "vectors rescaled",
+}
+
+
+@of_recorded
 def substitutions(run: Run | None) -> Fragment:
     """Name in a box what stands in for the paper's data, to be shown beside the numbers; empty if nothing does."""
     if run is None or not run.provenance.substitutions:
