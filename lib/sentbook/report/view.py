@@ -44,7 +44,9 @@ def differences(run: Run, profile: str) -> list[tuple[str, Any, Any]]:
         return []
     there = flat(config.load(run.paper, {"profile": profile}).model_dump(mode="json"))
     here = flat(run.provenance.config)
-    names = [name for name in ordered([*here, *there]) if name not in ELSEWHERE]
+    # A setting that came after the run was recorded is none that the run changed.
+    later = {name for name in there if name.partition(".")[0] not in run.provenance.config}
+    names = [name for name in ordered([*here, *there]) if name not in ELSEWHERE and name not in later]
     return [(name, here.get(name), there.get(name)) for name in names if here.get(name) != there.get(name)]
 
 

@@ -27,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -60,6 +61,8 @@ def served() -> Iterator[None]:
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
+        while not os.path.exists(path) and server.poll() is None:  # until it can be asked
+            time.sleep(0.02)
         os.environ[ADDRESS] = f"{server.pid}:{path}"
         try:
             yield
