@@ -109,7 +109,7 @@ def test_options_reach_the_class_before_and_after_a_record() -> None:
     ("encoder", "sentence"),
     [
         ({"kind": "cse", "filtres": 3}, "Unknown parameter 'filtres' in encoder cse; did you mean 'filters'"),
-        ({"kind": "csx"}, "choose the kind among average, bilstm, cnn, cse, gran, wsv, or give a class"),
+        ({"kind": "csx"}, "choose the kind among average, bilstm, cnn, cse, gran, lstm, wsv, or give a class"),
         (7, "is no encoder"),
         (int, "is no encoder"),
         (SentenceEncoder, "has no dimension and no forward"),

@@ -145,7 +145,7 @@ def without_time(history: History) -> dict[str, object]:
     update=st.sampled_from(UPDATES),
     keep=st.sampled_from(["best", "last"]),
     parts=st.sampled_from([1, 2]),
-    steps=st.lists(st.integers(2, 5), min_size=1, max_size=2),
+    steps=st.lists(st.integers(2, 4), min_size=1, max_size=2),
 )
 def test_a_training_cut_anywhere_ends_as_if_it_had_not_been(
     kind: str, update: tuple[str, str], keep: str, parts: int, steps: list[int]

@@ -35,6 +35,7 @@ class LSTM(SentenceEncoder):
     Shapes: ids (B, T), lengths (B,) to (B, h). Parameters: 4 h (D + h + 2).
 
     Example:
+        >>> import torch
         >>> LSTM(torch.zeros(10, 300), hidden=600).parameter_count()
         2164800
     """
