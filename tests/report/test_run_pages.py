@@ -155,5 +155,4 @@ def test_all_runs_in_one_table(run: Run, kept: Path, well_formed: Check, monkeyp
 
 def test_every_notebook_of_the_book_has_a_page_of_its_runs() -> None:
     notebooks = [page.removeprefix("book/_executed/") for page in pedigree.listed("book/_executed")]
-    recorded = {name for name in notebooks if store.read(*name.split("/"), "small")}
-    assert len(recorded) > 25 and recorded <= {"/".join(names) for names in run_pages.experiments()}
+    assert len(notebooks) > 25 and set(notebooks) <= {"/".join(names) for names in run_pages.experiments()}
