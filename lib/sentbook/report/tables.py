@@ -550,7 +550,7 @@ def searches(run: Run | None, *, caption: str = "How settings were chosen") -> T
             Cell(chosen or numbers.DASH),
             Cell(gain),
         ]
-        rows.append(Row(" on ".join(filter(None, (one.method, one.dataset))), cells, row=("search", one.method)))
+        rows.append(Row(" on ".join(filter(None, (one.method, one.dataset))), cells))
     on = ", ".join(ordered(one.selected_on for one in run.searches if one.selected_on))
     how = f"chosen on {on}; × 100" if on else "× 100"
     foot = (
