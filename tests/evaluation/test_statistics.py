@@ -189,7 +189,7 @@ def test_seeds_widen_an_interval_over_items(seed: int, half: float, shift: float
 
 @pytest.mark.parametrize("spread", [0.3, 1.0, 3.0, 10.0])
 def test_an_interval_over_three_seeds_a_side_covers_what_it_says(spread: float) -> None:
-    """And drawing the seeds again with replacement does not, where trainings differ: the simulation of *The verdict*."""
+    """Drawing the seeds again with replacement does not, where trainings differ: the simulation of *The verdict*."""
     rng, times, ours, drawn = np.random.default_rng(0), 3000, 0, 0
     for _ in range(times):
         first, second = rng.normal(0, spread, (2, 3))
