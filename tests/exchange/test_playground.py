@@ -1,0 +1,241 @@
+"""The playground: its arithmetic in a real browser against the package, what a visitor does, and the file it ships."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Page, sync_playwright
+
+from sentbook.data.miniworld import World
+from sentbook.data.text import Vocabulary, tokenise_ptb
+from sentbook.data.vectors import embedding_matrix, load
+from sentbook.exchange import playground
+from sentbook.exchange.portable import Description, Portable
+from sentbook.models import build, similarity
+from sentbook.models.average import AverageEncoder
+from sentbook.models.base import EncoderOptions
+from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cse import CSEEncoder
+from sentbook.models.wsv import WSVEncoder
+from sentbook.system.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[2]
+STATIC = ROOT / "book" / "_static" / "playground"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
+KINDS: dict[str, EncoderOptions] = {
+    "PP": AverageEncoder(),
+    "CSE": CSEEncoder(filters=17),
+    "tanh": CSEEncoder(filters=9, widths=(2, 4), activation="tanh", pooling="mean"),
+    "WSV": WSVEncoder(filters=30),
+    "CNN": CNNEncoder(filters=20, bound=0.1),
+}
+HARD = ["They don't like Mary's U.S. trip, 10:30.", "well-known -- café’s “naïve” #tag @you 1,000.50 can't ... x_y 3D"]
+EXAMPLES = [("a dog bites a man", "a man bites a dog"), ("one cat", "zzz")]
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Portable]:
+    """Untrained encoders over the mini-world's words, biases drawn too."""
+    known = load("miniworld")
+    weight, vocabulary = torch.from_numpy(embedding_matrix(known)), Vocabulary(known.words)
+    found = {}
+    for name, options in KINDS.items():
+        encoder = build(options, weight, seed=3).eval()
+        for bias in getattr(encoder, "biases", None) or ():
+            torch.nn.init.uniform_(bias, -0.2, 0.2)
+        origin = {"key": "0" * 16, "recipe": {"vectors": {"name": "miniworld"}, "stages": []}}
+        said = Description(
+            encoder=options, tokenisation="ptb", dimension=encoder.dimension, word_dimension=50,
+            words=len(vocabulary.words), origin=origin,
+        )  # fmt: skip
+        found[name] = Portable(encoder, vocabulary, said)
+    return found
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return World().relatedness("trial").first[:40]
+
+
+@pytest.fixture(scope="module")
+def packed(models: dict[str, Portable], texts: list[str]) -> playground.Packed:
+    return playground.pack(models, texts, EXAMPLES, words=10_000, profile="demo")
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip("no Chromium on the PATH; install one (Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
+        page = browser.new_page()
+        page.set_default_timeout(240_000)  # of a busy machine
+        yield page
+        browser.close()
+
+
+def site(folder: Path, script: str, table: str) -> str:
+    """The page's own scripts beside other encoders; its address on the disk, as one opens it without a server."""
+    for name in ("encoders.js", "playground.js", "playground.css"):
+        shutil.copy(STATIC / name, folder / name)
+    (folder / "data.js").write_text(script, encoding="utf-8")
+    source = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")
+    html = "".join(re.findall(r"```\{raw\} html\n(?!:file)(.*?)```", source, re.DOTALL))
+    html = html.replace("../_static/playground/", "").replace("</div>\n<script", f"{table}</div>\n<script", 1)
+    (folder / "index.html").write_text(f'<!doctype html><meta charset="utf-8"><body>{html}', encoding="utf-8")
+    return (folder / "index.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def opened(page: Page, packed: playground.Packed, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page with its encoders loaded, by the keyboard alone."""
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(site(tmp_path_factory.mktemp("site"), packed.script(), packed.table()))
+    assert page.locator(".pg-static table").is_visible()
+    assert "MB" in page.locator("button.pg-load").inner_text()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".pg-near li")
+    assert page.locator(".pg-static").is_hidden() and faults == []
+    return page
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+
+def test_words_are_the_package_s(opened: Page, texts: list[str]) -> None:
+    sentences = [*HARD, *texts]
+    assert opened.evaluate("texts => texts.map(sentbookPlayground.tokens)", sentences) == [
+        tokenise_ptb(text) for text in sentences
+    ]
+
+
+COSINES = """pairs => Object.fromEntries(sentbookPlayground.data.encoders.map(model => [model.name, pairs.map(pair =>
+  sentbookPlayground.cosine(...pair.map(text => model.encode(sentbookPlayground.tokens(text)))))]))"""
+
+
+def test_cosines_are_the_package_s(
+    opened: Page, models: dict[str, Portable], packed: playground.Packed, texts: list[str]
+) -> None:
+    """To .01, which 8 bits may change; and to rounding with the package's encoder of the same 8 bits."""
+    singles = [("dog", "cat"), ("the dog", "zzz qqq"), ("a", "the small dog chased a young cat")]
+    pairs = [*zip(texts[::2], texts[1::2], strict=True), *EXAMPLES, *singles]
+    found = opened.evaluate(COSINES, pairs)
+    assert list(found) == list(models)
+    for name, model in models.items():
+        whole = [similarity(model.encoder, model.vocabulary, *pair) for pair in pairs]
+        np.testing.assert_allclose(found[name], whole, rtol=0, atol=0.01, err_msg=name)
+        assert np.ptp(whole) > 0.05
+        small = playground.restored(model.encoder, read(packed, name))
+        exact = [similarity(small, Vocabulary(packed.header["words"]), *pair) for pair in pairs]
+        np.testing.assert_allclose(found[name], exact, rtol=0, atol=1e-5, err_msg=name)
+
+
+def read(packed: playground.Packed, name: str) -> dict[str, Any]:
+    """The matrices of an encoder, as the file's description has them."""
+    (made,) = (one for one in packed.header["encoders"] if one["name"] == name)
+    count = packed.header["scales"]
+    scales, numbers = (
+        np.frombuffer(packed.content[: 4 * count], "<f4"),
+        np.frombuffer(packed.content[4 * count :], "i1"),
+    )
+    found = {}
+    for part, at in made["parts"].items():
+        matrix = numbers[at["number"] : at["number"] + at["rows"] * at["columns"]].reshape(at["rows"], at["columns"])
+        found[part] = matrix * scales[at["scale"] : at["scale"] + at["rows"], None]
+    return found
+
+
+def test_options_that_the_page_does_not_know_are_refused(models: dict[str, Portable], texts: list[str]) -> None:
+    other = models["WSV"]
+    said = other.description.model_copy(update={"encoder": WSVEncoder(filters=30, selection="smallest")})
+    with pytest.raises(ConfigError, match="knows no wsv whose selection is smallest"):
+        playground.pack({"x": Portable(other.encoder, other.vocabulary, said)}, texts, [], words=9, profile="demo")
+
+
+# -- a visitor ---------------------------------------------------------------------------------------------------------
+
+
+def value(page: Page, name: str) -> float:
+    return float(
+        page.locator("tr", has=page.locator(f"#pg-{name}")).locator("td.pg-value").inner_text().replace("−", "-")
+    )
+
+
+def test_a_visitor_types_and_reads(opened: Page, models: dict[str, Portable]) -> None:
+    pair = "The small dog chases a blorp", "a little canine is chasing one cat"
+    for field, text in zip(("First", "Second"), pair, strict=True):
+        opened.get_by_label(f"{field} sentence").fill(text)
+    opened.wait_for_function("location.hash.includes('blorp') && location.hash.includes('little')")
+    for name, model in models.items():
+        assert value(opened, name) == pytest.approx(similarity(model.encoder, model.vocabulary, *pair), abs=0.015)
+    assert opened.locator(".pg-unknown").all_inner_texts() == ["blorp\nunknown"]
+    # What a word adds, under another encoder, chosen by the keyboard.
+    opened.locator("#pg-CSE").focus()
+    opened.keyboard.press("ArrowUp")
+    opened.wait_for_function("location.hash.includes('e=PP')")
+    pp = models["PP"]
+    without = similarity(pp.encoder, pp.vocabulary, "The small chases a blorp", pair[1])
+    added = similarity(pp.encoder, pp.vocabulary, *pair) - without
+    shown = opened.locator(".pg-word", has_text="dog").locator("small").inner_text()
+    assert float(shown.replace("−", "-")) == pytest.approx(added, abs=0.015)
+
+
+def test_neighbours_are_the_nearest(opened: Page, models: dict[str, Portable], texts: list[str]) -> None:
+    opened.locator("#pg-WSV").check()
+    opened.get_by_label("First sentence").fill(texts[3])
+    opened.wait_for_function("text => document.querySelector('.pg-near li button')?.textContent === text", arg=texts[3])
+    wsv = models["WSV"]
+    scores = sorted((similarity(wsv.encoder, wsv.vocabulary, texts[3], text) for text in texts), reverse=True)
+    shown = opened.locator(".pg-near > div").first.locator("li .pg-value").all_inner_texts()
+    assert [float(text.replace("−", "-")) for text in shown] == pytest.approx(scores[:5], abs=0.015)
+    opened.locator(".pg-near li button").nth(1).click()
+    assert opened.get_by_label("Second sentence").input_value() in texts
+
+
+# -- the file of the book ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shipped() -> dict[str, Any]:
+    text = (STATIC / "data.js").read_text(encoding="utf-8")
+    return json.loads(text.removeprefix("sentbookPlayground.take(").rpartition(",\n")[0])
+
+
+def test_the_shipped_file_is_small_and_ours(shipped: dict[str, Any]) -> None:
+    assert (STATIC / "data.js").stat().st_size < 5e6
+    world = World().relatedness("test")
+    assert set(shipped["sentences"]) <= {*world.first, *world.second}  # of no data set
+    # Word vectors that may be given away: of the mini-world, or GloVe's under the PDDL.
+    assert {one["origin"]["vectors"] for one in shipped["encoders"]} <= {"miniworld", "glove-6b-50d"}
+    assert all(one["largest"] <= playground.TOLERANCE for one in shipped["encoders"])
+
+
+def test_the_shipped_encoders_give_the_package_s_cosines(page: Page, shipped: dict[str, Any], tmp_path: Path) -> None:
+    """As the package had them when the file was made, with all its bits."""
+    table = (ROOT / "book" / "playground_examples.html").read_text(encoding="utf-8")
+    address = site(tmp_path, (STATIC / "data.js").read_text(encoding="utf-8"), table)
+    context = page.context.browser.new_context()  # type: ignore[union-attr]
+    other = context.new_page()
+    other.set_default_timeout(240_000)
+    other.goto(address)
+    other.locator("button.pg-load").click()
+    other.wait_for_selector(".pg-near li")
+    found = other.evaluate(COSINES, shipped["examples"])
+    for at, one in enumerate(shipped["encoders"]):
+        expected = [row[at] for row in shipped["cosines"]]
+        np.testing.assert_allclose(found[one["name"]], expected, rtol=0, atol=0.01, err_msg=one["name"])
+    for row in shipped["cosines"]:
+        assert "".join(f"<td>{value:.2f}</td>" for value in row) in table
+    context.close()
