@@ -1,0 +1,131 @@
+"""The lessons, ``notebooks/<paper>/model.ipynb``: plain torch that is what the package computes, and runs again."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from sentbook.data.miniworld import World
+from sentbook.data.text import Vocabulary, tokenise_ptb
+from sentbook.data.vectors import load
+from sentbook.runs import contents
+from sentbook.system.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[1]
+LESSONS = sorted(ROOT.glob("notebooks/*/model.ipynb"))
+# What makes an encoder of the lesson's class, and the vectors of the package's with its numbers, of (B, T) ids.
+Made = tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]
+
+
+def cells(path: Path) -> list[Any]:
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+
+
+def run(path: Path, names: dict[str, Any], *, until: str = "", **parameters: Any) -> dict[str, Any]:
+    """Run a lesson's cells in the namespace ``names``, parameters changed; to the cell ``until``, it included."""
+    for cell in cells(path):
+        exec(compile(cell.source, f"{path.parent.name}/{cell.id}", "exec"), names)
+        if "parameters" in cell.metadata.get("tags", []):
+            names.update(parameters)
+        if cell.id == until:
+            break
+    return names
+
+
+def made(paper: str, found: dict[str, Any]) -> Made:
+    """An encoder of random numbers in double precision, and the package's with the same."""
+    torch.manual_seed(7)
+    table = torch.randn(len(found["vocabulary"]), 50)
+    table[0] = 0
+    ours = {
+        "cse": lambda: found["Encoder"](table, [1, 2, 3], 17, torch.tanh),
+        "cnn_lstm": lambda: found["Encoder"](table, [2, 3, 4], 40),
+        "wsv": lambda: found["Encoder"](table, 30, 3),
+        "dnt": lambda: found["Encoder"](table, 20),
+    }[paper]().double()
+    if paper == "cse":
+        found["filters"] = 17  # the lesson's function reads its parameter
+    if paper == "cnn_lstm":
+        decoder = found["Decoder"](50, 120, 9, len(table)).double()
+        return ours, found["in_the_package"](ours, decoder).encoder
+    theirs = found["in_the_package"](ours)
+    if paper == "wsv":  # one sentence at a time
+        return lambda ids: torch.stack([ours(row[row != 0]) for row in ids]), theirs
+    return ours, theirs
+
+
+@pytest.fixture(params=LESSONS, ids=lambda path: path.parent.name, scope="module")
+def lesson(request: pytest.FixtureRequest) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """A lesson, and its names after the cell in which it compares itself with the package."""
+    yield request.param, run(request.param, {}, until="same")
+
+
+def test_every_paper_has_one() -> None:
+    assert {path.parent.name for path in LESSONS} == {"cse", "cnn_lstm", "wsv", "dnt"}
+    assert all(contents.is_lesson(path) for path in LESSONS)
+    assert not any(contents.is_lesson(path) for path in ROOT.glob("notebooks/*/*.ipynb") if path not in LESSONS)
+
+
+def test_its_encoder_is_the_package_s(lesson: tuple[Path, dict[str, Any]]) -> None:
+    """On other sentences than the lesson's, of 1 to 14 words in one batch, and with other numbers."""
+    path, found = lesson
+    assert found["apart"] < 1e-6
+    texts = ["dog", "the dog", *World().relatedness("trial").first[:20]]
+    vocabulary: Vocabulary = found["vocabulary"]
+    tokens = vocabulary.encode(texts)
+    ids = torch.from_numpy(tokens.padded(np.arange(len(texts)), 4)[0])
+    ours, theirs = made(path.parent.name, found)
+    with torch.no_grad():
+        one, other = ours(ids), theirs(ids)
+    assert one.shape == other.shape and float(one.abs().max()) > 0.1
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+    assert float((one[0] - one[2]).abs().max()) > 1e-3  # not all the same
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.parent.name)
+def test_it_runs_twice_with_other_sentences(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    run(path, names, rounds=1)
+    first, said = names["encoder"] if "encoder" in names else names["pretrained"], capsys.readouterr().out
+    run(path, names, rounds=1, first="two dogs", second="one old cat is sleeping")
+    assert names["apart"] < 1e-6 and (names.get("encoder") or names["pretrained"]) is not first
+    assert said and capsys.readouterr().out != said
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.parent.name)
+def test_it_is_a_page_of_its_own_kind(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    first, last = notebook.cells[0], notebook.cells[-1]
+    assert first.source.startswith("# ") and "> " in first.source and "**What to look for:**" in first.source
+    assert "## Try this" in last.source and last.source.count("\n1. ") == 1
+    (parameters,) = (cell for cell in cells(path) if "parameters" in cell.metadata.get("tags", []))
+    names = [target.id for line in ast.parse(parameters.source).body for target in line.targets]  # type: ignore[attr-defined]
+    assert 5 <= len(names) <= 8 and {"first", "second", "rounds", "start"} <= set(names)
+    source = "\n".join(cell.source for cell in cells(path))
+    stored = re.findall(rf"^({'|'.join(names)}) =", source.replace(parameters.source, ""), re.MULTILINE)
+    assert stored == []  # else a second run would find a parameter overwritten
+    assert "report.dial(" in source and "nn.Module" in source
+
+
+def test_a_parameter_that_a_lesson_does_not_have_is_named() -> None:
+    contents.check_lesson(LESSONS[0], ["rounds", "first"])
+    with pytest.raises(ConfigError, match="has no 'rouns'; choose one of first, second"):
+        contents.check_lesson(LESSONS[0], ["rouns"])
+
+
+def test_the_words_of_a_lesson_s_sentences_are_known() -> None:
+    known = set(load("miniworld").words)
+    for path in LESSONS:
+        parameters: dict[str, Any] = {}
+        exec(next(cell.source for cell in cells(path) if "parameters" in cell.metadata.get("tags", [])), parameters)
+        assert {*tokenise_ptb(parameters["first"]), *tokenise_ptb(parameters["second"])} <= known
