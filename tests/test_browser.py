@@ -1,11 +1,14 @@
 """The built book in a real browser, light and dark, wide and on a phone, with no host but this one.
 
-Three pages are read in each run of the tests, every page with ``-m long``.
+Some pages are read in each run of the tests, every page with ``-m long``. What a reader can turn is turned: typed,
+clicked, moved by the keyboard, and the number that then stands there is compared with the recorded runs.
 """
 
 from __future__ import annotations
 
+import csv
 import functools
+import json
 import shutil
 import threading
 from collections.abc import Iterator
@@ -14,10 +17,16 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from sentbook.evaluation.statistics import seed_spread
+from sentbook.papers.cross.protocol_tables import YEAR, Held
+from sentbook.records import Run
+from sentbook.report import numbers
 from sentbook.report.pedigree import listed
+from sentbook.runs import ledger
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
@@ -30,7 +39,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 PAGES = ["book/index", *listed("book")]
-FEW = ("book/cse", "book/verdicts", "book/_executed/cse/table1")
+FEW = ("book/cse", "book/results", "book/verdicts", "book/protocols", "book/_executed/cse/table1")
 EACH = [page if page in FEW else pytest.param(page, marks=pytest.mark.long) for page in PAGES]
 
 
@@ -152,7 +161,8 @@ def test_a_page_opens_without_a_fault(reader: Reader, file: str, request: pytest
         assert drawing.is_visible()
         ink = drawing.evaluate("svg => getComputedStyle(svg).getPropertyValue('--sb-ink').trim()")
         assert ink == {"light": "#1f2328", "dark": "#e8eaed"}[mode]
-    assert page.evaluate(CONTRAST, ".sentbook :is(th, td, span, strong, li, p, dt, dd, a, summary, figcaption)") == []
+    text = ":is(th, td, span, strong, li, p, dt, dd, a, summary, figcaption, button, legend, output, small)"
+    assert page.evaluate(CONTRAST, f".sentbook {text}") == []
 
 
 def test_a_notebooks_page_shows_its_tables_with_the_code_folded(reader: Reader) -> None:
@@ -216,6 +226,208 @@ def test_the_mode_can_be_switched(browser: Browser, server: str) -> None:
             seen.add(reader.page.evaluate("() => document.documentElement.dataset.theme"))
         assert seen == {"light", "dark"}
         assert reader.faults == []
+
+
+# -- pages that a reader explores --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desk(browser: Browser, server: str) -> Iterator[Reader]:
+    """A reader at a desk, in light mode."""
+    with browser.new_context(viewport=DESK, accept_downloads=True) as context:
+        yield Reader(context.new_page(), server)
+
+
+def recorded(paper: str, experiment: str) -> Run:
+    run = ledger.read(paper, experiment, "small")
+    assert run is not None
+    return run
+
+
+def test_results_are_sorted_filtered_opened_and_saved(desk: Reader) -> None:
+    run, page = recorded("cse", "table1"), desk.page
+    desk.open("book/results")
+    page.get_by_label("Table", exact=True).select_option("cse/table1")
+    rows = page.locator(".sb-grid tbody tr")
+    methods = {row.method for row in run.metrics}
+    assert rows.count() == len(methods)
+    page.get_by_label("Encoder", exact=True).fill("cse")
+    assert rows.count() == sum("cse" in method.lower() for method in methods)
+    page.get_by_label("Encoder", exact=True).fill("")
+    # By the keyboard alone: one stop of the tab key, arrows, Enter on a head sorts, Enter on a number opens it.
+    assert page.locator(".sb-grid button[tabindex='0']").count() == 1
+    page.locator(".sb-grid [data-key='total_avg~pearson']").focus()
+    page.keyboard.press("Enter")
+    means = {
+        method: 100 * np.mean([row.value for row in run.metrics if (row.method, row.dataset) == (method, "total_avg")])
+        for method in methods
+    }
+    best = max(means, key=lambda method: means[method])
+    assert rows.first.locator("th").inner_text().startswith(best)
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent") == numbers.plain(means[best])
+    assert numbers.plain(means[best]) in page.locator(".sb-explore .sb-live").inner_text()
+    page.keyboard.press("Enter")
+    drawer = page.get_by_role("dialog")
+    own = [row for row in run.metrics if (row.method, row.dataset) == (best, "total_avg")]
+    for row in own:
+        assert f"{row.seed}: {numbers.plain(100 * row.value, 2)}" in drawer.inner_text()
+    assert (
+        own[0].protocol in drawer.inner_text() and "make run NOTEBOOK=cse/table1 PROFILE=small" in drawer.inner_text()
+    )
+    to, anchor = str(drawer.locator("a").get_attribute("href")).split("#")
+    assert f'id="{anchor}"' in (HTML / "book" / to).read_text(encoding="utf-8")
+    page.keyboard.press("Escape")
+    drawer.wait_for(state="detached")
+    assert page.evaluate("document.activeElement.textContent") == numbers.plain(means[best])
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    with Path(download.value.path()).open(encoding="utf-8", newline="") as stream:
+        saved = {(one["encoder"], one["data set"], one["seed"]): float(one["value"]) for one in csv.DictReader(stream)}
+    kept = {
+        (row.method, row.dataset, str(row.seed)): 100 * row.value for row in run.metrics if row.dataset.endswith("avg")
+    }
+    assert {place: saved[place] for place in kept} == {
+        place: pytest.approx(value, abs=1e-3) for place, value in kept.items()
+    }
+    assert desk.faults == []
+
+
+def test_a_is_held_against_b_by_the_runs_own_test_and_the_address_keeps_it(desk: Reader) -> None:
+    run, page = recorded("cross", "matrix"), desk.page
+    test = next(one for one in run.tests if one.dataset == "SICK" and one.low < one.high)
+    desk.open("book/results")
+    page.get_by_label("Table", exact=True).select_option("cross/matrix")
+    page.get_by_label("A", exact=True).select_option(test.a)
+    page.get_by_label("B", exact=True).select_option(test.b)
+    found = page.locator(f".sb-forest tr[data-column='SICK~{test.metric}'] .sb-difference")
+    ends = numbers.interval(test.low, test.high, test.metric, signed=True)
+    assert len(run.provenance.seeds) > 1 or found.inner_text() == (
+        f"{numbers.shown(test.estimate, test.metric, signed=True)} {ends}"
+    )
+    before, address = found.inner_text(), page.url
+    page.goto("about:blank")
+    page.goto(address, wait_until="load")
+    assert found.inner_text() == before
+    page.get_by_text("Columns:").click()
+    page.get_by_role("button", name="none", exact=True).click()
+    for name in ("SICK", "SIM"):
+        page.get_by_label(name, exact=True).check()
+    means = (
+        page.locator(".sb-grid tbody tr").filter(has_text=test.a.split(" ")[0]).first.locator("td").all_inner_texts()
+    )
+    assert float(means[0]) == pytest.approx(np.mean([float(value) for value in means[1:]]), abs=0.1)
+    assert desk.faults == []
+
+
+def test_intervals_over_seeds_are_those_of_the_package(desk: Reader) -> None:
+    desk.open("book/results")
+    for sides in (
+        [[1.0, 2.0, 3.0]],
+        [[2.0]],
+        [[60.1, 61.4, 59.0, 60.2, 60.9], [58.1, 59.0, 61.3]],
+        [[1.0, 2.0], [5.0]],
+    ):
+        found = desk.page.evaluate("sides => window.sentbook.overSeeds(...sides)", sides)
+        assert found == pytest.approx(seed_spread(*sides), rel=1e-4)
+
+
+def test_verdicts_follow_filters_and_readings(desk: Reader) -> None:
+    page = desk.page
+    desk.open("book/verdicts")
+    claims = json.loads(page.locator("#verdicts-data").text_content() or "")["claims"]
+
+    def shown() -> dict[str, int]:
+        items = page.locator("#verdict-explorer [data-verdict]").all()
+        return {str(one.get_attribute("data-verdict")): int(one.inner_text().split()[0]) for one in items}
+
+    def counted(reading: int, *leave: str) -> dict[str, int]:
+        verdicts = [one["verdicts"][reading] for one in claims if one["paper"] != "ours"]
+        return {name: verdicts.count(name) for name in set(verdicts) - set(leave)}
+
+    recorded_counts = json.loads((ROOT / "results/small/verdicts.json").read_text(encoding="utf-8"))["counts"]
+    by_paper = [counts for paper, counts in recorded_counts.items() if paper != "ours"]
+    assert shown() == counted(0)
+    assert shown()["reproduced"] == sum(counts["reproduced"] for counts in by_paper)
+    page.get_by_label("must lie within the interval").check()
+    assert shown() == counted(1) and "exceeded" not in shown()
+    page.get_by_label("pairs alone").check()
+    assert shown() == counted(3)
+    page.get_by_label("Leave out what is out of scale").check()
+    assert shown() == counted(3, "out of scale")
+    page.reload()
+    assert shown() == counted(3, "out of scale")
+    changed = next(one for one in claims if one["verdicts"][3] != one["verdicts"][0])
+    line = page.locator(f"details[data-claim='{changed['id']}'] > summary")
+    assert changed["verdicts"][3] in line.inner_text() and f"recorded: {changed['verdicts'][0]}" in line.inner_text()
+    page.get_by_role("button", name="As recorded, all").click()
+    page.get_by_label("Paper", exact=True).select_option("wsv")
+    assert page.locator("details.sb-claim:visible").count() == sum(one["paper"] == "wsv" for one in claims)
+    # A sign is reached and its card opened without a mouse.
+    first = page.locator("#verdict-explorer .sb-claim-dot[tabindex='0']").first
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    name = page.evaluate("document.activeElement.dataset.of")
+    page.keyboard.press("Enter")
+    assert page.url.endswith(f"#claim-{name}") and page.locator(f"#claim-{name}").is_visible()
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    page.goto(f"{desk.server}/book/verdicts.html#claim-dnt-05", wait_until="load")
+    assert page.locator("#claim-dnt-05").is_visible()
+    assert desk.faults == []
+
+
+def test_a_protocol_is_chosen_and_a_published_number_finds_its_like(desk: Reader) -> None:
+    held, page = Held(recorded("cross", "protocols")), desk.page
+    desk.open("book/protocols")
+    output = page.locator("#protocol-dial output")
+
+    def value(**changes: str) -> str:
+        return numbers.plain(100 * held.means[held.named(YEAR, **changes), YEAR])
+
+    assert output.inner_text() == value()
+    page.get_by_label("trained head", exact=True).check()
+    page.get_by_role("radio", name="Spearman").check()
+    page.get_by_label("pooled pairs", exact=True).check()
+    page.get_by_label("stems", exact=True).check()
+    chosen = {"score": "trained head", "measure": "spearman", "aggregation": "pooled pairs", "tokens": "stems"}
+    assert output.inner_text() == value(**chosen)
+    page.keyboard.press("ArrowLeft")  # within the tokens
+    assert output.inner_text() == value(**chosen | {"tokens": "content"})
+    page.reload()
+    assert output.inner_text() == value(**chosen | {"tokens": "content"})
+    page.get_by_label("A published number").fill("60")
+    combinations = [held.means[one["protocol"], YEAR] for one in held.combinations()]
+    near = sum(abs(100 * mean - 60) <= 0.5 for mean in combinations)
+    assert page.locator("#protocol-dial .sb-dot").count() == len(combinations)
+    assert page.locator("#protocol-dial .sb-hit").count() == page.locator(".sb-hits li").count() == near > 0
+    page.locator(".sb-hits button").first.click()
+    assert abs(float(output.inner_text()) - 60) <= 0.55
+    page.get_by_label("Test set").select_option(label="SICK 2014")
+    assert page.get_by_label("pooled pairs", exact=True).is_disabled()
+    assert desk.faults == []
+
+
+def test_a_table_of_links_is_one_stop_and_says_what_its_titles_hold(desk: Reader) -> None:
+    desk.open("book/runs")
+    table = desk.page.locator(".sentbook-table .sb-scroll table").first
+    stops = table.locator("a[href]")
+    assert stops.count() > 6 and table.locator("a[href][tabindex='0']").count() == 1
+    table.locator("a[tabindex='0']").focus()
+    before = desk.page.evaluate("document.activeElement.textContent")
+    desk.page.keyboard.press("ArrowDown")
+    assert desk.page.evaluate("document.activeElement.closest('table') !== null")
+    assert desk.page.evaluate("document.activeElement.textContent") != before
+
+
+@pytest.mark.parametrize("file", ["book/results", "book/verdicts", "book/protocols"])
+def test_without_javascript_a_table_stands_there(browser: Browser, server: str, file: str) -> None:
+    with browser.new_context(viewport=DESK, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(f"{server}/{file}.html", wait_until="load")
+        assert page.locator("article table:visible").first.locator("td").count() > 20
+        assert page.locator("details.sb-claim").count() > 100 or file != "book/verdicts"
+    own = sum(path.stat().st_size for path in (HTML / "_static" / "explore").iterdir())
+    assert (HTML / f"{file}.html").stat().st_size + own < 600_000
 
 
 def test_a_fault_would_be_seen(browser: Browser, server: str) -> None:

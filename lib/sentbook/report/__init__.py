@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sentbook.report.diagrams import diagram
+from sentbook.report.dial import dial
 from sentbook.report.source import source
 from sentbook.report.view import View
 
@@ -22,4 +23,4 @@ def answer(name: str) -> Fragment:
     return answers.answer(*name.split("/"))
 
 
-__all__ = ["View", "answer", "diagram", "source"]
+__all__ = ["View", "answer", "diagram", "dial", "source"]

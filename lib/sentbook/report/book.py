@@ -21,6 +21,7 @@ from typing import Any
 
 import nbformat
 
+from sentbook.report.dial import WIDGET
 from sentbook.report.style import without_sheet
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import NotebookError, executed_path, say, tail, without_colours
@@ -92,6 +93,7 @@ def lay_out(executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
             shown = [_without_machine(output) for output in cell.outputs if _shows_something(output)]
             cell.outputs = [nbformat.from_dict(output) for output in shown]
             for output in cell.outputs:
+                output.get("data", {}).pop(WIDGET, None)  # no kernel listens to a page
                 if "metadata" in output:
                     output.metadata = nbformat.from_dict({})
                 if output.output_type == "execute_result":

@@ -20,13 +20,12 @@ from sentbook.report import numbers
 from sentbook.report.markup import Fragment, Recorded, run_name
 from sentbook.report.style import MARKERS, Palette, place
 from sentbook.report.summary import (
-    Centre,
-    centre_and_interval,
     full_name,
     group_and_label,
     headings,
     interval_words,
     is_average,
+    mean_and_interval,
     ordered,
     over_seeds,
     printed,
@@ -128,7 +127,7 @@ def training_curves(
     return render(
         draw,
         size=(WIDTH, height + legend_height(names)),
-        caption=captioned(caption, f"Lines: {interval_words('mean', seeds)}, shaded."),
+        caption=captioned(caption, f"Lines: {interval_words(seeds)}, shaded."),
         alt=f"{numbers.name(metric)} on {splits[0]} over training examples seen; {last}.",
     )
 
@@ -142,12 +141,12 @@ def _common_steps(points: Sequence[CurvePoint], metric: str) -> pd.DataFrame:
 
 
 def _centre(values: pd.Series) -> float:
-    return centre_and_interval(values.to_list())[0]
+    return mean_and_interval(values.to_list())[0]
 
 
 def _interval(values: pd.Series) -> tuple[float, float]:
     """The 95 % t-interval over seeds as seaborn asks for it; nothing to draw for a single seed."""
-    _, low, high = centre_and_interval(values.to_list())
+    _, low, high = mean_and_interval(values.to_list())
     return (np.nan, np.nan) if low is None or high is None else (low, high)
 
 
@@ -230,7 +229,6 @@ def paired_dots(
     b: str,
     metric: str = "pearson",
     rows: Sequence[str] | None = None,
-    centre: Centre = "mean",
     protocol: object = None,
     caption: str = "",
 ) -> Plot:
@@ -239,7 +237,7 @@ def paired_dots(
     Raises:
         ConfigError: neither method was run.
     """
-    ours, _ = over_seeds(run, metric, protocol=protocol, centre=centre)
+    ours, _ = over_seeds(run, metric, protocol=protocol)
     paper = printed(reported, metric)
     rows = ordered(dataset for method, dataset in [*paper, *ours] if method in (a, b)) if rows is None else rows
     rows = [row for row in rows if (a, row) in ours or (b, row) in ours]
@@ -281,7 +279,7 @@ def paired_dots(
 
     gaps = [ours[a, row].value - ours[b, row].value for row in rows if (a, row) in ours and (b, row) in ours]
     seeds = [cell.seeds for (method, row), cell in ours.items() if method in (a, b) and row in rows]
-    how = f"Filled: ours, {interval_words(centre, seeds)}." + (" Hollow: the paper." if any_paper else "")
+    how = f"Filled: ours, {interval_words(seeds)}." + (" Hollow: the paper." if any_paper else "")
     return render(
         draw,
         size=(WIDTH, 1.0 + (_ROW + 0.025) * len(lines)),
@@ -301,7 +299,6 @@ def ablation_bars(
     datasets: Sequence[str] | None = None,
     metric: str = "pearson",
     reference: str | None = None,
-    centre: Centre = "mean",
     protocol: object = None,
     caption: str = "",
     height: float = 3.1,
@@ -316,7 +313,7 @@ def ablation_bars(
     Raises:
         ConfigError: the run holds nothing to draw, or no ``reference``.
     """
-    cells, _ = over_seeds(run, metric, protocol=protocol, centre=centre)
+    cells, _ = over_seeds(run, metric, protocol=protocol)
     methods = ordered(m for m, _ in cells) if methods is None else list(methods)
     if datasets is None:
         held = ordered(d for _, d in cells)
@@ -334,7 +331,7 @@ def ablation_bars(
                 base = np.array(cells[reference, dataset].values)
                 values = values - (base if len(base) == len(values) else base.mean())
             bars[method, dataset] = tuple(  # type: ignore[assignment]
-                None if v is None else v * scale for v in centre_and_interval(values.tolist(), centre)
+                None if v is None else v * scale for v in mean_and_interval(values.tolist())
             )
     drawn = [m for m in methods if m != reference and any((m, d) in bars for d in datasets)]
     if not drawn:
@@ -377,7 +374,7 @@ def ablation_bars(
     return render(
         draw,
         size=(WIDTH, 0.7 + 0.29 * len(drawn) if of_one else height + legend_height(drawn)),
-        caption=captioned(caption, f"Bars: {interval_words(centre, seeds)}."),
+        caption=captioned(caption, f"Bars: {interval_words(seeds)}."),
         alt=f"Bars of {unit}; means: {said}.",
     )
 

@@ -10,6 +10,7 @@ from sentbook.report import (
     figures,
     pages,
     pedigree,
+    results_explorer,
     run_pages,
     summary,
     verdict_page,
@@ -55,9 +56,7 @@ def _landing() -> str:
     if run is None:
         return ""
     reported = summary.reported(paper, front.experiment)
-    figure = figures.paired_dots(
-        run, reported, a=front.a, b=front.b, centre="median", rows=front.rows, caption=front.caption
-    )
+    figure = figures.paired_dots(run, reported, a=front.a, b=front.b, rows=front.rows, caption=front.caption)
     runs = [run for paper in PAPERS for run in pages.recorded(paper, PROFILES).values()]
     counts = verdict_page.verdict_summary([list(found.claims) for found in runs])
     return figure.html() + "\n\n" + counts.html()
@@ -76,6 +75,7 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
         "overlap.md": _overlap(),
         "status.md": pages.status_page(PAPERS),
         "runs.md": run_pages.overview(),
+        "results.md": results_explorer.page(results_explorer.recorded_runs(PROFILES)),
         **of_papers,
         "verdicts.md": verdict_page.all_verdicts(
             {paper: paper_of(paper).heading for paper in PAPERS},

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sentbook.evaluation.predictions import INTERVALS
 from sentbook.records import CurvePoint, Metric, Run
 from sentbook.report import numbers, templates
 from sentbook.report.markup import Html, esc
-from sentbook.report.summary import centre_and_interval, full_name, group_and_label, ordered
+from sentbook.report.summary import full_name, group_and_label, mean_and_interval, ordered, over_examples
 from sentbook.report.table import Row, Table
 
 # With more rows than this, a method's rows are folded.
@@ -32,14 +31,9 @@ def rows(run: Run) -> str:
 
 
 def _method(run: Run, method: str, found: Sequence[Metric]) -> Html:
-    over_examples = {
-        (metric, dataset): of_method[method]
-        for metric, by_dataset in run.extra.get(INTERVALS, {}).items()
-        for dataset, of_method in by_dataset.items()
-        if method in of_method
-    }
+    ends = over_examples(run)
     seeds = ordered(row.seed for row in found)
-    several, inside = len(seeds) > 1, any((row.metric, row.dataset) in over_examples for row in found)
+    several, inside = len(seeds) > 1, any((method, row.dataset, row.metric, row.protocol) in ends for row in found)
     groups: dict[tuple[str, str], dict[str, dict[int | None, Metric]]] = {}
     for row in found:
         groups.setdefault((row.metric, row.protocol), {}).setdefault(row.dataset, {})[row.seed] = row
@@ -49,7 +43,7 @@ def _method(run: Run, method: str, found: Sequence[Metric]) -> Html:
         title = f'{esc(numbers.name(metric))} <span class="sb-soft">{esc(protocol)}</span>'
         lines.append(Row(Html(title), head=True, wide=True))
         for dataset, by_seed in datasets.items():
-            middle, low, high = centre_and_interval([row.value for row in by_seed.values()])
+            middle, low, high = mean_and_interval([row.value for row in by_seed.values()])
             cells = [numbers.count(next(iter(by_seed.values())).n)]
             if several:
                 cells += [
@@ -57,7 +51,7 @@ def _method(run: Run, method: str, found: Sequence[Metric]) -> Html:
                     numbers.interval(low, high, metric, places=places),
                 ]
             if inside:
-                low, high = over_examples.get((metric, dataset), (None, None))
+                low, high = ends.get((method, dataset, metric, protocol), (None, None))
                 cells.append(numbers.interval(low, high, metric, places=places))
             cells += [numbers.shown(by_seed[s].value, metric, places=places) if s in by_seed else "" for s in seeds]
             name = full_name(*group_and_label(dataset))

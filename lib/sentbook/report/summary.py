@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy import special
 
+from sentbook.evaluation.predictions import INTERVALS
+from sentbook.evaluation.statistics import seed_interval
 from sentbook.records import Run, Test
 from sentbook.runs import printed as printed_numbers
 from sentbook.system.errors import ConfigError, DataError
-
-Centre = Literal["mean", "median"]
 
 
 @dataclass(frozen=True)
@@ -32,43 +29,37 @@ class Summary:
     values: tuple[float, ...]
 
 
-def centre_and_interval(values: Sequence[float], centre: Centre = "mean") -> tuple[float, float | None, float | None]:
-    """The centre of per-seed values and an interval for it.
-
-    Equation:
-        mean: ``m +- t(.975, k-1) s / sqrt(k)``; median: the least and the greatest of the k values, which hold the
-        median of the distribution with probability ``1 - 2^(1-k)`` (93.75 % for k = 5), whatever its shape.
-
-    Args:
-        values: (k,) one per seed.
-        centre: as the paper summarises its runs.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    if len(array) == 0:
+def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
+    """Return the mean of (k,) values, one a seed, and its 95 % t-interval, ``m +- t(.975, k-1) s / sqrt(k)``."""
+    if len(values) == 0:
         raise ConfigError("There is no value to summarise; run the experiment first.")
-    middle = float(np.median(array) if centre == "median" else array.mean())
-    if len(array) < 2:
-        return middle, None, None
-    if centre == "median":
-        return middle, float(array.min()), float(array.max())
-    half = float(special.stdtrit(len(array) - 1, 0.975) * array.std(ddof=1) / math.sqrt(len(array)))
-    return middle, middle - half, middle + half
+    found = seed_interval(values)
+    return (found.estimate, None, None) if len(values) < 2 else (found.estimate, found.low, found.high)
 
 
-def interval_words(centre: Centre, seeds: Iterable[int]) -> str:
+def over_examples(run: Run) -> dict[tuple[str, str, str, str], tuple[float, float]]:
+    """The recorded intervals over examples by method, data set, metric, and the protocol that they are of.
+
+    A run has one for each method, data set and metric: of the protocol that it names first.
+    """
+    found = {}
+    for row in reversed(run.metrics):
+        ends = run.extra.get(INTERVALS, {}).get(row.metric, {}).get(row.dataset, {}).get(row.method)
+        if ends is not None:
+            found[row.method, row.dataset, row.metric] = row.protocol, (float(ends[0]), float(ends[1]))
+    return {(*place, protocol): ends for place, (protocol, ends) in found.items()}
+
+
+def interval_words(seeds: Iterable[int]) -> str:
     """What the brackets hold, as a caption says it."""
     counts = sorted(set(seeds))
     if not counts or counts[-1] < 2:
         return "one seed: no interval over seeds"
     several = f"{counts[0]}{chr(0x2013)}{counts[-1]}" if counts[0] != counts[-1] else str(counts[0])
-    if centre == "median":
-        return f"median of {several} seeds [lowest, highest]"
     return f"mean of {several} seeds [95 % t-interval]"
 
 
-def over_seeds(
-    run: Run, metric: str, *, protocol: object = None, centre: Centre = "mean"
-) -> tuple[dict[tuple[str, str], Summary], list[str]]:
+def over_seeds(run: Run, metric: str, *, protocol: object = None) -> tuple[dict[tuple[str, str], Summary], list[str]]:
     """Every (method, dataset) of ``metric`` over its seeds, and the protocols met, in the run's order.
 
     Args:
@@ -97,7 +88,7 @@ def over_seeds(
         if len(by_protocol) > 1:
             raise ConfigError(f"{key} was scored under {sorted(by_protocol)}; choose one with protocol=.")
         values = tuple(next(iter(by_protocol.values())).values())
-        middle, low, high = centre_and_interval(values, centre)
+        middle, low, high = mean_and_interval(values)
         summaries[key] = Summary(middle, low, high, len(values), sizes[key], values)
     return summaries, list(protocols)
 

@@ -14,7 +14,6 @@ from sentbook.records import Run, Test
 from sentbook.report import numbers, templates
 from sentbook.report.markup import Fragment, Html, Recorded, esc, folded, from_paper, run_name, verdict, why
 from sentbook.report.summary import (
-    Centre,
     Summary,
     full_name,
     group_and_label,
@@ -139,7 +138,6 @@ def comparison(
     caption: str = "",
     tests: Iterable[Test] | None = None,
     pair: tuple[str, str] | None = None,
-    centre: Centre = "mean",
     interval: str = "brackets",
     protocol: object = None,
     places: int | None = None,
@@ -161,7 +159,6 @@ def comparison(
         metric: its values are stored in [-1, 1] and shown x100 where it is a correlation or a share.
         tests: comparisons of ``pair``; None: those of the run.
         pair: (A, B): adds the column A - B with its interval and a star where Holm's p is below .05.
-        centre: ``median`` where the paper takes the median of its runs.
         interval: ``brackets`` or ``half`` (half-width).
         protocol: which protocols, where the run holds several for a cell.
         places: decimals; None: by the metric.
@@ -173,7 +170,7 @@ def comparison(
     Raises:
         ConfigError: a cell was scored under two protocols; ``interval`` is neither word.
     """
-    sources, protocols = _sources(run, reported, beside, metric, protocol, centre)
+    sources, protocols = _sources(run, reported, beside, metric, protocol)
     run_rows, paper_rows = (ordered(dataset for _, dataset in cells) for cells in (sources[1], sources[0]))
     if rows is None:
         shared = set(run_rows) & set(paper_rows)
@@ -190,18 +187,18 @@ def comparison(
     )
     grid = _Grid(blocks, rows, group_and_label, interval, pair, contrast, of_yours)
     return Table(
-        "Data set", grid.columns, grid.rows(notes or {}), caption, grid.how(numbers.name(metric), protocols, centre),
+        "Data set", grid.columns, grid.rows(notes or {}), caption, grid.how(numbers.name(metric), protocols),
         grid.foot(), run=run, badged=True, just_made=just_made, changes=changes,
         notice=not_run(make_command(reported, command)) if run is None else None,
     )  # fmt: skip
 
 
 def _sources(
-    run: Run | None, reported: pd.DataFrame | None, beside: Run | None, metric: str, protocol: object, centre: Centre
+    run: Run | None, reported: pd.DataFrame | None, beside: Run | None, metric: str, protocol: object
 ) -> tuple[_Sources, list[str]]:
     """What the paper printed, what was recorded and what the reader's run gave, and under which protocols."""
     (ours, protocols), (yours, _) = (
-        over_seeds(of, metric, protocol=protocol, centre=centre) if of is not None else ({}, []) for of in (run, beside)
+        over_seeds(of, metric, protocol=protocol) if of is not None else ({}, []) for of in (run, beside)
     )
     return (printed(reported, metric), ours, yours), protocols
 
@@ -215,7 +212,6 @@ def by_metric(
     methods: Sequence[str] | None = None,
     metrics: Sequence[str] = ("pearson", "spearman", "mse"),
     caption: str = "",
-    centre: Centre = "mean",
     interval: str = "brackets",
     protocol: object = None,
     places: Mapping[str, int] | None = None,
@@ -225,7 +221,7 @@ def by_metric(
     changes: Sequence[str] = (),
 ) -> Table | Fragment:
     """Show one data set, a method a row, a metric a group of columns; otherwise as `comparison`."""
-    found = {metric: _sources(run, reported, beside, metric, protocol, centre) for metric in metrics}
+    found = {metric: _sources(run, reported, beside, metric, protocol) for metric in metrics}
     if methods is None:
         methods = ordered(m for (paper, ours, _), _ in found.values() for m, d in [*paper, *ours] if d == dataset)
     blocks = [
@@ -239,7 +235,7 @@ def by_metric(
     protocols = ordered(one for _, met in found.values() for one in met)
     return Table(
         "Method", grid.columns, grid.rows({}), caption,
-        grid.how(full_name(*group_and_label(dataset)), protocols, centre), run=run, badged=True, just_made=just_made,
+        grid.how(full_name(*group_and_label(dataset)), protocols), run=run, badged=True, just_made=just_made,
         changes=changes, notice=not_run(make_command(reported, command)) if run is None else None,
     )  # fmt: skip
 
@@ -278,12 +274,10 @@ class _Grid:
             self.columns.append((title, f"{'recorded' if yours else 'ours'}, 95 %"))
             self.columns += [(title, "your run, 95 %")] if yours else []
 
-    def how(self, first: str, protocols: Sequence[str], centre: Centre) -> str:
+    def how(self, first: str, protocols: Sequence[str]) -> str:
         """How the numbers were made: what they are, the protocols, what the brackets hold."""
         seeds = [summary.seeds for block in self.blocks for summary in block.ours.values()]
-        return " \u00b7 ".join(
-            filter(None, [first, "; ".join(protocols), interval_words(centre, seeds) if seeds else ""])
-        )
+        return " \u00b7 ".join(filter(None, [first, "; ".join(protocols), interval_words(seeds) if seeds else ""]))
 
     def spread(self, low: float | None, high: float | None, block: _Block, *, signed: bool = False) -> str:
         if self._half:

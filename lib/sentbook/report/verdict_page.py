@@ -1,4 +1,5 @@
-"""Write the page of verdicts: counts by paper, then a card for each claim; and the short list of each chapter.
+"""Write the page of verdicts: counts by paper, then a line for each claim, which unfolds to its card; and the short
+list of each chapter.
 
 Both show what `sentbook.runs.verdict_ledger` gathered, and judge nothing.
 """
@@ -11,9 +12,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from sentbook.records import Claim, Finding, Part, Run
-from sentbook.report import numbers, templates
+from sentbook.report import numbers, templates, verdict_switches
 from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, verdict, why
 from sentbook.report.pages import PROFILES, in_order, recorded, title
+from sentbook.report.results_explorer import script
 from sentbook.report.style import style_sheet
 from sentbook.report.table import LEFT, TEXT, Cell, Row, Table
 from sentbook.runs.causes import Cause
@@ -125,7 +127,10 @@ def all_verdicts(
     run_pages: Mapping[str, str] | None = None,
     download: str = "",
 ) -> str:
-    """Counts by paper, then for each paper and experiment a card for each claim.
+    """Counts by paper, then for each paper and experiment a line for each claim, which unfolds to its card.
+
+    The page's script (``book/_static/explore/verdicts.js``) draws the claims as dots, filters the lines, and shows what
+    other readings of the rules would have judged.
 
     Args:
         papers: folder name -> heading, in order.
@@ -140,7 +145,8 @@ def all_verdicts(
     if runs is None:
         runs = {(paper, name): run for paper in papers for name, run in recorded(paper, profiles).items()}
     found = entries(runs, papers)
-    parts = [counts_table(found), chance_words(found), f"<style>{style_sheet('verdicts')}</style>"]
+    parts = ['<div class="sentbook" id="verdict-explorer"></div>', counts_table(found), chance_words(found)]
+    parts.append(f"<style>{style_sheet('verdicts')}</style>")
     if download:
         parts.append(f"All of this for programs: {{download}}`{download.rpartition('/')[2]} <{download}>`.")
     for paper, of_paper in groupby(found, key=lambda entry: entry.paper):
@@ -156,6 +162,10 @@ def all_verdicts(
             body = f'<div class="sb-caption">{made}</div><div class="sb-claims">{cards}</div>'
             parts.append(Fragment(body, kind="sentbook-claims", run=run_name(run)).html(style=False))
             parts.append(_substitutes(run.provenance.substitutions if run else []))
+    names = {**{paper: paper_of(paper).name for paper in papers}, OURS: "claims of this book"}
+    said = {name: re.sub("<[^>]+>", "", verdict(name)) for name in VERDICTS}
+    data = {"papers": names, "said": said, "claims": verdict_switches.data(found, runs)}
+    parts.append(script("verdicts-data", data))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -191,11 +201,12 @@ def chance_words(claims: Sequence[Entry]) -> str:
 
 
 def card(entry: Entry, pages: Mapping[str, str]) -> str:
-    """One claim: what the paper says and has, what was measured, the verdict, and why it failed."""
+    """One claim: the verdict and what the paper says; unfolded, what it has, what was measured, and why it failed."""
     return templates.html(
         "card",
         entry=entry,
         rule=_rule(entry),
+        short=_short(entry),
         marks=marks(entry),
         shown=number_boxes(entry),
         parts=_parts(entry.parts, entry.run),
@@ -221,6 +232,15 @@ def number_boxes(entry: Entry) -> list[Box]:
     places = _places(entry.printed)
     theirs = [Box(*_held(entry.printed, places))] if entry.printed is not None else []
     return [*theirs, our_box(entry.ours, len(entry.seeds), entry.run, row_key(entry.id), places)]
+
+
+def _short(entry: Entry) -> tuple[str, str] | None:
+    """The paper's number, or the rule's, and ours, for a line of the list; None where the claim names no number."""
+    if entry.ours is None:
+        return None
+    places = _places(entry.printed)
+    theirs = _held(entry.printed, places)[1] + " \u2192 " if entry.printed is not None else ""
+    return theirs, _words(entry.ours, places)
 
 
 def our_box(finding: Finding, seeds: int, run: str, row: str, places: int = 1) -> Box:

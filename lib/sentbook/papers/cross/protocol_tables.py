@@ -23,7 +23,6 @@ from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import group_and_label, is_average, ordered, where_printed
 from sentbook.report.svg import Plot, render
 from sentbook.report.table import TEXT, Cell, Row, Table, not_run
-from sentbook.runs import ledger
 from sentbook.runs import printed as printed_numbers
 
 COMMAND = "make run NOTEBOOK=cross/protocols PROFILE=small"
@@ -312,15 +311,3 @@ def checklist(run: Run | None, *, row: str = YEAR, command: str = COMMAND) -> Ta
         wrap=True,
         kind="sentbook-table sentbook-wide",
     )
-
-
-def fragments() -> dict[str, str]:
-    """Make the page's generated parts from the recorded run: file name in ``book/_generated`` to HTML."""
-    run = ledger.read("cross", "protocols", "small")
-    shown: dict[str, Plot | Table | Fragment] = {
-        "path": path(run, caption="STS 2014: the same vectors, a choice a step"),
-        "checklist": checklist(run),
-        "twice": twice(run),
-        "spread": spread(run, caption="Every combination of score, measure, aggregation and tokenisation"),
-    }
-    return {f"protocols_{name}.md": part.html() for name, part in shown.items()}

@@ -1,0 +1,73 @@
+/* Tables of many numbers, each a link to its run: one stop of the tab key a table, arrows within it, and a line that says
+   what a cell's title holds to those who have no mouse. Without this script every link is a stop of its own. */
+"use strict";
+
+document.querySelectorAll(".sentbook .sb-scroll").forEach(box => {
+  const table = box.querySelector("table"), links = table ? [...table.querySelectorAll("a[href]")] : [];
+  if (links.length < 6) return;
+  const titled = table.querySelector("td a[title]:not([title='Why this number'])") !== null;
+  const line = Object.assign(document.createElement("p"), {className: "sb-foot sb-told"});
+  line.setAttribute("role", "status");
+  if (titled) {
+    line.textContent = "Point at a number, or move among them with the arrow keys, for its interval.";
+    box.after(line);
+  }
+  const only = chosen => links.forEach(link => { link.tabIndex = link === chosen ? 0 : -1; });
+  const words = element => element ? element.textContent.replace(/\s+/g, " ").trim() : "";
+  const tell = link => {
+    const cell = link.closest("td, th"), row = cell.closest("tr");
+    const at = [...row.cells].slice(0, cell.cellIndex).reduce((sum, one) => sum + one.colSpan, 0);
+    line.textContent = `${words(row.cells[0])}, ${head(at)}: ${words(link)} ${link.title === "Why this number" ? "" : link.title}`;
+  };
+
+  /** The heads above a column, of both storeys. */
+  function head(at) {
+    const found = [], taken = [];
+    [...table.tHead.rows].forEach((row, storey) => {
+      let column = 0;
+      for (const cell of row.cells) {
+        while (taken[storey]?.[column]) column++;
+        for (let down = 0; down < cell.rowSpan; down++) {
+          (taken[storey + down] ||= []).fill(false, taken[storey + down].length);
+          for (let across = 0; across < cell.colSpan; across++) taken[storey + down][column + across] = true;
+        }
+        if (at >= column && at < column + cell.colSpan) found.push(words(cell));
+        column += cell.colSpan;
+      }
+    });
+    return found.join(" ");
+  }
+
+  /** The next link in a row, or the one in the same column of a row above or below. */
+  function next(link, key) {
+    const cell = link.closest("td, th"), row = cell.closest("tr");
+    if (key === "Home") return links[0];
+    if (key === "End") return links.at(-1);
+    if (key === "ArrowLeft" || key === "ArrowRight") {
+      const to = links[links.indexOf(link) + (key === "ArrowRight" ? 1 : -1)];
+      return to && row.contains(to) ? to : null;
+    }
+    if (key !== "ArrowUp" && key !== "ArrowDown") return null;
+    const rows = [...table.rows], step = key === "ArrowDown" ? 1 : -1;
+    for (let at = rows.indexOf(row) + step; rows[at]; at += step) {
+      const found = rows[at].cells[cell.cellIndex]?.querySelector("a[href]");
+      if (found) return found;
+    }
+    return null;
+  }
+
+  only(links[0]);
+  table.addEventListener("focusin", event => {
+    const link = event.target.closest("a[href]");
+    if (link) { only(link); if (titled) tell(link); }
+  });
+  table.addEventListener("mouseover", event => {
+    const link = titled && event.target.closest("a[href]");
+    if (link) tell(link);
+  });
+  table.addEventListener("keydown", event => {
+    const link = event.target.closest("a[href]");
+    const to = link && !event.altKey && !event.ctrlKey && !event.metaKey ? next(link, event.key) : null;
+    if (to) { event.preventDefault(); only(to); to.focus(); }
+  });
+});

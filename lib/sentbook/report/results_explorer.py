@@ -1,0 +1,229 @@
+"""The data of the page on which a reader sorts, filters and compares recorded results, and the table that stands there
+without JavaScript.
+
+Each recorded run becomes rows of methods and columns of data sets: values by seed, intervals, the paper's value, the
+protocol and the place on the run's page. What the page does with them is in ``book/_static/explore/results.js``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sentbook.evaluation.predictions import INTERVALS
+from sentbook.records import Metric, Run
+from sentbook.report import numbers, run_pages
+from sentbook.report.markup import row_key
+from sentbook.report.pages import title
+from sentbook.report.summary import full_name, group_and_label, is_average, ordered, printed, reported
+from sentbook.report.table import Cell, Row, Table
+from sentbook.runs.papers import paper_of
+from sentbook.system.errors import ConfigError
+
+# A run that has the same numbers by many protocols has a page of its own.
+_BY_PROTOCOL = "protocols"
+_DECIMALS = 4
+
+
+class Column(NamedTuple):
+    """One data set in one measure; ``variant`` counts the protocols by which a method has several numbers of it."""
+
+    dataset: str
+    metric: str
+    variant: int
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is a mean over other columns, which no further mean takes in."""
+        return self.dataset == "total_avg" or self.dataset.endswith(" mean")
+
+
+def script(name: str, data: object) -> str:
+    """Write data for a page's script into the page, on one line, so that it is there without a server too.
+
+    Example:
+        >>> script("x", ["</script>", 1])
+        '<script type="application/json" id="x">["\\\\u003c/script>",1]</script>'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
+
+
+def page(runs: Sequence[Run]) -> str:
+    """The generated part of the page: the table of the largest run, and the data of all.
+
+    Args:
+        runs: those with rows, in the order of the book.
+
+    Returns:
+        Markdown.
+    """
+    shown = [run for run in runs if run.metrics and _BY_PROTOCOL not in run.extra]
+    if not shown:
+        return "No run is recorded yet.\n"
+    first = max(shown, key=lambda run: len({(row.method, row.dataset, row.metric) for row in run.metrics}))
+    data = {"first": shown.index(first), "runs": [run_data(run) for run in shown]}
+    return f'<div id="results-explorer">{static_table(first).html()}</div>\n\n{script("results-data", data)}\n'
+
+
+# -- one run -----------------------------------------------------------------------------------------------------------
+
+
+def run_data(run: Run) -> dict[str, Any]:
+    """Give a run's methods, columns, cells and tests, by places in lists; values in the unit that they are shown in."""
+    cells = _cells(run)
+    columns = ordered(column for _, column in cells)
+    methods, protocols = ordered(row.method for row in run.metrics), ordered(row.protocol for row in run.metrics)
+    trainings = ordered(tuple(row.seed for row in rows) for rows in cells.values())
+    visible = set(_visible(run, columns))
+    theirs, intervals = _printed(run), run.extra.get(INTERVALS, {})
+    letters = run.extra.get("letters", {})
+    found = []
+    for (method, column), rows in cells.items():
+        low, high = intervals.get(column.metric, {}).get(column.dataset, {}).get(method, (None, None))
+        plain = not column.variant
+        held = [
+            methods.index(method),
+            columns.index(column),
+            protocols.index(rows[0].protocol),
+            rows[0].n,
+            trainings.index(tuple(row.seed for row in rows)),
+            [_scaled(row.value, column.metric) for row in rows],
+            row_key(method, column.dataset, column.metric),
+            _scaled(low, column.metric) if plain else None,
+            _scaled(high, column.metric) if plain else None,
+            _scaled(theirs.get(column.metric, {}).get((method, column.dataset)), column.metric) if plain else None,
+            letters.get(column.metric, {}).get(column.dataset, {}).get(method) if plain else None,
+        ]
+        while held[-1] is None:
+            held.pop()
+        found.append(held)
+    return {
+        "name": f"{run.paper}/{run.experiment}",
+        "title": f"{paper_of(run.paper).name}, {title(run.experiment).lower()}",
+        "profile": run.profile,
+        "command": run_pages.command(run.paper, run.experiment, run.profile),
+        "methods": methods,
+        "protocols": protocols,
+        "seeds": trainings,
+        "columns": [
+            {
+                "key": "~".join((column.dataset, column.metric, *[str(column.variant)] * (column.variant > 0))),
+                "dataset": column.dataset,
+                "label": _label(column.dataset),
+                "how": _variant_words(column, cells),
+                "metric": numbers.name(column.metric),
+                "unit": numbers.short(column.metric),
+                "digits": numbers.digits(column.metric),
+                "lower": numbers.lower_is_better(column.metric),
+                "hundred": numbers.factor(column.metric) == 100.0,
+                "mean": column.is_mean,
+                "part": _part_of(column, columns),
+                "shown": column in visible,
+            }
+            for column in columns
+        ],
+        "cells": found,
+        **_tests(run, methods, columns),
+    }
+
+
+def _label(dataset: str) -> str:
+    """The head of a column: a year's average is called as the year."""
+    group, name = group_and_label(dataset)
+    return group if group and is_average(dataset) else full_name(group, name)
+
+
+def _cells(run: Run) -> dict[tuple[str, Column], list[Metric]]:
+    """Method and column -> its rows, one a seed."""
+    by_protocol: dict[tuple[str, str, str], dict[str, list[Metric]]] = {}
+    for row in run.metrics:
+        by_protocol.setdefault((row.method, row.dataset, row.metric), {}).setdefault(row.protocol, []).append(row)
+    return {
+        (method, Column(dataset, metric, variant)): rows
+        for (method, dataset, metric), found in by_protocol.items()
+        for variant, rows in enumerate(found.values())
+    }
+
+
+def _visible(run: Run, columns: Sequence[Column]) -> list[Column]:
+    """What is shown at first: the run's own choice, else every data set but the parts of a year that has an average."""
+    chosen = [tuple(one) for one in run.extra.get("columns", ())]
+    if chosen:
+        return [column for column in columns if (column.dataset, column.metric) in chosen and not column.variant]
+    return [column for column in columns if not column.variant and not _part_of(column, columns)]
+
+
+def _part_of(column: Column, columns: Sequence[Column]) -> str:
+    """The average that a column is a part of, by its data set; empty where there is none."""
+    year = f"{column.dataset.partition('/')[0]}/avg"
+    held = any((one.dataset, one.metric) == (year, column.metric) for one in columns)
+    return year if held and "/" in column.dataset and not is_average(column.dataset) else ""
+
+
+def _variant_words(column: Column, cells: Mapping[tuple[str, Column], Sequence[Metric]]) -> str:
+    """The words of a further protocol that the first one does not have, as ``pooled pairs``."""
+    if not column.variant:
+        return ""
+    method, rows = next((method, rows) for (method, one), rows in cells.items() if one == column)
+    first = cells[method, column._replace(variant=0)][0].protocol.split(", ")
+    return ", ".join(word for word in rows[0].protocol.split(", ") if word not in first) or rows[0].protocol
+
+
+def _printed(run: Run) -> dict[str, dict[tuple[str, str], float]]:
+    """Measure -> (method, data set) -> what the paper prints in the table of the run's name."""
+    try:
+        frame = reported(run.paper, run.experiment)
+    except ConfigError:
+        return {}
+    if frame["value"].dtype == object:  # a table of settings, in words
+        return {}
+    return {metric: printed(frame, metric) for metric in ordered(row.metric for row in run.metrics)}
+
+
+def _tests(run: Run, methods: Sequence[str], columns: Sequence[Column]) -> dict[str, Any]:
+    """The differences with an interval that the run tested: methods, column, difference, ends, kind."""
+    kinds = ordered(test.kind for test in run.tests)
+    found = []
+    for test in run.tests:
+        column = Column(test.dataset, test.metric, 0)
+        if test.low < test.high and column in columns and {test.a, test.b} <= set(methods):
+            ends = [_scaled(value, test.metric) for value in (test.estimate, test.low, test.high)]
+            places = [methods.index(test.a), methods.index(test.b), columns.index(column)]
+            found.append([*places, *ends, kinds.index(test.kind)])
+    return {"kinds": kinds, "tests": found}
+
+
+def _scaled(value: float | None, metric: str) -> float | None:
+    return None if value is None else round(value * numbers.factor(metric), _DECIMALS)
+
+
+# -- without JavaScript ------------------------------------------------------------------------------------------------
+
+
+def static_table(run: Run) -> Table:
+    """The means over seeds of a run's first columns, a row a method."""
+    cells = _cells(run)
+    columns = _visible(run, ordered(column for _, column in cells))
+    rows = []
+    for method in ordered(row.method for row in run.metrics):
+        line = []
+        for column in columns:
+            held = cells.get((method, column), [])
+            mean = sum(row.value for row in held) / len(held) if held else None
+            line.append(Cell(numbers.shown(mean, column.metric), row=(method, column.dataset, column.metric)))
+        rows.append(Row(method, line))
+    heads = [(_label(column.dataset), numbers.short(column.metric)) for column in columns]
+    name = f"{paper_of(run.paper).name}, {title(run.experiment).lower()}"
+    how = "With JavaScript this table can be sorted, filtered and compared, and every other recorded one with it."
+    return Table("Encoder", heads, rows, name, how, run=run)
+
+
+def recorded_runs(profiles: Sequence[str]) -> list[Run]:
+    """The best recorded run of each experiment that the table of contents lists."""
+    found = []
+    for paper, experiment in run_pages.experiments():
+        of_profiles = [run for run in run_pages.recorded(paper, experiment) if run.profile in profiles]
+        found += of_profiles[:1]
+    return found

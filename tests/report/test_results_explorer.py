@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sentbook.records import Metric, Run
+from sentbook.report import results_explorer as explorer
+from sentbook.report.markup import row_key
+
+Check = Callable[[str], object]
+
+
+def held(text: str) -> Any:
+    """The data of a page's script, as the script reads them."""
+    [line] = re.findall(r'<script type="application/json" id="results-data">(.*)</script>', text)
+    assert "<" not in line
+    return json.loads(line)
+
+
+def test_every_row_of_a_run_is_there_with_its_paper_value_and_place(run: Run, well_formed: Check) -> None:
+    untrained = run.metrics[0].model_copy(update={"method": "untrained", "seed": 0})  # another's seeds are not its own
+    run = run.model_copy(update={"metrics": [untrained, *run.metrics]})
+    text = explorer.page([run])
+    (one,) = held(text)["runs"]
+    assert one["seeds"] == [[0], [1, 2, 3, 4, 5]]
+    values = {
+        (one["methods"][cell[0]], one["columns"][cell[1]]["dataset"], seed): value
+        for cell in one["cells"]
+        for seed, value in zip(one["seeds"][cell[4]], cell[5], strict=True)
+    }
+    assert values == {
+        (row.method, row.dataset, row.seed): pytest.approx(100 * row.value, abs=1e-4) for row in run.metrics
+    }
+    place = [column["key"] for column in one["columns"]].index("STS2013/FNWN~pearson")
+    cell = next(cell for cell in one["cells"] if one["methods"][cell[0]] == "CSE" and cell[1] == place)
+    assert cell[6] == row_key("CSE", "STS2013/FNWN", "pearson") and cell[9] == pytest.approx(29.8)
+    assert one["command"] == "make run NOTEBOOK=cse/table1 PROFILE=small"
+    assert len(one["tests"]) == len(run.tests)
+    # The parts of a year stand back behind its average; a mean over all is no part of a further mean.
+    shown = [column["label"] for column in one["columns"] if column["shown"]]
+    assert shown[0] == "STS 2012" and "Total average" in shown and not any("FNWN" in name for name in shown)
+    assert [column["dataset"] for column in one["columns"] if column["mean"]] == ["total_avg"]
+    well_formed(text.splitlines()[0])
+    assert 'data-run="small/cse/table1"' in text  # the table without JavaScript leads to the run
+
+
+def test_a_second_protocol_is_a_column_of_its_own(run: Run) -> None:
+    def row(protocol: str, value: float) -> Metric:
+        return Metric(method="PP", dataset="d", metric="pearson", protocol=protocol, seed=1, value=value, n=9)
+
+    both = run.model_copy(update={"metrics": [row("cosine, mean", 0.5), row("cosine, pooled", 0.6)], "tests": []})
+    columns = explorer.run_data(both)["columns"]
+    assert [(column["key"], column["how"], column["shown"]) for column in columns] == [
+        ("d~pearson", "", True), ("d~pearson~1", "pooled", False),
+    ]  # fmt: skip
+
+
+def test_text_of_a_run_cannot_leave_its_script(run: Run) -> None:
+    hostile = [row.model_copy(update={"method": "</script><img src=x>"}) for row in run.metrics[:2]]
+    text = explorer.page([run.model_copy(update={"metrics": hostile, "tests": []})])
+    assert text.count("</script>") == 1 and "<img" not in text
+    assert held(text)["runs"][0]["methods"] == ["</script><img src=x>"]
+    assert explorer.page([]) == "No run is recorded yet.\n"
