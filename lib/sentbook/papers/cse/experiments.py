@@ -12,4 +12,5 @@ def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     return {
         "PP": study.recipes("PP", settings.pp, *settings.stages("PP")),
         "CSE": study.recipes("CSE", settings.cse, *settings.stages("CSE")),
+        "GRAN": study.recipes("GRAN", settings.gran, *settings.stages("GRAN"), seeds=study.ablation_seeds),
     }

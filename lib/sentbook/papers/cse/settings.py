@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from sentbook.config import Rate, Section
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cse import CSEEncoder
+from sentbook.models.gran import GRANEncoder
 from sentbook.training.settings import MarginTraining, Paper, RelatednessTraining
 
 # One small grid: values by the name of a setting of `MarginTraining`.
@@ -18,6 +19,9 @@ Step = Annotated[
 MARGIN: Step = {"margin": (0.4, 0.6, 0.8)}
 PULL: Step = {"pull_back_words": (1e-4, 1e-5, 1e-6)}
 BATCH: Step = {"batch_size": (32, 64, 128, 256)}
+RATES: tuple[Step, ...] = ({"learning_rate": (3e-4, 1e-3), "composition_rate": (1e-3, 1e-4, 1e-5)},)
+PP: tuple[Step, ...] = (BATCH, MARGIN, PULL, {"learning_rate": (3e-4, 1e-3, 3e-3, 1e-2)})
+CSE: tuple[Step, ...] = (BATCH, MARGIN, PULL, {"composition_decay": (1e-5, 1e-6, 1e-7, 0.0)})
 
 
 class Tuning(Section):
@@ -27,21 +31,28 @@ class Tuning(Section):
     setting by setting. Its one learning rate is a setting like the others: see the page *tuning*.
     """
 
-    epochs: int = Field(1, ge=1, description="of each training of the search")
+    phrase: MarginTraining = Field(MarginTraining(epochs=1), description="where the search on phrase pairs begins")
+    sentence: MarginTraining = Field(
+        MarginTraining(corpora=("simple-wikipedia",), epochs=1, dropout=0.1), description="and that on sentence pairs"
+    )
+    words: MarginTraining = Field(MarginTraining(epochs=1), description="and that on word pairs, of CSE alone")
     word_rates: tuple[Rate, ...] = Field((1e-3, 3e-4), min_length=1, description="of the page's first table")
     filter_rates: tuple[Rate, ...] = Field((1e-3, 1e-4, 1e-5), min_length=1, description="of the page's first table")
-    steps: dict[str, tuple[Step, ...]] = Field(
-        {
-            "PP": (BATCH, MARGIN, PULL, {"learning_rate": (3e-4, 1e-3, 3e-3, 1e-2)}),
-            "CSE": (BATCH, MARGIN, PULL, {"composition_decay": (1e-5, 1e-6, 1e-7, 0.0)}),
-        },
-        description="small grids of PP and of CSE, one after the other",
+    phrase_steps: dict[str, tuple[Step, ...]] = Field(
+        {"PP": PP, "CSE": CSE}, description="small grids of each side, one after the other"
+    )
+    sentence_steps: dict[str, tuple[Step, ...]] = Field({"PP": PP, "CSE": CSE})
+    word_steps: tuple[Step, ...] = RATES
+    variant_steps: dict[str, tuple[Step, ...]] = Field(
+        {"PP": ({"learning_rate": (1e-4, 3e-4, 1e-3, 3e-3)},), "CSE": RATES},
+        description="of each variant on the pages of table 5 and of ambiguities",
     )
 
     @model_validator(mode="after")
     def _is_fair(self) -> Tuning:
-        if set(self.steps) != {"PP", "CSE"}:
-            raise ValueError("has steps for PP and for CSE, and for no other")
+        for steps in (self.phrase_steps, self.sentence_steps, self.variant_steps):
+            if not {"PP", "CSE"} <= set(steps) <= {"PP", "CSE", "GRAN"}:
+                raise ValueError("has steps for PP and for CSE, and for no other but GRAN")
         return self
 
 
@@ -50,10 +61,13 @@ class Settings(Paper):
 
     pp: AverageEncoder = AverageEncoder()
     cse: CSEEncoder = CSEEncoder()
+    gran: GRANEncoder = GRANEncoder()
     phrase: MarginTraining = MarginTraining()
     sentence: MarginTraining = MarginTraining(corpora=("simple-wikipedia",), dropout=0.1)
     pp_phrase: MarginTraining | None = Field(None, description="PP's own; None: as CSE's")
     pp_sentence: MarginTraining | None = None
+    gran_phrase: MarginTraining | None = Field(None, description="GRAN's own; None: as CSE's")
+    gran_sentence: MarginTraining | None = None
     words: MarginTraining = MarginTraining(corpora=("ppdb",))
     filter_sizes: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
     ablation: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
@@ -61,7 +75,7 @@ class Settings(Paper):
     tuning: Tuning = Tuning()
 
     def stages(self, method: str) -> tuple[MarginTraining, MarginTraining]:
-        """Return the trainings on phrase and on sentence pairs of ``PP``, or of CSE."""
-        if method == "PP":
-            return self.pp_phrase or self.phrase, self.pp_sentence or self.sentence
-        return self.phrase, self.sentence
+        """Return the trainings on phrase and on sentence pairs of ``PP``, ``GRAN``, or of CSE."""
+        own = {"PP": (self.pp_phrase, self.pp_sentence), "GRAN": (self.gran_phrase, self.gran_sentence)}
+        phrase, sentence = own.get(method, (None, None))
+        return phrase or self.phrase, sentence or self.sentence
