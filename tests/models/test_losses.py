@@ -181,6 +181,13 @@ def test_chunked_cross_entropy_is_torchs(cells: int, with_bias: bool) -> None:
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
+def test_the_loss_of_a_word_that_underflows_is_its_distance_in_logits() -> None:
+    states, weight = torch.tensor([[1.0, 0.0]]), torch.tensor([[200.0, 0.0], [0.0, 0.0]], requires_grad=True)
+    loss = reconstruction_loss(states, weight, None, torch.tensor([1]))
+    assert loss.item() == pytest.approx(200)
+    assert torch.autograd.grad(loss, weight)[0].tolist() == [[1, 0], [-1, 0]]
+
+
 def test_the_floor_is_added_to_the_probability() -> None:
     states, weight, bias, target = predictions()
     likely, kept = functional.linear(states, weight, bias).softmax(dim=1), target != IGNORED

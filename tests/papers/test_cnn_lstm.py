@@ -87,9 +87,11 @@ def test_every_seed_is_a_row_and_marks_have_theirs() -> None:
     ]
     assert len({row.key() for row in rows}) == 20
     marks = experiments.marks(study, settings)
+    names = ["random CNN", "random CNN+emb.", "random wide CNN", "random wide CNN+emb."]
     assert [(mark.method, mark.seed) for mark in marks] == [
-        ("random CNN", 3), ("random CNN", 5), ("random CNN+emb.", 3), ("random CNN+emb.", 5), ("average of words", 3),
-    ]  # fmt: skip
+        *((name, seed) for name in names for seed in (3, 5)),
+        *(("random LSTM", 1), ("random LSTM+emb.", 1), ("average of words", 3)),
+    ]
     recipes = [part for mark in marks for part in mark.parts if not isinstance(part, str)]
     assert not any(recipe.stages for recipe in recipes)
     assert recipes[-1].encoder == AverageEncoder()
@@ -100,9 +102,31 @@ def test_rows_are_called_as_they_are_printed(settings: Settings, study: Study) -
     for name in ("table3", "table4", "table5"):
         printed = set(reported("cnn_lstm", name).method)
         assert {method for method in printed if method.removesuffix("+emb.") in ROWS} <= rows
-    assert {method for pair in [*experiments.WORDS, *experiments.STARTS] for method in pair} <= {
-        *rows, "random CNN", "random CNN+emb.",
-    }  # fmt: skip
+    marks = {mark.method for mark in experiments.marks(study, settings)}
+    assert {method for pair in [*experiments.WORDS, *experiments.STARTS] for method in pair} <= rows | marks
+
+
+def test_a_rate_of_its_own_moves_its_row_alone(study: Study) -> None:
+    settings = paper(rates={"composite model+emb.": 0.03})
+    found = {name: group[0].stages[0].learning_rate for name, group in experiments.recipes(study, settings).items()}
+    assert found.pop("composite model+emb.") == 0.03 and set(found.values()) == {0.01}
+
+
+def test_what_is_moved_is_one_thing(settings: Settings, study: Study) -> None:
+    made = {**experiments.variants(study, settings), **experiments.lstms(study, settings)}
+    base = {name: group[0] for name, group in experiments.recipes(study, settings).items()}
+
+    def moved(name: str, of: str) -> set[str]:
+        one, other = made[name][0], base[of]
+        pairs = ((one.encoder, other.encoder), (one.stages[0], other.stages[0]))
+        values = [(a.model_dump(), b.model_dump()) for a, b in pairs]
+        return {key for a, b in values for key in a.keys() | b.keys() if a.get(key) != b.get(key)}
+
+    assert moved("hierarchical model (2)", "hierarchical model") == {"paragraph", "batch_size"}
+    assert moved(experiments.WIDE, "composite model+emb.") == {"filters"}
+    assert made["LSTM autoencoder"][0].stages == base["autoencoder"].stages
+    widths = {name: group[0].encoder for name, group in made.items()}
+    assert widths["LSTM autoencoder"].hidden == settings.encoder.filters * len(settings.encoder.widths)
 
 
 def test_combine_is_the_hierarchical_beside_the_composite_model(
@@ -116,6 +140,31 @@ def test_combine_is_the_hierarchical_beside_the_composite_model(
     assert one.shape == other.shape == (3, 24) and not np.array_equal(one, other)
     some = experiments.features({name: made[name] for name in ("autoencoder", "composite model")})
     assert [row.method for row in some] == ["autoencoder", "composite model"]
+
+
+def test_a_projection_keeps_the_largest_directions(
+    settings: Settings, study: Study, trained: Mapping[str, Trained]
+) -> None:
+    combine = next(
+        row for row in experiments.features(experiments.recipes(study, settings, [""])) if len(row.parts) > 1
+    )
+    [row] = experiments.projected([*experiments.features(experiments.recipes(study, settings, [""]))])
+    said = ["the dog ran .", "the cook saw a cat .", "a girl went home ."]
+    z, p = combine.vectors(said), row.vectors(said)
+    assert p.shape == (3, 24) and z.shape == (3, 48) and row.key() != combine.key()
+    lengths, kept = np.linalg.norm(z, axis=1), np.linalg.norm(p, axis=1)
+    assert (kept <= lengths * (1 + 1e-6)).all() and (kept > 0.9 * lengths).all()
+
+
+def test_the_last_check_of_a_training_is_the_state_it_ended_with(study: Study, trained: Mapping[str, Trained]) -> None:
+    one = trained["composite model"]
+    history = one.metadata["history"]
+    steps = [point["step"] for point in history["curve"] if point["split"] == "train"]
+    best = one.at(1 + steps.index(history["best_step"])).encoder().state_dict()
+    whole = one.encoder().state_dict()
+    assert len(steps) == 2 and all(torch.equal(best[name], whole[name]) for name in whole)
+    other = one.at(2 - steps.index(history["best_step"])).encoder().state_dict()
+    assert not torch.equal(other["weights.0"], whole["weights.0"])
 
 
 @pytest.mark.parametrize(("fixed", "bound"), [(True, 0.07), (False, 0.07 / 25)])

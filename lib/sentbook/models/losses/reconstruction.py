@@ -31,13 +31,13 @@ class _TokenLosses(torch.autograd.Function):
             table = weight.to(half) if half is not None else weight
             for start in range(0, len(target), size):
                 part, words = states[start : start + size].to(table.dtype), target[start : start + size]
-                logits = (part @ table.T).to(losses.dtype)
-                if bias is not None:
-                    logits += bias
-                logits -= torch.logsumexp(logits, dim=1, keepdim=True)
+                logits = _logits(part, table, bias).to(losses.dtype)
                 kept = words != IGNORED
                 places = torch.where(kept, words, 0).unsqueeze(1)
-                chosen = logits.gather(1, places).squeeze(1)
+                # log p = (logit - largest) + log(largest p), where neither part is lost however small p is.
+                chosen = logits.gather(1, places) - logits.amax(dim=1, keepdim=True)
+                error = torch.softmax(logits, dim=1, out=logits)
+                chosen = (chosen + error.amax(dim=1, keepdim=True).log()).squeeze(1)
                 if floor:
                     likely = chosen.exp()
                     losses[start : start + size] = -torch.log(likely + floor) * kept
@@ -47,15 +47,14 @@ class _TokenLosses(torch.autograd.Function):
                     scale = kept.to(logits.dtype)
                 if not any(wanted):
                     continue
-                error = logits.exp_()  # the probabilities, in place of the log-probabilities
                 error.scatter_add_(1, places, error.new_full(places.shape, -1.0))
-                error *= scale.unsqueeze(1)
                 if d_bias is not None:
-                    d_bias += error.sum(dim=0)
-                error = error.to(table.dtype)
+                    d_bias += scale @ error
+                error, scale = error.to(table.dtype), scale.unsqueeze(1)  # scaled where it is small: beside h
                 if d_states is not None:
-                    d_states[start : start + size] = error @ table
+                    d_states[start : start + size] = (error @ table) * scale
                 if d_weight is not None:
+                    part = part * scale.to(table.dtype)
                     if half is None:
                         d_weight.addmm_(error.T, part)
                     else:
@@ -77,6 +76,15 @@ class _TokenLosses(torch.autograd.Function):
             None,
             None,
         )
+
+
+def _logits(part: Tensor, table: Tensor, bias: Tensor | None) -> Tensor:
+    """(N, words) V h + b; the bias in the same pass where its type allows."""
+    if bias is None:
+        return part @ table.T
+    if bias.dtype == table.dtype:
+        return torch.addmm(bias, part, table.T)
+    return (part @ table.T).to(bias.dtype) + bias
 
 
 def _wide(states: Tensor) -> torch.dtype:

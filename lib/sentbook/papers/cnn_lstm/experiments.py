@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sentbook.config import digest
 from sentbook.data import modern
+from sentbook.data.novels import Limits
 from sentbook.evaluation import classification
 from sentbook.evaluation.features import OUTCOME_VERSION, Features, combined
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
+from sentbook.models.encode import encode
 from sentbook.models.encoder_decoder import Kind
+from sentbook.models.lstm import LSTMEncoder
 from sentbook.papers.cnn_lstm.settings import Settings
+from sentbook.records import Search
+from sentbook.runs import ledger
 from sentbook.study import Study
-from sentbook.training.recipes import Recipe
+from sentbook.training import pretraining
+from sentbook.training.devices import device_of
+from sentbook.training.recipes import Recipe, Trained, load
+from sentbook.training.search import searches_of
+from sentbook.training.settings import GenerationTraining
 from sentbook.training.store import Arrays, outcomes
 
 # The names of the four models in the paper's tables.
@@ -27,7 +42,12 @@ FIXED = "+emb."
 COMBINE = ("hierarchical model", "composite model")
 # Pairs of rows that several tables compare: fixed and learned words, and each row with its random start.
 WORDS = [(f"{name}{FIXED}", name) for name in (*MODELS, "combine")]
-STARTS = [(f"{name}{suffix}", f"random CNN{suffix}") for suffix in ("", FIXED) for name in (*MODELS, "combine")]
+STARTS = [
+    (f"{name}{suffix}", f"random {'wide ' if name == 'combine' else ''}CNN{suffix}")
+    for suffix in ("", FIXED)
+    for name in (*MODELS, "combine")
+]
+WIDE = f"wide composite model{FIXED}"
 # Filters of a CNN that is not trained: uniform as Glorot and Bengio 2010 have it for four words of 300 dimensions and
 # 200 filters. Random words are as large as N(0, 1), 25 times the pre-trained ones, and their filters so much smaller.
 RANDOM_BOUND, RANDOM_WORDS = 0.07, 25
@@ -43,14 +63,64 @@ SKIP_THOUGHTS = (
 
 def recipes(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
     """The trained models, one recipe a seed, by their names: learned words (``""``), fixed ones (``+emb.``)."""
+    return {
+        name + suffix: study.recipes(name + suffix, settings.encoder, stage_of(settings, name + suffix))
+        for suffix in words
+        for name in MODELS
+    }
+
+
+def stage_of(settings: Settings, row: str, name: str = "", **changes: Any) -> GenerationTraining:
+    """How a row of the tables is trained: by its kind, its words, and the learning rate chosen for it.
+
+    Args:
+        name: of a row that differs from ``row`` by ``changes``, and may have a rate of its own.
+    """
+    kind = MODELS[row.removesuffix(FIXED)]
+    stage = settings.hierarchical if kind == "hierarchical" else settings.pretraining
+    update = "frozen" if row.endswith(FIXED) else "dense"
+    rate = settings.rates.get(name or row, settings.rates.get(row, stage.learning_rate))
+    return stage.changed(model=kind, embedding_update=update, learning_rate=rate, **changes)
+
+
+def variants(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
+    """Trainings that move one suspected cause each: sentences of a paragraph, numbers of a vector, amount of text.
+
+    Of shorter paragraphs a batch holds more, so that its sentences stay as many.
+    """
     made = {}
-    for suffix in words:
-        for name, kind in MODELS.items():
-            stage = settings.hierarchical if kind == "hierarchical" else settings.pretraining
-            update = "frozen" if suffix == FIXED else "dense"
-            stage = stage.model_copy(update={"model": kind, "embedding_update": update})
-            made[name + suffix] = study.recipes(name + suffix, settings.encoder, stage)
+    for size in settings.paragraphs:
+        name, base = f"hierarchical model ({size})", settings.hierarchical
+        changes = {"paragraph": size, "batch_size": max(2, base.batch_size * base.paragraph // size)}
+        made[name] = study.recipes(name, settings.encoder, stage_of(settings, COMBINE[0], name, **changes))
+    made[WIDE] = study.recipes(WIDE, wide(settings.encoder), stage_of(settings, COMBINE[1] + FIXED, WIDE))
+    for row in settings.all_sentences:
+        name = f"{row}, all sentences"
+        made[name] = study.recipes(name, settings.encoder, stage_of(settings, row, name, limit=None))
     return made
+
+
+def lstms(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
+    """An LSTM of as many numbers as the CNN, trained as the autoencoder is: what the paper sets its CNN against."""
+    return {
+        f"LSTM autoencoder{suffix}": study.recipes(
+            f"LSTM autoencoder{suffix}",
+            as_wide(settings.encoder),
+            stage_of(settings, f"autoencoder{suffix}"),
+            seeds=settings.ablation_seeds,
+        )
+        for suffix in words
+    }
+
+
+def as_wide(encoder: CNNEncoder) -> LSTMEncoder:
+    """An LSTM whose state has as many numbers as the CNN's vector."""
+    return LSTMEncoder(hidden=encoder.filters * len(encoder.widths))
+
+
+def wide(encoder: CNNEncoder) -> CNNEncoder:
+    """Twice the filters: as many numbers as *combine* has."""
+    return encoder.changed(filters=2 * encoder.filters)
 
 
 def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
@@ -75,19 +145,101 @@ def of(group: Iterable[Recipe]) -> list[Features]:
     return [Features(recipe.method, recipe.seed, (recipe,)) for recipe in group]
 
 
-def random_start(settings: Settings, *, fixed: bool) -> CNNEncoder:
+def searches(study: Study, trained: Sequence[Trained]) -> list[Search]:
+    """How settings were chosen, as the recorded page on tuning says; *combine* has those of its halves."""
+    tuning = ledger.read(study.paper, "tuning", study.settings.profile)
+    found = searches_of(trained, tuning.searches if tuning else [])
+    of_row = {row.method: row for row in found if row.grid}
+    for suffix in ("", FIXED):
+        halves = [of_row[name + suffix] for name in COMBINE if name + suffix in of_row]
+        if len(halves) == len(COMBINE):
+            told = {
+                "chosen": {f"{setting}, {row.method}": row.chosen[setting] for row in halves for setting in row.chosen},
+                "at_edge": [f"{setting}, {row.method}" for row in halves for setting in row.at_edge],
+                "last_quarter_gain": max((row.last_quarter_gain or 0.0 for row in halves), default=None),
+                "tried": [],
+                "of": "",
+            }
+            names = (f"combine{suffix}", f"projected combine{suffix}")
+            found += [halves[0].model_copy(update={"method": name, **told}) for name in names]
+    return found
+
+
+@dataclass(frozen=True)
+class Projected(Features):
+    """Features in ``numbers`` dimensions, those in which the vectors of held-out sentences are largest.
+
+    The first right singular vectors of (N, F) vectors, which are not centred; no task takes part.
+    """
+
+    numbers: int = 1
+
+    def key(self) -> str:
+        return digest({"of": super().key(), "numbers": self.numbers})
+
+    def vectors(self, sentences: Sequence[str], device: str = "cpu") -> NDArray[np.float32]:
+        whole = Features(self.method, self.seed, self.parts)
+        return whole.vectors(sentences, device) @ _directions(whole, device)[:, : self.numbers]
+
+
+@lru_cache(maxsize=2)
+def _directions(whole: Features, device: str, sentences: int = 5_000) -> NDArray[np.float32]:
+    """(F, F) directions of the vectors of held-out sentences, the largest first."""
+    recipe = whole.parts[0]
+    assert isinstance(recipe, Recipe) and recipe.generation is not None
+    books = pretraining.books(recipe.generation, recipe.tokenisation)
+    rows = books.rows("held out", Limits(longest=recipe.generation.longest))
+    some = rows[np.linspace(0, len(rows) - 1, min(sentences, len(rows))).astype(int)]
+    z = whole.vectors([books.text(row) for row in some], device)
+    return np.ascontiguousarray(np.linalg.eigh(z.T @ z)[1][:, ::-1])
+
+
+def projected(rows: Sequence[Features]) -> list[Features]:
+    """Both words' *combine* in as many dimensions as one of its halves has."""
+    halves = {row.method: row.parts[0].encoder for row in rows if isinstance(row.parts[0], Recipe)}
+    return [
+        Projected(f"projected {row.method}", row.seed, row.parts, encoder.filters * len(encoder.widths))
+        for row in rows
+        if row.method.startswith("combine") and isinstance(encoder := halves[row.method], CNNEncoder)
+    ]
+
+
+@dataclass(frozen=True)
+class AtCheck(Features):
+    """The vectors of one encoder as it was at a check of its training, counted from 1."""
+
+    check: int = 1
+
+    def key(self) -> str:
+        return digest({"of": super().key(), "check": self.check})
+
+    def vectors(self, sentences: Sequence[str], device: str = "cpu") -> NDArray[np.float32]:
+        (recipe,) = self.parts
+        assert isinstance(recipe, Recipe)
+        found = load(recipe).at(self.check)
+        return encode(found.encoder().to(device_of(device)), found.vocabulary, sentences, recipe.tokenisation)
+
+
+def random_start(settings: Settings, *, fixed: bool, twice: bool = False) -> CNNEncoder:
     """The encoder as it is before training, with filters of a common size in place of the paper's [-.01, .01]."""
-    bound = RANDOM_BOUND if fixed else RANDOM_BOUND / RANDOM_WORDS
-    return settings.encoder.model_copy(update={"bound": bound})
+    encoder = wide(settings.encoder) if twice else settings.encoder
+    return encoder.changed(bound=RANDOM_BOUND if fixed else RANDOM_BOUND / RANDOM_WORDS)
 
 
 def marks(study: Study, settings: Settings) -> list[Features]:
-    """What any training must beat, and what later encoders reach: nothing of these is trained here."""
-    plain = [
-        *study.recipes("random CNN", random_start(settings, fixed=False), random_words=True),
-        *study.recipes("random CNN+emb.", random_start(settings, fixed=True)),
-        *study.recipes("average of words", AverageEncoder(), seeds=settings.seeds[:1]),
-    ]
+    """What any training must beat, and what later encoders reach: nothing of these is trained here.
+
+    Beside every width of trained encoders stands a random one, over random words and over fixed ones.
+    """
+    plain = []
+    for twice in (False, True):
+        name = f"random {'wide ' if twice else ''}CNN"
+        start = random_start(settings, fixed=False, twice=twice)
+        plain += study.recipes(name, start, random_words=True)
+        plain += study.recipes(name + FIXED, random_start(settings, fixed=True, twice=twice))
+    plain += study.recipes("random LSTM", as_wide(settings.encoder), seeds=settings.ablation_seeds, random_words=True)
+    plain += study.recipes(f"random LSTM{FIXED}", as_wide(settings.encoder), seeds=settings.ablation_seeds)
+    plain += study.recipes("average of words", AverageEncoder(), seeds=settings.seeds[:1])
     return of(plain) + [Features(name, 1, (name,)) for name in settings.modern if modern.available(name)]
 
 

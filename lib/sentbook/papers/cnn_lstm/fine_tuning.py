@@ -209,6 +209,16 @@ def divide(labels: Rows, run: int, share: float = 1.0, *, tested: int = 0) -> Di
     return Division(labelled[~held], labelled[held], test)
 
 
+def turn(run: int, starts: int) -> int:
+    """Which of several pre-trainings a run begins with: each in turn.
+
+    Example:
+        >>> [turn(run, 3) for run in (1, 2, 3, 4)]
+        [0, 1, 2, 0]
+    """
+    return (run - 1) % starts
+
+
 @dataclass(frozen=True)
 class Cell:
     """One training. The run decides the division, the softmax's and a random encoder's values, and the order."""

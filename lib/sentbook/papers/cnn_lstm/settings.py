@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sentbook.config import Coefficient, Seeds, Share, TrainingShare
+from sentbook.config import Coefficient, Rate, Section, Seeds, Share, TrainingShare
 from sentbook.data.tasks import TASKS, Task
 from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
@@ -42,6 +42,14 @@ class ClassifierTraining(Training):
     patience: int | None = Field(3, ge=1, description="checks without a better one after which training stops")
 
 
+class Tuning(Section):
+    """How the learning rate of every model is chosen, and by which tasks its training is followed."""
+
+    rates: tuple[Rate, ...] = Field((7e-4, 2e-3, 6e-3), min_length=1, description="tried for every model alike")
+    limit: int = Field(20_000, ge=64, description="sentences of each training of the search")
+    tasks: tuple[Task, ...] = Field(("TREC", "CR"), min_length=1, description="scored at every check of pre-training")
+
+
 class Settings(Paper):
     """Every experiment of Gan et al. 2017. ``vectors`` are those of +emb, and what the linear map starts from."""
 
@@ -51,6 +59,10 @@ class Settings(Paper):
     encoder: CNNEncoder = CNNEncoder()
     pretraining: GenerationTraining = GenerationTraining()
     hierarchical: GenerationTraining = GenerationTraining(model="hierarchical", batch_size=8)
+    rates: dict[str, Rate] = Field({}, description="learning rates of single models, as the page on tuning chose them")
+    tuning: Tuning = Tuning()
+    paragraphs: tuple[int, ...] = Field((2, 4), description="further sizes of the hierarchical model's paragraphs")
+    all_sentences: tuple[str, ...] = Field((), description="models that are trained once more, without the limit")
     classification: tuple[Task, ...] = Field(TASKS, min_length=1)
     ranking: RankingTraining = RankingTraining()
     relatedness: Literal["sick", "miniworld"] = "sick"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from sentbook.data.tasks import NAMES
-from sentbook.evaluation.predictions import INTERVALS, PAIRS
+from sentbook.evaluation.predictions import PAIRS
 from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Run, Verdict
 from sentbook.report import numbers
@@ -20,6 +20,7 @@ from sentbook.report.summary import (
     group_and_label,
     mean_of_seeds,
     ordered,
+    over_examples,
     over_seeds,
     printed,
     where_printed,
@@ -31,9 +32,14 @@ from sentbook.runs.verdicts import scores
 
 FIXED = "+emb."
 # In the order of the tables; what is not named here is a baseline, or printed alone.
-ENCODERS = ("autoencoder", "future predictor", "hierarchical model", "composite model", "combine", "random CNN")
+ENCODERS = (
+    *("autoencoder", "future predictor", "hierarchical model", "composite model", "combine"),
+    *("random CNN", "random wide CNN", "random LSTM"),
+)
+# How rows begin, or end, in which one thing is moved.
+MOVED = ("hierarchical model (", "wide ", "projected ", "LSTM ", "all sentences")
 TASK_DEPENDENT = ("CNN", "AdaSent", "Bi-CNN-MI", "MPSSM-CNN", "DVSA", "m-RNN", "Bi-LSTM", "Tree-LSTM")
-BLOCKS = ("Learned words", "Fixed words", "Marks", "Printed, generic", "Printed, for one task")
+BLOCKS = ("Learned words", "Fixed words", "One thing moved", "Marks", "Printed, generic", "Printed, for one task")
 SICK, COCO = "SICK2014-test", "COCO-1k"
 _SIGNS: dict[Verdict, tuple[str, str]] = {
     "reproduced": ("\u2713", "printed value within the interval"),
@@ -76,8 +82,8 @@ def block_of(method: str, *, ours: bool) -> str:
     if method.removesuffix(FIXED) in ENCODERS:
         return BLOCKS[1] if method.endswith(FIXED) else BLOCKS[0]
     if ours:
-        return BLOCKS[2]
-    return BLOCKS[4] if method in TASK_DEPENDENT else BLOCKS[3]
+        return BLOCKS[2] if method.startswith(MOVED) or method.endswith(MOVED) else BLOCKS[3]
+    return BLOCKS[5] if method in TASK_DEPENDENT else BLOCKS[4]
 
 
 # -- the columns of the three tables -----------------------------------------------------------------------------------
@@ -171,13 +177,11 @@ def _held(
     if run is None:
         return found
     cells, found.protocols = _cells(run, column, protocol)
-    first = {row.method: row.protocol for row in reversed(run.metrics) if (row.dataset, row.metric) == column[:2]}
-    ends = run.extra.get(INTERVALS, {}).get(column.metric, {}).get(column.dataset, {})
+    recorded = over_examples(run)
     for method, summary in cells.items():
-        # Intervals are those of the protocol that the run names first.
-        if method in ends and first[method] in found.protocols:
-            low, high = ends[method]
-            summary = replace(summary, low=float(low), high=float(high))
+        ends = [recorded.get((method, *column[:2], one)) for one in found.protocols]
+        if of_these := next(filter(None, ends), None):
+            summary = replace(summary, low=of_these[0], high=of_these[1])
             found.over_examples = True
         found.ours[method] = summary
     found.yours = _cells(beside, column, protocol)[0] if beside is not None else {}
