@@ -10,7 +10,7 @@ import pytest
 
 from sentbook.data import label_pairs, readers, suites
 from sentbook.data.miniworld import World
-from sentbook.data.overlap import key
+from sentbook.data.overlap import key, test_keys
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import sts_predictions
 from sentbook.runs import printed as reported
@@ -126,6 +126,14 @@ def test_the_sets_of_transfer(mirror: Path) -> None:
             assert all(key(text) for text in pairs.first + pairs.second)
     keys = suites.excluded_for(DNT)
     assert all(key(text) in keys for text in suites.pairs("stsb", "trial").first + suites.pairs("pac", "test").second)
+
+
+@pytest.mark.real_data
+def test_pairs_that_choose_the_epoch_of_a_pre_training_hold_no_test_sentence(mirror: Path) -> None:
+    [found] = suites.validation_sets("stsb-dev")
+    tests = [*readers.sts_all(), *(suites.pairs(dataset, "test") for dataset in DNT)]
+    assert 300 < len(found) < len(suites.pairs("stsb", "trial")) == 1500
+    assert not {key(text) for text in (*found.first, *found.second)} & test_keys(tests)
 
 
 @pytest.mark.real_data

@@ -57,19 +57,16 @@ def book_of(noise: Mapping[str, float], seeds: Mapping[str, int] | None = None, 
     return book
 
 
-def dev_of(noise: Mapping[str, float]) -> dict[tuple[str, str], float]:
-    return {(method, name): 1 - noise[method] / 5 for method in noise for name in SETS}
-
-
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("profile", ["small", "paper"])
-def test_a_profile_chooses_among_points_of_the_papers_grid(profile: str) -> None:
+def test_a_profile_has_the_papers_batches_and_epochs(profile: str) -> None:
     paper, own = Grid(), config.load("dnt", {"profile": profile})
     for part in (own.feature_grid, own.network_grid, own.direct_grid):
-        for name in ("learning_rates", "batch_sizes", "epochs"):
-            assert set(getattr(part, name)) <= set(getattr(paper, name))
+        assert set(part.batch_sizes) <= set(paper.batch_sizes) and set(part.epochs) <= set(paper.epochs)
+        if profile == "paper":
+            assert part.learning_rates == paper.learning_rates
     assert profile == "small" or own.infersent.hidden == own.bilstm_average.hidden == 2048  # 4096 in two directions
 
 
@@ -86,7 +83,29 @@ def test_a_row_does_what_its_name_says(row: dnt.Row, settings: Settings) -> None
     for encoder in ("GRAN", "InferSent"):
         method = dnt.method_of(encoder, row)
         assert winners.label(method) == f"{encoder} {row}"
-        assert dnt.is_printed(method) == (method in set(reported.table("dnt", "table4")["method"]))
+    assert dnt.row_of(stage) == row
+
+
+@pytest.mark.parametrize("profile", ["demo", "small", "paper"])
+def test_every_setting_has_as_many_trainings_to_choose_from(profile: str) -> None:
+    own = config.load("dnt", {"profile": profile})
+    starts = {name: Study("dnt/table4", own).recipes(f"{name} [UE]", own.gran, own.simple) for name in ("GRAN", "PP")}
+    dataset = own.datasets[-1] if profile == "demo" else "miniworld"
+    counts = {row.method: len(row.descent().points(0)) for row in dnt.wanted_settings(own, starts, datasets=[dataset])}
+    assert len(counts) == 6 and len(set(counts.values())) == 1, counts
+
+
+def test_a_search_sees_no_more_pairs_than_its_grid_says(study: Study, settings: Settings) -> None:
+    """And what it chooses is trained on all of them, under the name of the row that it is."""
+    small = settings.model_copy(update={"network_grid": settings.network_grid.changed(pairs=50)})
+    starts = {"GRAN": study.recipes("GRAN [UE]", settings.gran, seeds=[1])}
+    [row] = dnt.wanted_settings(small, starts, ["NT"], ["miniworld"])
+    points = row.descent().points(0)
+    size = len(suites.pairs("miniworld", "train"))
+    assert {round(point.share * size) for point in points} == {50} and row.stage.share == 1
+    assert [row.recipes(point)[0].method for point in points] == ["GRAN [NT] KL row1", "GRAN [NT] KL row2"]
+    [tenth] = [row.changed(" 1 %", share=0.01)]
+    assert tenth.share == 0.01 and tenth.recipes(points[1])[0].method == "GRAN [NT] KL row2 1 %"
 
 
 def test_pre_training_is_each_encoders_own_and_meets_no_test_sentence() -> None:
@@ -99,15 +118,13 @@ def test_pre_training_is_each_encoders_own_and_meets_no_test_sentence() -> None:
         assert all(recipe.suite == "dnt" and recipe.stages[0].exclude_overlap for recipe in recipes)
 
 
-def test_seeds_and_changes_of_the_rows(study: Study, settings: Settings) -> None:
+def test_every_row_has_every_seed(study: Study, settings: Settings) -> None:
     rows = dnt.wanted(settings, dnt.encoders(study, settings))
     assert len(rows) == 3 * len(settings.datasets) * len(dnt.ROWS)
-    for row in rows:
-        every = any(part in row.method for part in ("[FT] KL", "[DNT]"))
-        assert [start.seed for start in row.starts] == ([1, 2, 3] if every else [1])
-        other = row.changed(" 10 %", share=0.1)
-        assert other.method == f"{row.method} 10 %" and other.starts == row.starts and other.grid == row.grid
-        assert other.stage.model_dump() == row.stage.model_dump() | {"share": 0.1}
+    assert all([start.seed for start in row.starts] == [1, 2, 3] for row in rows)
+    other = rows[0].changed(" 10 %", share=0.1)
+    assert other.method == f"{rows[0].method} 10 %" and other.starts == rows[0].starts and other.grid == rows[0].grid
+    assert other.stage.model_dump() == rows[0].stage.model_dump() | {"share": 0.1}
 
 
 def test_rows_that_differ_in_one_thing() -> None:
@@ -151,71 +168,48 @@ def test_the_parts_of_sts12_are_cut_from_its_pooled_pairs(study: Study, settings
     assert book.members("STS12/avg") == book.names[1:]
 
 
-# -- rows are chosen on development pairs ------------------------------------------------------------------------------
+# -- rows of settings --------------------------------------------------------------------------------------------------
 
 
-def test_development_pairs_choose_and_test_pairs_never_do() -> None:
-    dev = dev_of(NOISE)
-    dev["GRAN [NT] KL row2", "SIM"] = 0.99  # worse on the test pairs
-    chosen = winners.chosen_rows(dev, book_of(NOISE))
-    assert chosen["GRAN [NT]", "SIM"] == "GRAN [NT] KL row2"
-    assert chosen["GRAN [NT]", "STS12"] == "GRAN [NT] KL row1"
-    assert winners.chosen_rows(dev, book_of({m: 3 - a for m, a in NOISE.items()})) == chosen
-    first = winners.chosen_rows(dict.fromkeys(dev, 0.5), book_of(NOISE))
-    assert first["GRAN [NT]", "SIM"] == "GRAN [NT] KL row1", "of equal rows the first"
-
-
-def test_sets_without_development_pairs_follow_theirs() -> None:
-    dev = {key: value for key, value in dev_of(NOISE).items() if key[1] not in ("STSB-dev", "STS12/MSRpar")}
-    dev["GRAN [FT] MSE", "STSB-test"] = dev["GRAN [FT] MSE", "STS12"] = 0.99
-    chosen = winners.chosen_rows(dev, book_of(NOISE))
-    assert {chosen["GRAN [FT]", name] for name in SETS if name != "SIM"} == {"GRAN [FT] MSE"}
-    assert chosen["GRAN [FT]", "SIM"] == "GRAN [FT] KL"
-
-
-@pytest.mark.parametrize("value", [None, float("nan")])
-def test_a_row_without_a_development_value(value: float | None) -> None:
-    dev = {key: one for key, one in dev_of(NOISE).items() if key[0] != "GRAN [UE]"}  # the only row needs none
-    assert winners.chosen_rows(dev, book_of(NOISE))["GRAN [UE]", "SIM"] == "GRAN [UE]"
-    dev = {key: one for key, one in dev.items() if key != ("GRAN [FT] KL", "SIM")}
-    if value is not None:
-        dev["GRAN [FT] KL", "SIM"] = value
-    with pytest.raises(ValueError, match=r"GRAN \[FT\] KL has no development value on SIM"):
-        winners.chosen_rows(dev, book_of(NOISE))
-
-
-def test_the_best_book_holds_all_seeds_of_the_chosen_rows() -> None:
-    book, dev = book_of(NOISE, {"GRAN [NT] KL row1": 3, "GRAN [NT] KL row2": 1}), dev_of(NOISE)
-    dev["GRAN [NT] KL row2", "SIM"] = 0.99
-    best = winners.best_rows(book, winners.chosen_rows(dev, book))
+def test_a_setting_has_one_row_on_a_data_set() -> None:
+    rows = ("GRAN [UE]", "GRAN [FT] KL", "GRAN [NT] KL row1", "GRAN [NT] KL row2", "GRAN [DNT] row2")
+    book = book_of({name: NOISE[name] for name in rows if name != "GRAN [NT] KL row1"}, {"GRAN [DNT] row2": 3})
+    chosen = winners.chosen_rows(book)
+    assert chosen["GRAN [NT]", "SIM"] == "GRAN [NT] KL row2" and len(chosen) == 4 * len(SETS)
+    best = winners.best_rows(book, chosen)
     assert best.methods == [f"GRAN [{setting}]" for setting in winners.SETTINGS]
-    assert [len(best.values("GRAN [NT]", name)) for name in ("SIM", "STS12")] == [1, 3]
-    own = book.difference("GRAN [DNT] row2", "GRAN [NT] KL row1", "STS12", resamples=100)
+    assert len(best.values("GRAN [DNT]", "SIM")) == 3
+    own = book.difference("GRAN [DNT] row2", "GRAN [NT] KL row2", "STS12", resamples=100)
     found = best.difference("GRAN [DNT]", "GRAN [NT]", "STS12", resamples=100)
     assert (found.estimate, found.low, found.high, found.p) == (own.estimate, own.low, own.high, own.p)
+    with pytest.raises(ValueError, match=r"GRAN \[NT\] has several rows on STSB-dev"):
+        winners.chosen_rows(book_of({name: NOISE[name] for name in rows}))
 
 
 # -- tests and ties ----------------------------------------------------------------------------------------------------
 
 
 def test_a_cell_is_of_test_pairs_that_all_settings_were_scored_on() -> None:
-    book = book_of({method: amount for method, amount in NOISE.items() if "[UE]" not in method})
+    book = book_of({method: NOISE[method] for method in ("GRAN [FT] KL", "GRAN [NT] KL row1", "GRAN [DNT] row2")})
     book.add("GRAN [UE]", 1, "SIM", book.gold("SIM"))
-    best = winners.best_rows(book, winners.chosen_rows(dev_of(NOISE), book))
+    best = winners.best_rows(book, winners.chosen_rows(book))
     assert winners.judged_cells(best) == [("GRAN", "SIM")]
     assert winners.judged_cells(best, ("DNT", "FT")) == [("GRAN", name) for name in ("STSB-test", "SIM", "STS12")]
 
 
-def test_a_tie_is_judged_by_the_corrected_p() -> None:
+def test_a_tie_is_judged_by_the_corrected_p_of_the_difference_to_the_best() -> None:
+    def test(a: str, b: str, estimate: float, p: float) -> Test:
+        return Test(
+            kind="k", a=f"GRAN [{a}]", b=f"GRAN [{b}]", dataset="SIM", metric="spearman", estimate=estimate, low=-1,
+            high=1, p=p / 3, p_holm=p,
+        )  # fmt: skip
+
     tests = [
-        Test(
-            kind=winners.BEST_KIND, a="GRAN [DNT]", b=f"GRAN [{b}]", dataset="SIM", metric="spearman",
-            estimate=0.01, low=-0.01, high=0.03, p=p / 3, p_holm=p,
-        )
-        for b, p in (("NT", 0.05), ("UE", 0.049), ("FT", 0.9))
+        test("DNT", "NT", 0.01, 0.05), test("DNT", "UE", 0.03, 0.049), test("FT", "DNT", -0.05, 0.9),
+        test("NT", "UE", 0.05, 0.9), test("NT", "FT", 0.1, 0.001), test("FT", "UE", -0.05, 0.9),
     ]  # fmt: skip
     assert winners.tie_group(tests, "GRAN", "SIM") == ["DNT", "FT", "NT"]
-    assert winners.tie_group(tests, "InferSent", "SIM") == []
+    assert winners.tie_group(tests, "InferSent", "SIM") == [] == winners.tie_group(tests, "GRAN", "SAG")
 
 
 @given(st.dictionaries(st.sampled_from(winners.SETTINGS), st.integers(-1000, 1000), min_size=1))

@@ -10,7 +10,7 @@ import numpy as np
 from sentbook.data.text import tokenise_words
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
 
-Pairs = TypeVar("Pairs", ParaphrasePairs, LabelledPairs)
+Pairs = TypeVar("Pairs", ParaphrasePairs, LabelledPairs, ScoredPairs)
 
 
 def key(sentence: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sentbook.data import label_pairs, readers, splits
 from sentbook.data.miniworld import World
-from sentbook.data.overlap import test_keys
+from sentbook.data.overlap import remove, test_keys
 from sentbook.data.readers.tables import one_of
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
 from sentbook.system.errors import ConfigError
@@ -43,11 +43,14 @@ def test_sets(suite: Suite) -> list[ScoredPairs]:
 
 @cache
 def validation_sets(name: str) -> list[ScoredPairs]:
-    """``sts2016``: its five sets, as Jiao et al. validate; ``stsb-dev``; ``miniworld``: the trial split of its
-    relatedness pairs."""
+    """``sts2016``: its five sets, as Jiao et al. validate; ``miniworld``: the trial split of its relatedness pairs;
+    ``stsb-dev``: STS-B's development pairs that hold no sentence of a test set, since most are of STS 2012 to 2016."""
     if name == "sts2016":
         return readers.sts(2016)
-    return [pairs("stsb" if name == "stsb-dev" else "miniworld", "trial")]
+    if name == "miniworld":
+        return [pairs(name, "trial")]
+    tests = [*readers.sts_all(), *(pairs(dataset, "test") for dataset in TRANSFER)]
+    return [remove(pairs("stsb", "trial"), test_keys(tests))]
 
 
 @cache

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 from sentbook.data import suites
+from sentbook.evaluation.predictions import INTERVALS
 from sentbook.evaluation.protocols import measure_on
 from sentbook.evaluation.statistics import Estimate
 from sentbook.papers.dnt.winners import (
@@ -44,19 +45,30 @@ def _cells(encoders: Iterable[str] = ENCODERS, datasets: Iterable[str] = SETS) -
     return [f"{dataset} with {encoder}" for encoder in encoders for dataset in names]
 
 
+# What table 5 calls the two ranges of the target.
+RANGES = {"norm0to1": "[0, 1]", "norm-1to1": "[-1, 1]"}
+
+
+def ranged(encoder: str, target: str) -> str:
+    """The method of an encoder's direct network transfer to a range of the target, whichever its row."""
+    return f"{named(encoder, 'DNT')} {target}"
+
+
 class Cells:
-    """A book whose methods are the transfer settings and whose rows are cells, ``SAG with GRAN``.
+    """A book whose methods are the transfer settings, or the ranges of the target, and whose rows are cells, ``SAG with
+    GRAN``.
 
     On a data set alone its methods are settings of encoders, ``GRAN [DNT]``.
 
     Args:
         best: of `sentbook.papers.dnt.winners.best_rows`.
         words: what sentences of evidence are filled with.
+        ranges: the methods are those of table 5, `ranged`.
     """
 
-    def __init__(self, best: Any, words: Mapping[str, str] | None = None) -> None:
-        self.best, self.words = best, words or {}
-        self.methods = list(SETTINGS)
+    def __init__(self, best: Any, words: Mapping[str, str] | None = None, *, ranges: bool = False) -> None:
+        self.best, self.words, self.ranges = best, words or {}, ranges
+        self.methods = list(RANGES.values() if ranges else SETTINGS)
         self.names = [f"{dataset} with {encoder}" for encoder, dataset in judged_cells(best, ())]
         self.cells = [(row, self.measures(row)[0]) for row in self.names]
         self.groups = {
@@ -68,13 +80,16 @@ class Cells:
             "fine-grained with InferSent": _cells(["InferSent"], FINE),
             "activities with InferSent": _cells(["InferSent"], ACTIVITIES),
             "activities with BiLSTM-Avg and GRAN": _cells(ENCODERS[:2], ACTIVITIES),
-            "cells held": [f"{dataset} with {encoder}" for encoder, dataset in judged_cells(best)],
+            "PAC": _cells(datasets=["PAC"]),
+            "all but PAC": _cells(datasets=[name for name in SETS if name != "PAC"]),
+            "cells held": self.names if ranges else [f"{name} with {who}" for who, name in judged_cells(best)],
         }
 
     def place(self, method: str, row: str) -> tuple[str, str]:
         """Name the encoder's setting and the data set of a cell."""
         dataset, _, encoder = row.partition(" with ")
-        return (named(encoder, method) if encoder else method), dataset
+        name = ranged if self.ranges else named
+        return (name(encoder, method) if encoder else method), dataset
 
     def measures(self, row: str) -> list[str]:
         """Name the measure of a cell's data set."""
@@ -94,27 +109,33 @@ class Cells:
         found: list[float] = self.best.values(*self.place(method, row), measure)
         return found
 
-    def interval(self, method: str, row: str, measure: str, resamples: int) -> Estimate:
+    def interval(self, method: str, row: str, measure: str, resamples: int, **how: Any) -> Estimate:
         """One value with its interval over pairs."""
-        found: Estimate = self.best.interval(*self.place(method, row), measure, resamples)
+        found: Estimate = self.best.interval(*self.place(method, row), measure, resamples, **how)
         return found
 
-    def difference(self, a: str, b: str, row: str, measure: str, resamples: int) -> Test:
+    def difference(self, a: str, b: str, row: str, measure: str, resamples: int, **how: Any) -> Test:
         """A - B in a cell."""
         (first, dataset), (second, _) = self.place(a, row), self.place(b, row)
-        found: Test = self.best.difference(first, second, dataset, measure, resamples)
+        found: Test = self.best.difference(first, second, dataset, measure, resamples, **how)
         return found.model_copy(update={"a": a, "b": b, "dataset": row})
 
     def printed(self, method: str, row: str) -> float:
-        """The paper's best row of a setting in a cell."""
+        """The paper's best row of a setting, or of a range of the target, in a cell."""
         place, dataset = self.place(method, row)
-        frame = printed_table("dnt", "table4")
+        frame = printed_table("dnt", "table5" if self.ranges else "table4")
         frame = frame[(frame["dataset"] == dataset) & (frame["metric"] == str(measure_on(dataset)))]
         rows = zip(frame["method"], frame["value"], strict=True)
-        found = [float(value) for name, value in rows if named(encoder_of(name), setting_of(name)) == place]
+        found = [float(value) for name, value in rows if self._setting(name) == place]
         if not found:
             raise Missing(f"needs a row that the paper prints; it prints none of {method} on {row}")
         return max(found)
+
+    def _setting(self, row: str) -> str:
+        """The method that a row of the paper's table is one of."""
+        if self.ranges:
+            return ranged(encoder_of(row), RANGES[row.rpartition(" ")[2]])
+        return named(encoder_of(row), setting_of(row))
 
 
 # -- rows that differ in one thing -------------------------------------------------------------------------------------
@@ -196,4 +217,11 @@ def recorded_book(run: Run) -> Cells | None:
         for row in run.metrics
         if (row.method, row.dataset) in back
     ]
-    return Cells(Rows(metrics, run.tests, {}))
+    intervals = {
+        measure: {
+            dataset: {back[row, dataset]: ends for row, ends in by_row.items() if (row, dataset) in back}
+            for dataset, by_row in by_dataset.items()
+        }
+        for measure, by_dataset in run.extra.get(INTERVALS, {}).items()
+    }
+    return Cells(Rows(metrics, run.tests, intervals), ranges=run.experiment == "table5")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,13 +17,13 @@ from sentbook.evaluation.statistics import corrected
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.papers.dnt.settings import Settings
-from sentbook.papers.dnt.winners import encoder_of, row_label, test_names
+from sentbook.papers.dnt.winners import encoder_of, named, row_label, test_names
 from sentbook.study import Study
 from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import SETTINGS
 from sentbook.training.recipes import Recipe, Trained, prepare_stage
 from sentbook.training.search import Found, Transfer, Wanted
-from sentbook.training.settings import Grid, Stage
+from sentbook.training.settings import DirectTransfer, Grid, Stage
 
 # A row of table 4, one of each for every encoder: the setting, its loss, and what becomes of the word vectors.
 Row = Literal[
@@ -37,8 +37,13 @@ Row = Literal[
     "DNT, words frozen",
 ]
 ROWS: tuple[Row, ...] = get_args(Row)
-# Rows with every seed; the others have those of ablations.
-EVERY_SEED: tuple[Row, ...] = ("FT KL", "DNT, words updated", "DNT, words frozen")
+# The settings that train, each with a row at which its search begins and what else is tried of it.
+WORDS = {"embedding_update": ("lazy", "frozen")}
+SEARCHED: dict[str, tuple[Row, Mapping[str, Sequence[str]]]] = {
+    "FT": ("FT KL", {}),
+    "NT": ("NT KL, words updated", WORDS),
+    "DNT": ("DNT, words updated", WORDS),
+}
 # Names of today's encoders in tables.
 SHORT: dict[str, str] = {"all-minilm-l6-v2": "MiniLM", "universal-sentence-encoder": "USE"}
 Starts = Mapping[str, Sequence[Recipe]]
@@ -55,12 +60,9 @@ def encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
 
 
 def other_encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
-    """Encoders without an LSTM, pre-trained as BiLSTM-Avg is, with the seeds of ablations."""
+    """Encoders without an LSTM, pre-trained as BiLSTM-Avg is."""
     made: dict[str, Encoder] = {"PP": settings.pp, "CSE": settings.cse, "WSV": settings.wsv}
-    return {
-        name: study.recipes(f"{name} [UE]", encoder, settings.paraphrase, seeds=settings.ablation_seeds)
-        for name, encoder in made.items()
-    }
+    return {name: study.recipes(f"{name} [UE]", encoder, settings.paraphrase) for name, encoder in made.items()}
 
 
 def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
@@ -93,14 +95,20 @@ def method_of(encoder: str, row: Row) -> str:
     return " ".join(filter(None, (encoder, f"[{setting}]", loss, number)))
 
 
-def is_printed(method: str) -> bool:
-    """Whether the paper has the row: InferSent's with updated words are an addition.
+def row_of(stage: Transfer) -> Row:
+    """Name the row of table 4 that a transfer is.
 
     Example:
-        >>> is_printed("InferSent [DNT]"), is_printed("InferSent [DNT] row1"), is_printed("GRAN [DNT] row1")
-        (True, False, True)
+        >>> from sentbook.training.settings import HeadTraining
+        >>> row_of(HeadTraining(loss="kl", embedding_update="frozen"))
+        'NT KL, words frozen'
     """
-    return not (method.startswith("InferSent") and method.endswith("row1"))
+    words = "updated" if stage.embedding_update == "lazy" else "frozen"
+    if isinstance(stage, DirectTransfer):
+        return "DNT, words updated" if words == "updated" else "DNT, words frozen"
+    loss = stage.loss.upper()
+    found = f"FT {loss}" if stage.frozen else f"NT {loss}, words {words}"
+    return next(row for row in ROWS if row == found)
 
 
 def stage_of(settings: Settings, row: Row, dataset: suites.Dataset) -> tuple[Transfer, Grid]:
@@ -124,19 +132,44 @@ def wanted(
     starts: Starts,
     rows: Sequence[Row] = ROWS,
     datasets: Sequence[suites.Dataset] | None = None,
-    *,
-    every_seed: Sequence[Row] = EVERY_SEED,
 ) -> list[Wanted]:
     """The transfers of all ``starts`` by all ``rows`` to all ``datasets`` (None: the configuration's)."""
     return [
-        Wanted(
-            method_of(encoder, row),
-            recipes if row in every_seed else recipes[: len(settings.ablation_seeds)],
-            *stage_of(settings, row, dataset),
-        )
+        Wanted(method_of(encoder, row), recipes, *stage_of(settings, row, dataset))
         for encoder, recipes in starts.items()
         for dataset in (settings.datasets if datasets is None else datasets)
         for row in rows
+    ]
+
+
+def wanted_settings(
+    settings: Settings,
+    starts: Starts,
+    kinds: Sequence[str] = tuple(SEARCHED),
+    datasets: Sequence[suites.Dataset] | None = None,
+) -> list[Wanted]:
+    """The transfers of all ``starts`` by a setting to all ``datasets``; its row is a part of the search.
+
+    Every setting has as many points: of feature transfer the classifier sees vectors as they are or of size one, of the
+    two others words are updated or frozen. An average has no parameters but its words, which are updated; its batches
+    are of one length or random.
+    """
+
+    def name(encoder: str) -> Callable[[Transfer], str]:
+        return lambda stage: method_of(encoder, row_of(stage))
+
+    return [
+        Wanted(
+            named(encoder, kind),
+            recipes,
+            *stage_of(settings, row, dataset),
+            also={"bucket": (True, False)} if also and isinstance(recipes[0].encoder, AverageEncoder) else also,
+            name=name(encoder),
+        )
+        for encoder, recipes in starts.items()
+        for dataset in (settings.datasets if datasets is None else datasets)
+        for kind, (row, also) in SEARCHED.items()
+        if kind in kinds
     ]
 
 
@@ -192,14 +225,11 @@ def metric_rows(study: Study, book: Predictions) -> list[results.Metric]:
     return rows
 
 
-def curves(
-    found: Iterable[Found], rows: Sequence[str] = ("[FT] KL", "[NT] KL row1", "[DNT] row1")
-) -> list[results.CurvePoint]:
+def curves(found: Iterable[Found]) -> list[results.CurvePoint]:
     """The development values of the first seed's trainings; the data set is told with the method."""
     return [
         point.model_copy(update={"method": f"{row.method}, {suites.test_name(row.dataset)}"})
         for row in found
-        if row.method.split(" ", 1)[1] in rows
         for point in row.trained[0].curve()
         if point.split == "validation"
     ]
@@ -299,6 +329,21 @@ def speeds(timed: Iterable[results.Cost]) -> dict[str, float]:
 
 
 def contrasts(book: Predictions, pairs: Sequence[tuple[str, str]], resamples: int) -> list[results.Test]:
-    """A - B of each pair of methods on every test set, Holm's correction over the test sets of each pair."""
-    families = ([book.difference(a, b, name, resamples=resamples) for name in test_names(book)] for a, b in pairs)
+    """A - B of each pair of methods on every test set that both were scored on, over pairs and seeds.
+
+    Holm's correction is over the test sets of each pair.
+    """
+    families = (
+        [
+            book.difference(a, b, name, resamples=resamples)
+            for name in test_names(book)
+            if book.has(a, name) and book.has(b, name)
+        ]
+        for a, b in pairs
+    )
     return [test for family in families for test in corrected(family)]
+
+
+def searches(found: Iterable[Found]) -> list[results.Search]:
+    """How each row's settings were chosen, by the test set's name in tables."""
+    return [row.search.model_copy(update={"dataset": suites.test_name(row.dataset)}) for row in found]

@@ -36,9 +36,12 @@ class Settings(Paper):
     datasets: tuple[Dataset, ...] = Field(TRANSFER, min_length=1)
     head: HeadTraining = HeadTraining()
     direct: DirectTransfer = DirectTransfer()
-    feature_grid: Grid = Grid()
+    feature_grid: Grid = Grid(rescale=(False, True))
     network_grid: Grid = Grid()
     direct_grid: Grid = Grid()
+    compared_datasets: tuple[Dataset, ...] = Field(
+        ("sts12", "sim", "sag"), min_length=1, description="of pages that compare rows of a setting: one of each kind"
+    )
     shares: tuple[TrainingShare, ...] = Field((0.1, 0.25, 0.5, 1.0), min_length=1)
     shared_datasets: tuple[Dataset, ...] = Field(("stsb", "sick", "sim", "sag"), min_length=1)
     modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (

@@ -1,20 +1,20 @@
-"""Tables of Zhang et al. 2018: table 4 (a row a transfer setting, a column a data set), and what was chosen for it."""
+"""The table of Zhang et al. 2018: a row a transfer, a column a data set."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
 from sentbook.data import suites
+from sentbook.evaluation.predictions import INTERVALS
 from sentbook.evaluation.protocols import TEST_MEASURES
 from sentbook.papers.dnt.winners import (
     CHOSEN,
-    LEVEL,
     SETTINGS,
-    SMALLEST,
     encoder_of,
     is_row,
     named,
@@ -22,8 +22,9 @@ from sentbook.papers.dnt.winners import (
     setting_of,
     tie_group,
 )
-from sentbook.records import Run
+from sentbook.records import Run, Search
 from sentbook.report import numbers
+from sentbook.report.markup import Fragment
 from sentbook.report.summary import (
     Summary,
     full_name,
@@ -37,6 +38,7 @@ from sentbook.report.summary import (
 from sentbook.report.table import Cell, Row, Table, not_run
 from sentbook.report.tables import best, make_command
 from sentbook.report.view import of_run, of_view
+from sentbook.runs.evidence import Evidence
 
 MEASURES = {name: str(measure) for name, measure in TEST_MEASURES.items()}  # each data set's own
 _STSB = suites.TEST_NAMES["stsb"]
@@ -49,9 +51,14 @@ Values = Mapping[At, float]
 
 
 def held(run: Run | None) -> tuple[dict[At, Summary], str]:
-    """The cells of a run in each data set's own measure, and how they were made."""
+    """The cells of a run in each data set's own measure, and how they were made.
+
+    A cell is the mean over seeds; its interval is the one that claims are judged by, over new trainings and new pairs,
+    where the run has that over pairs.
+    """
     cells: dict[At, Summary] = {}
     words: list[str] = []
+    over: list[str] = []
     if run is not None:
         rows = [row for row in run.metrics if MEASURES.get(row.dataset) == row.metric and is_row(row.method)]
         for metric in ordered(MEASURES.values()):
@@ -59,8 +66,15 @@ def held(run: Run | None) -> tuple[dict[At, Summary], str]:
             cells |= found
             # The measure stands in the column's head.
             words += [protocol.replace(f", {metric}, ", ", ", 1) for protocol in protocols]
+        intervals, evidence = run.extra.get(INTERVALS, {}), Evidence.of(run)
+        for (method, dataset), summary in cells.items():
+            metric = MEASURES[dataset]
+            if method in intervals.get(metric, {}).get(dataset, {}):
+                around, _ = evidence.measured(method, dataset, metric)
+                cells[method, dataset] = replace(summary, low=around.low, high=around.high)
+                over = ["95 % over seeds and pairs in a cell's title"]
     seeds = [summary.seeds for summary in cells.values()]
-    how = ["; ".join(ordered(words)), mean_of_seeds(seeds)] if cells else ["as printed"]
+    how = ["; ".join(ordered(words)), mean_of_seeds(seeds), *over] if cells else ["as printed"]
     return cells, " \u00b7 ".join(how)
 
 
@@ -183,8 +197,8 @@ def cells_table(
     foot.append("Bold: best row of its encoder. Underlined: best of its column.")
     if tied:
         foot.append(
-            f"{_TIED}: the row, chosen on development pairs, of a setting that is not significantly below the best one "
-            "of its cell, where there are several such (paired bootstrap, p < .05 after Holm over the cells)."
+            f"{_TIED}: the settings of a cell that are not significantly below its best one, where there are any, and "
+            "that one (p < .05 after Holm over the cells of a comparison; paired bootstrap, t over seeds)."
         )
     return Table(
         "Row",
@@ -192,54 +206,56 @@ def cells_table(
         rows,
         caption or "Transfer settings",
         how,
-        " ".join(foot) + too_few(run),
+        " ".join(foot),
         run=run,
         badged=True,
         notice=not_run(make_command(reported)) if run is None else None,
     )
 
 
-def too_few(run: Run | None) -> str:
-    """A warning where the resamples are too few for any p to be significant."""
-    smallest = run.extra.get(SMALLEST, 0.0) if run is not None else 0.0
-    if smallest < LEVEL:
-        return ""
-    p = numbers.p_value(smallest)
-    return f" The resamples are too few for so many cells: no p can be below {p}, so that nothing is significant."
-
-
 # -- what the development pairs chose --------------------------------------------------------------------------------
 
 
 @of_run
-def choices(run: Run, *, caption: str = "Learning rates that the development pairs chose") -> Table:
-    """Show the learning rate chosen for each row on each data set, with the values of the others in its title."""
-    held = {(one["method"], one["dataset"]): one for one in run.extra["chosen"]}
+def choices(run: Run, *, caption: str = "What the development pairs chose") -> Table | Fragment:
+    """Show the learning rate chosen for each row on each data set, and in the cell's title what it was chosen from.
+
+    Nothing for a run that records no search.
+    """
+    if not run.searches:
+        return Fragment("")
+    held = {(one.method, one.dataset): one for one in run.searches}
     columns = ordered(dataset for _, dataset in held)
-    encoders: dict[str, list[str]] = {}
-    for method in ordered(method for method, _ in held):
-        encoders.setdefault(encoder_of(method), []).append(method)
     rows = []
-    for encoder, methods in encoders.items():
+    for encoder, methods in by_encoder(method for method, _ in held).items():
         rows.append(Row(encoder, head=True))
-        rows += [
-            Row(row_label(method), [_choice(held.get((method, name)), name) for name in columns]) for method in methods
-        ]
-    foot = "Below a rate: its development value. The values of the other points of the grid stand in the cell's title."
-    return Table("Row", list(map(title, columns)), rows, caption, "first seed", foot, run=run)
+        for method in methods:
+            searched = any(one.method == method and "embedding_update" in one.grid for one in run.searches)
+            bare = method.removeprefix(f"{encoder} ").replace("[", "", 1).replace("]", "", 1)
+            name = bare if searched else row_label(method)
+            rows.append(Row(name, [_choice(held.get((method, dataset)), dataset) for dataset in columns]))
+    counts = ordered(str(one.trainings) for one in run.searches)
+    foot = (
+        f"Each chosen among {' or '.join(counts)} trainings with the first seed, which a cell's title has. "
+        "Below a rate: what else was searched. *: the rate is at the edge of those tried; a further one may be better."
+    )
+    how = "learning rates · " + "; ".join(ordered(one.selected_on for one in run.searches))
+    return Table("Row", list(map(title, columns)), rows, caption, how, foot, run=run, facts=True)
 
 
-def _choice(one: Mapping[str, Any] | None, dataset: str) -> Cell:
+def _choice(one: Search | None, dataset: str) -> Cell:
     if one is None:
         return Cell()
 
-    def shown(value: float | None) -> str:
-        return "diverged" if value is None else numbers.shown(value, MEASURES[dataset])
+    def words(point: Mapping[str, Any]) -> str:
+        updated = {"lazy": "words updated", "frozen": "words frozen"}.get(point.get("embedding_update", ""), "")
+        return updated or ("rescaled" if point.get("rescale") else "")
 
-    several = len({point["batch_size"] for point in one["tried"]}) > 1
-    tried = [
-        f"{point['learning_rate']:g}{', batches of ' + str(point['batch_size']) if several else ''}: "
-        f"{shown(point['development'])}"
-        for point in one["tried"]
-    ]
-    return Cell(f"{one['learning_rate']:g}", shown(one["development"]), title="; ".join(tried))
+    def shown(point: Mapping[str, Any]) -> str:
+        value = point["development"]
+        said = "diverged" if value is None else numbers.shown(value, MEASURES[dataset])
+        return ", ".join(filter(None, (f"{point['learning_rate']:g}", words(point)))) + f": {said}"
+
+    best = max(one.tried, key=lambda point: -2 if point["development"] is None else point["development"])
+    edge = "*" if "learning_rate" in one.at_edge else ""
+    return Cell(f"{best['learning_rate']:g}{edge}", words(best), title="; ".join(map(shown, one.tried)))

@@ -5,22 +5,19 @@ Methods are spelt as in table 4 of Zhang et al. 2018: ``GRAN [NT] KL row1`` is a
 
 from __future__ import annotations
 
-import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-
-import numpy as np
 
 from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
 from sentbook.records import Test
+from sentbook.runs.evidence import turned
 
 SETTINGS = ("UE", "FT", "NT", "DNT")
 # A difference smaller than this counts as a tie: Zhang et al. 2018, section 5.2.
 TIE = 0.002
-BEST_KIND = "paired bootstrap, best of the cell"
 CHOSEN = "rows chosen on development pairs"
-SMALLEST = "smallest p after Holm"
 LEVEL = 0.05
 
 Cell = tuple[str, str]
@@ -101,13 +98,6 @@ def label(method: str) -> str:
     return f"{encoder_of(method)} {row_label(method)}" if is_row(method) else method
 
 
-def _chosen_with(name: str) -> str:
-    """The data set whose development pairs choose the rows of ``name``: STSB's, STS12's for a part of it."""
-    if name == suites.STSB_DEV:
-        return suites.TEST_NAMES["stsb"]
-    return name if name in suites.TEST_NAMES.values() else name.partition("/")[0]
-
-
 # -- rows that differ in one thing -------------------------------------------------------------------------------------
 
 
@@ -128,8 +118,8 @@ def words_pairs(methods: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def direct_pairs(methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Direct network transfer against the same encoder's other settings."""
-    return [pair for other in ("[UE]", "[FT] KL") for pair in partners(methods, "[DNT] row1", other)]
+    """Direct network transfer against the same encoder's other settings, of a book from `best_rows`."""
+    return [pair for other in ("[UE]", "[FT]", "[NT]") for pair in partners(methods, "[DNT]", other)]
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------
@@ -157,31 +147,20 @@ def judged_cells(best: Predictions, settings: Iterable[str] = SETTINGS) -> list[
 # -- rows by development pairs -----------------------------------------------------------------------------------------
 
 
-def chosen_rows(dev: Mapping[tuple[str, str], float], book: Predictions) -> dict[tuple[str, str], str]:
-    """(``GRAN [NT]``, data set) -> the setting's row with the highest value on the development pairs.
-
-    Of equal rows the first in the book is chosen; the only row of a setting needs no value.
-
-    Args:
-        dev: (row, test set) -> value on the set's development pairs, the mean over seeds, higher being better.
+def chosen_rows(book: Predictions) -> dict[tuple[str, str], str]:
+    """(``GRAN [NT]``, data set) -> the setting's row that was trained on it, which its search has chosen.
 
     Raises:
-        ValueError: a row's name is of another form, or of several rows one has no finite development value.
+        ValueError: a row's name is of another form, or a setting has several rows: none is chosen on test pairs.
     """
     chosen: dict[tuple[str, str], str] = {}
     for dataset in book.names:
-        rows: dict[str, list[str]] = {}
         for method in book.methods:
             if book.has(method, dataset):
-                rows.setdefault(named(encoder_of(method), setting_of(method)), []).append(method)
-        for setting, candidates in rows.items():
-            values = [dev.get((row, _chosen_with(dataset)), math.nan) for row in candidates]
-            if len(candidates) > 1 and not np.isfinite(values).all():
-                missing = next(row for row, value in zip(candidates, values, strict=True) if not math.isfinite(value))
-                raise ValueError(
-                    f"{missing} has no development value on {_chosen_with(dataset)}; rows are not chosen on test pairs."
-                )
-            chosen[setting, dataset] = candidates[int(np.argmax(values)) if len(candidates) > 1 else 0]
+                setting = named(encoder_of(method), setting_of(method))
+                if (setting, dataset) in chosen:
+                    raise ValueError(f"{setting} has several rows on {dataset}; rows are not chosen on test pairs.")
+                chosen[setting, dataset] = method
     return chosen
 
 
@@ -197,19 +176,19 @@ def best_rows(book: Predictions, chosen: Mapping[tuple[str, str], str]) -> Predi
 
 
 def tie_group(tests: Iterable[Test], encoder: str, dataset: str) -> list[str]:
-    """The settings of a cell that are not significantly below its best one, that one first.
+    """The best setting of a cell, and those that are not significantly below it.
 
     Args:
-        tests: of the cell's best setting against each other one, of `BEST_KIND`; without any the group is empty.
+        tests: of every two settings of the cell, with Holm's p; without any the group is empty.
     """
-    found = [
-        test for test in tests if test.kind == BEST_KIND and test.dataset == dataset and encoder_of(test.a) == encoder
-    ]
+    of_cell = [test for test in tests if test.dataset == dataset and is_row(test.a) and encoder_of(test.a) == encoder]
+    found = {(setting_of(test.a), setting_of(test.b)): test for one in of_cell for test in (one, turned(one))}
     if not found:
         return []
-    below = {setting_of(test.b) for test in found if (test.p_holm if test.p_holm is not None else 1.0) < LEVEL}
-    others = [setting_of(test.b) for test in found]
-    return [setting_of(found[0].a), *[s for s in SETTINGS if s in others and s not in below]]
+    ahead = Counter(a for (a, _), test in found.items() if test.estimate > 0)
+    best = max((setting for setting in SETTINGS if any(setting in pair for pair in found)), key=lambda one: ahead[one])
+    below = {other for (one, other), test in found.items() if one == best and (test.p_holm or 0.0) < LEVEL}
+    return [best, *[other for other in SETTINGS if (best, other) in found and other not in below]]
 
 
 def within(values: Mapping[str, float], margin: float = TIE) -> list[str]:
