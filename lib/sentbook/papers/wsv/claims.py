@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from sentbook.evaluation.statistics import Estimate, seed_interval
+from sentbook.records import Test
 from sentbook.runs.evidence import Evidence, Missing
 from sentbook.runs.verdicts import Judgement, Rule, bound, count
 
+AT_HALF = "MSRP, threshold .5"
 LARGE, SMALLER = "WSV-SCNN-SV d=300 L=1", "WSV-SCNN-SV d=200 L=1"
 
 
@@ -43,19 +45,20 @@ def parameters_as_printed(evidence: Evidence, methods: Sequence[str]) -> Judgeme
 
 
 def _seconds(evidence: Evidence, method: str) -> np.ndarray:
-    found = [row.seconds for row in evidence.cost if row.method == method]
+    clock = [row.seconds for row in evidence.cost if row.method == method]
+    found = evidence.extra.get("processor seconds", {}).get(method, clock)
     if not found:
-        raise Missing(f"needs a training of {method}")
+        raise Missing(f"needs the time of {method}")
     return np.array(found)
 
 
 def seconds(evidence: Evidence) -> Estimate:
-    """Give the time of ten epochs with 300 dimensions, over seeds."""
+    """Give the processor's time of ten epochs with 300 dimensions over rounds; of older runs the clock's over seeds."""
     return seed_interval(_seconds(evidence, LARGE))
 
 
 def share(evidence: Evidence) -> Estimate:
-    """Give the time with 200 dimensions as a share of that with 300, over seeds."""
+    """Give the time with 200 dimensions as a share of that with 300."""
     return seed_interval(_seconds(evidence, SMALLER) / _seconds(evidence, LARGE).mean())
 
 
@@ -71,6 +74,12 @@ def halfway(evidence: Evidence) -> dict[str, Estimate]:
     }
 
 
+def at_one_half(evidence: Evidence) -> dict[str, Test]:
+    """Give what pre-training gains on MSRP at the threshold one half, by measure."""
+    name = "WSV-SCNN-SV"
+    return {test.metric: test for test in evidence.tests if (test.b, test.dataset) == (name, AT_HALF)}
+
+
 RULES = {
     "no_other_files": Rule(no_other_files, "no other file", 0.0),
     "parameters_as_printed": Rule(parameters_as_printed, "counts as printed", 0.0),
@@ -79,4 +88,5 @@ FINDINGS = {
     "seconds of ten epochs": seconds,
     "seconds of 200 as a share of 300": share,
     "halfway": halfway,
+    "pre-training at one half": at_one_half,
 }

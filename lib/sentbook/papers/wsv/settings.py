@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sentbook.config import Section
+from sentbook.config import Rate, Section
 from sentbook.data.vectors import VectorName, Vectors
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training.settings import Paper, SimilarityTraining
@@ -48,4 +48,8 @@ class Settings(Paper):
     sick: SimilarityTraining = SimilarityTraining()
     long: SimilarityTraining = SimilarityTraining(epochs=40)
     msrp: SimilarityTraining = SimilarityTraining(dataset="msrp", loss="cross-entropy")
+    rates: tuple[Rate, ...] = Field(
+        (3e-4, 1e-3, 3e-3), min_length=1, description="learning rates of both sides, where two trainings are compared"
+    )
+    larger: Vectors | None = Field(None, description="of figure 7, beside its own; None: its own alone")
     layer: LayerMeasurement = LayerMeasurement()

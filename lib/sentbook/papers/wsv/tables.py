@@ -188,7 +188,7 @@ def ranking(
         cells += [Cell(system.note, paper="" if system.own else where)] if with_notes else []
         rows.append(Row(system.name, cells, own=system.own))
     how = [full_name(*group_and_label(dataset)), *found.protocols, f"sorted by {_in_a_sentence(metrics[0])}"]
-    how += [interval_words("mean", found.seeds)] if found.seeds else []
+    how += [interval_words(found.seeds)] if found.seeds else []
     return Table(
         "System",
         [*(numbers.short(metric) for metric in metrics), *(["Source"] if with_notes else [])],
@@ -242,7 +242,7 @@ def ranking_dots(
             axes.spines["left"].set_visible(False)
         row_axes(all_axes[0], [(system.name, system.own) for system in systems])
 
-    how = f"Filled: ours, {interval_words('mean', found.seeds)}."
+    how = f"Filled: ours, {interval_words(found.seeds)}."
     how += " Hollow: as printed." if any(not system.own for system in systems) else ""
     how += " Diamond: derived from what is printed." if any(system.derived for system in systems) else ""
     return render(
