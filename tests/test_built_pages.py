@@ -13,11 +13,14 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 
 from sentbook.report.pedigree import listed
+from sentbook.runs.contents import is_lesson, notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
 RUNS, ALL_RUNS = "book/_runs/", "book/runs.html"
 MADE = {"genindex.html", "search.html", "index.html"}  # by Sphinx, not listed in the table of contents
+# A value with its interval behind it, as cells of tables print them.
+VALUE = re.compile(r"([+-]?\d+(?:\.\d+)?)[^\d\[\]-]{0,12}\[([+-]?\d+(?:\.\d+)?), ([+-]?\d+(?:\.\d+)?)\]")
 FORMULA = re.compile(r"\\\(.*?\\\)")
 # What loads something as a page is read: an attribute of an element.
 LOADS = ", ".join(f"{tag}[src]" for tag in ("script", "img", "iframe", "source", "video", "audio", "embed", "track"))
@@ -26,15 +29,17 @@ LOADED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "modulepreload", "m
 FACTS = {
     "book/_executed/cse/ambiguities.html": 1,  # what the variants are
     "book/_executed/cse/tuning.html": 1,  # how settings were chosen
+    "book/_executed/cnn_lstm/tuning.html": 2,  # how settings were chosen, and by what
     "book/_executed/cross/matrix.html": 3,  # what is compared, settings, how a task is scored
     "book/_executed/wsv/ambiguities.html": 2,  # what the variants are; what two falling functions give
     "book/_executed/cross/protocols.html": 5,  # what papers printed, a table a protocol
     "book/_executed/dnt/table3.html": 3,  # what a setting moves, what a row; sizes of the data sets
-    "book/cnn_lstm.html": 1,  # where text and code leave a choice
+    "book/cnn_lstm.html": 2,  # what is moved alone; where text and code leave a choice
     "book/dnt.html": 1,
     "book/data.html": 1,  # files, licences, sizes
     "book/protocols.html": 1,  # what two papers printed of one encoder
     "book/profiles.html": 4,  # speeds that `make bench` prints
+    "book/playground.html": 1,  # cosines of five pairs under the page's own encoders
     "book/verdicts.html": 1,  # tolerances of a certificate
 }
 
@@ -98,15 +103,34 @@ def leads(name: str, link: str, pages: Mapping[str, str]) -> bool:
     return to in pages and (to == ALL_RUNS or (to.startswith(RUNS) and unquote(parts.fragment) in ids(pages[to])))
 
 
+def test_no_value_of_a_page_lies_outside_its_own_interval(pages: dict[str, str]) -> None:
+    looked = 0
+    for name, html in pages.items():
+        for cell in parsed(html).select("td"):
+            found = VALUE.match(cell.get_text().strip().replace("\u2212", "-"))
+            if found:
+                looked += 1
+                value, low, high = map(float, found.groups())
+                last = 10.0 ** -len(found[2].partition(".")[2])  # of the printed ends
+                assert low - last <= value <= high + last, (name, cell.get_text())
+    assert looked > 500
+
+
 @pytest.mark.slow
 def test_every_number_of_a_results_table_leads_to_its_run(pages: dict[str, str]) -> None:
     shown = {name: html for name, html in pages.items() if not name.startswith(RUNS)}
     assert [fault for name, html in shown.items() for fault in without_a_run(name, html, pages)] == []
     # Nothing is found because all is linked, not because nothing was looked at.
-    counts = {name: sum(1 for _ in number_cells(html)) for name, html in shown.items() if "_executed" in name}
+    counts = {name: sum(1 for _ in number_cells(html)) for name, html in shown.items() if with_a_run(name)}
     assert len(counts) > 25 and min(counts.values()) > 0 and sum(counts.values()) > 4000
     facts = {name: len(parsed(html).select('[data-kind="facts"] table, .facts table')) for name, html in shown.items()}
     assert {name: count for name, count in facts.items() if count > FACTS.get(name, 0)} == {}
+
+
+def with_a_run(name: str) -> bool:
+    """Tell a notebook's page from a lesson's, which records nothing."""
+    shown = name.removeprefix("book/_executed/").removesuffix(".html")
+    return shown != name.removesuffix(".html") and not is_lesson(notebook(shown))
 
 
 TO = "../../_runs/cse/table1.html"

@@ -13,9 +13,11 @@ import yaml
 
 from sentbook import config
 from sentbook.report import book
+from sentbook.runs.contents import is_lesson
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOKS = sorted(ROOT.glob("notebooks/*/*.ipynb"))
+EVERY = sorted(ROOT.glob("notebooks/*/*.ipynb"))
+NOTEBOOKS = [path for path in EVERY if not is_lesson(path)]  # lessons have tests of their own
 PARAMETERS = sorted(ROOT.glob("params/*/*.yaml"))
 LONGEST_CELL = 40  # lines of a screen
 
@@ -27,6 +29,16 @@ def name(path: Path) -> str:
 @pytest.fixture(params=NOTEBOOKS, ids=name, scope="module")
 def path(request: pytest.FixtureRequest) -> Path:
     return request.param
+
+
+@pytest.fixture(params=EVERY, ids=name, scope="module")
+def any_path(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def any_notebook(any_path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(any_path, as_version=4)
 
 
 @pytest.fixture(scope="module")
@@ -62,24 +74,26 @@ def test_there_are_notebooks() -> None:
 
 
 def test_every_notebook_is_a_page_of_the_book() -> None:
-    assert sorted(book.notebooks()) == NOTEBOOKS
+    assert sorted(book.notebooks()) == EVERY
 
 
-def test_it_is_valid_and_stored_without_outputs(notebook: nbformat.NotebookNode) -> None:
-    nbformat.validate(notebook)
-    for cell in code(notebook):
+def test_it_is_valid_and_stored_without_outputs(any_notebook: nbformat.NotebookNode) -> None:
+    nbformat.validate(any_notebook)
+    for cell in code(any_notebook):
         assert cell.outputs == []
         assert cell.execution_count is None
-    assert "papermill" not in notebook.metadata
+    assert "papermill" not in any_notebook.metadata
 
 
-def test_it_opens_with_a_title_and_then_says_what_it_tests(notebook: nbformat.NotebookNode) -> None:
-    first = notebook.cells[0]
+def test_it_opens_with_a_title_and_then_says_what_it_tests(any_notebook: nbformat.NotebookNode) -> None:
+    first = any_notebook.cells[0]
     assert first.cell_type == "markdown"
     title, _, rest = first.source.partition("\n")
     assert title.startswith("# ")
     assert len(rest.split()) >= 15
-    headings = [line for cell in notebook.cells if cell.cell_type == "markdown" for line in cell.source.splitlines()]
+    headings = [
+        line for cell in any_notebook.cells if cell.cell_type == "markdown" for line in cell.source.splitlines()
+    ]
     assert len([line for line in headings if re.match("# ", line)]) == 1
 
 
@@ -126,17 +140,17 @@ def test_its_parameters_leave_every_profile_as_it_is(path: Path, notebook: nbfor
         assert settings == config.load(path.parent.name, {"profile": profile})
 
 
-def test_its_code_is_short_and_calls_the_package(notebook: nbformat.NotebookNode) -> None:
-    for cell in code(notebook):
+def test_its_code_is_short_and_calls_the_package(any_notebook: nbformat.NotebookNode) -> None:
+    for cell in code(any_notebook):
         assert len(cell.source.splitlines()) <= LONGEST_CELL
         ast.parse(cell.source)  # no `!` and no `%`, which are not Python
-    source = "\n".join(cell.source for cell in code(notebook))
+    source = "\n".join(cell.source for cell in code(any_notebook))
     assert "from sentbook" in source
     assert not re.search(r"\b(pip|conda) install\b|sys\.path|os\.chdir|subprocess", source)
 
 
-def test_it_names_no_folder_of_a_machine(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
+def test_it_names_no_folder_of_a_machine(any_path: Path) -> None:
+    text = any_path.read_text(encoding="utf-8")
     assert str(ROOT) not in text
     assert not re.search(r"(?<![\w.])/(home|Users|root|tmp|mnt)/", text)
 

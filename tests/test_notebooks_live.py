@@ -10,10 +10,11 @@ import pytest
 from nbclient import NotebookClient
 
 from sentbook.runs import forkserver
+from sentbook.runs.contents import is_lesson
 from sentbook.runs.kernels import PrivateKernelManager
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOKS = sorted(ROOT.glob("notebooks/*/*.ipynb"))
+NOTEBOOKS = [path for path in sorted(ROOT.glob("notebooks/*/*.ipynb")) if not is_lesson(path)]
 # A reader's own variables, spelt as names that cells, the package and IPython use.
 SCRATCH = "results = [1, 2]; found = {'a': 1}; margin = 0.4; i = 0; note = 'mine'"
 

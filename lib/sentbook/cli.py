@@ -72,8 +72,12 @@ def run(
     from sentbook.runs import contents, execute
 
     source = contents.notebook(notebook)
-    changes = {"profile": profile, **_parameters(set_)}
-    if page or set_:  # seconds, which the batch spares: its plan has read the parameters
+    changes = _parameters(set_)
+    if contents.is_lesson(source):
+        contents.check_lesson(source, changes)
+    else:
+        changes = {"profile": profile, **changes}
+    if "profile" in changes and (page or set_):  # seconds, which the batch spares: its plan has read the parameters
         from sentbook import config
 
         config.load(source.parent.name, changes)  # a typo stops here, before a kernel starts
@@ -96,12 +100,12 @@ def build_book(
 
         batches.run(profile, jobs, targets=["book"])
     else:
-        from sentbook.papers.cross import protocol_tables
+        from sentbook.papers.cross import protocol_page
         from sentbook.report import book
         from sentbook.runs import batch as batches
 
         with batches.recorded(profile, "book"):
-            book.build(profile, protocol_tables.fragments)
+            book.build(profile, protocol_page.fragments)
 
 
 @app.command()
@@ -304,6 +308,22 @@ def export(
     size = sum(file.stat().st_size for file in folder.iterdir())
     kind, count = written.description.encoder.kind, written.description.words
     typer.echo(f"{kind}, {written.dimension} numbers a sentence, {count:,} words, {size / 1e6:.1f} MB in {folder}")
+
+
+@app.command()
+def playground(
+    profile: Profile = "small",
+    words: Annotated[int, typer.Option(min=100, help="the most frequent ones that each encoder keeps")] = 10_000,
+) -> None:
+    """Train and pack the encoders of the book's playground: book/_static/playground/data.js and its static table."""
+    from sentbook.papers.cross import playground as encoders
+    from sentbook.system.files import write_atomically
+    from sentbook.system.paths import root
+
+    made = encoders.packed(profile, words)
+    for file, text in (("_static/playground/data.js", made.script()), ("playground_examples.html", made.table())):
+        write_atomically(root() / "book" / file, text)
+        typer.echo(f"{len(text.encode()) / 1e6:.2f} MB in {root() / 'book' / file}")
 
 
 @app.command()

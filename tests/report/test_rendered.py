@@ -48,8 +48,8 @@ def show(draw: Callable[..., Any], **options: Any) -> Callable[[Run, Any], Any]:
 
 # Experiment -> the tables of its page; those of any page (claims, tests, cost, substitutions) are drawn of every run.
 SHOWN: Mapping[str, tuple[Callable[[Run, Any], Any], ...]] = {
-    "cse/table1": (show(tables.comparison, pair=("CSE", "PP"), centre="median", notes={"STS2016": "validation"}),),
-    "cse/table2": (show(tables.comparison, methods=["GRAN", "ATT-CCG", "PP", "CSE"], centre="median"),),
+    "cse/table1": (show(tables.comparison, pair=("CSE", "PP"), notes={"STS2016": "validation"}),),
+    "cse/table2": (show(tables.comparison, methods=["GRAN", "ATT-CCG", "PP", "CSE"]),),
     "cse/table3": (show(tables.by_metric, **SICK),),
     "cse/table4": (show(tables.comparison, rows=YEARS, pair=("CSE_cumulative", "CSE_sentence")),),
     "cse/table5": (show(tables.comparison, rows=[*YEARS, "total_avg"], pair=("combined", "1-gram"), places=2),),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 from sentbook import config
 from sentbook.records import CurvePoint, Run
@@ -13,8 +14,11 @@ from sentbook.report import ledger, pedigree, run_pages
 from sentbook.report.markup import row_key
 from sentbook.runs import ledger as store
 from sentbook.runs import lineage
+from sentbook.runs.contents import is_lesson, notebook
 
 Check = Callable[[str], ET.Element]
+RECORDED = Path(__file__).resolve().parents[2] / "results" / "small"
+INTERVAL = r"\[(-?[\d.]+), (-?[\d.]+)\]"
 
 
 @pytest.fixture
@@ -32,6 +36,23 @@ def run(run: Run) -> Run:
 
 def fragments(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(("<div", "<figure"))]
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*/*.json")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_recorded_value_lies_outside_its_own_interval(path: Path) -> None:
+    """In the file, and on the page of the run, where a value of another protocol has no interval."""
+    run = Run.model_validate_json(path.read_bytes())
+    numbers = [one for claim in run.claims for one in (claim.ours, *(part.ours for part in claim.parts)) if one]
+    held = [(one.value, one.low, one.high) for one in numbers] + [
+        (one.estimate, one.low, one.high) for one in run.tests
+    ]
+    assert [one for one in held if None not in one and not one[1] - 1e-9 <= one[0] <= one[2] + 1e-9] == []
+    for row in BeautifulSoup(ledger.rows(run), "html.parser").select("tr"):
+        cells = [cell.get_text().replace("\u2212", "-") for cell in row.select("td")]
+        ends = [[float(end) for end in found] for cell in cells for found in re.findall(INTERVAL, cell)]
+        values = [float(cell) for cell in cells[1:] if re.fullmatch(r"-?[\d.]+", cell)]
+        # The mean where there are several values, else the one.
+        assert all(low - 0.011 <= values[0] <= high + 0.011 for low, high in ends), row.get_text(" ")
 
 
 def of_table1(run: Run, changed: list[str] | None = None) -> str:
@@ -154,5 +175,6 @@ def test_all_runs_in_one_table(run: Run, kept: Path, well_formed: Check, monkeyp
 
 
 def test_every_notebook_of_the_book_has_a_page_of_its_runs() -> None:
-    notebooks = [page.removeprefix("book/_executed/") for page in pedigree.listed("book/_executed")]
+    shown = [page.removeprefix("book/_executed/") for page in pedigree.listed("book/_executed")]
+    notebooks = [name for name in shown if not is_lesson(notebook(name))]
     assert len(notebooks) > 25 and set(notebooks) <= {"/".join(names) for names in run_pages.experiments()}

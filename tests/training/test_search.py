@@ -94,7 +94,7 @@ def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     changes = {
         "seeds": [1],
         "direct_grid": {"learning_rates": [0.01, 0.0001], "epochs": [3]},
-        "feature_grid": {"learning_rates": [0.1, 0.001], "epochs": [3]},
+        "feature_grid": {"learning_rates": [0.1, 0.001], "epochs": [3], "pairs": 100},
     }
     pairs, chosen = suites.pairs, []
 

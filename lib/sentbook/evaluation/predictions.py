@@ -25,6 +25,7 @@ from sentbook.training.correlation import pearson
 Array = NDArray[np.float64]
 Stream = Callable[[str], Sequence[int]]
 KIND = "paired bootstrap"
+AND_SEEDS = ", t over seeds"
 INTERVALS = "intervals over examples"
 # Classification tasks of pairs, which have F1 beside accuracy.
 PAIRS = ("MSRP", "miniworld/paraphrase")
@@ -134,8 +135,8 @@ class Predictions:
     """Scores or labels by method, seed and data set, on the same items for every method.
 
     A row of a table is a data set or a mean of several. Intervals and tests resample the items of each data set by
-    itself, the same for every method. Seeds are pooled: a value is the mean over them. With ``resample_seeds`` an
-    interval is of new trainings on new items, see `sentbook.evaluation.statistics.two_levels`.
+    itself, the same for every method. A value is the mean over seeds. An interval is of new trainings on new items, see
+    `sentbook.evaluation.statistics.two_levels`; without ``resample_seeds`` of these trainings on new items.
 
     Args:
         sets: scored pairs, or gold by name, in the table's order; more come with `add`.
@@ -468,7 +469,7 @@ class Predictions:
         resamples: int = 2000,
         *,
         aggregation: Aggregation = Aggregation.MEAN,
-        resample_seeds: bool = False,
+        resample_seeds: bool = True,
     ) -> Estimate:
         """One method's value on a row, mean over seeds, with its 95 % interval over items, or over both."""
         (sampled,) = self.resampled([method], row, metric, resamples, aggregation=aggregation)
@@ -479,7 +480,7 @@ class Predictions:
     def intervals(
         self, metrics: Sequence[str] | None = None, resamples: int = 2000
     ) -> dict[str, dict[str, dict[str, dict[str, list[float]]]]]:
-        """For a run's ``extra``: measure -> data set -> method -> the ends of its interval.
+        """For a run's ``extra``: measure -> data set -> method -> the ends of its interval over items.
 
         Args:
             metrics: None: what is computed of each data set.
@@ -488,7 +489,7 @@ class Predictions:
         for row, measure in [(name, metric) for name in self.names for metric in metrics or self.measures(name)]:
             for method in self.methods:
                 if self.has(method, row):
-                    ends = self.interval(method, row, measure, resamples)
+                    ends = self.interval(method, row, measure, resamples, resample_seeds=False)
                     found.setdefault(str(measure), {}).setdefault(row, {})[method] = [ends.low, ends.high]
         return {INTERVALS: found}
 
@@ -501,16 +502,16 @@ class Predictions:
         resamples: int = 2000,
         *,
         aggregation: Aggregation = Aggregation.MEAN,
-        resample_seeds: bool = False,
+        resample_seeds: bool = True,
     ) -> Test:
         """A - B on a row (None: the first data set) by the paired bootstrap over items, or over items and seeds."""
         row = self.names[0] if row is None else row
         first, second = self.resampled([a, b], row, metric, resamples, aggregation=aggregation)
         point = self.mean(a, row, metric, aggregation) - self.mean(b, row, metric, aggregation)
         found, kind = from_bootstrap(point, first - second), KIND
-        if resample_seeds:  # the p of a test over items is not that of one over both
-            half = seed_spread(*(self.values(method, row, metric, aggregation) for method in (a, b)))
-            found, kind = two_levels(found, half), f"{KIND}, t over seeds"
+        half = seed_spread(*(self.values(method, row, metric, aggregation) for method in (a, b)))
+        if resample_seeds and half:
+            found, kind = two_levels(found, half), KIND + AND_SEEDS
         return Test.of(found, kind=kind, a=a, b=b, dataset=row, metric=str(self._measure(row, metric)))
 
     def differences(
@@ -524,7 +525,15 @@ class Predictions:
         return [self.difference(a, b, metric=metric, resamples=resamples) for a, b in pairs for metric in metrics]
 
     def mean_difference(
-        self, a: str, b: str, names: Sequence[str], metric: str | None = None, resamples: int = 2000, *, name: str = ""
+        self,
+        a: str,
+        b: str,
+        names: Sequence[str],
+        metric: str | None = None,
+        resamples: int = 2000,
+        *,
+        name: str = "",
+        resample_seeds: bool = True,
     ) -> Test:
         """A - B, the plain mean over several data sets.
 
@@ -543,8 +552,16 @@ class Predictions:
             point += (self.mean(a, dataset, measure) - self.mean(b, dataset, measure)) / len(names)
             first, second = self.resampled([a, b], dataset, measure, resamples)
             sampled += (first - second) / len(names)
-        found = from_bootstrap(point, sampled)
-        return Test.of(found, kind=KIND, a=a, b=b, dataset=name or f"mean of {', '.join(names)}", metric=str(measure))
+        found, kind = from_bootstrap(point, sampled), KIND
+        half = seed_spread(*(self._means(method, names, measure) for method in (a, b)))
+        if resample_seeds and half:
+            found, kind = two_levels(found, half), KIND + AND_SEEDS
+        return Test.of(found, kind=kind, a=a, b=b, dataset=name or f"mean of {', '.join(names)}", metric=str(measure))
+
+    def _means(self, method: str, names: Sequence[str], measure: Measure) -> Array:
+        """(S,) the mean over data sets of each training, as many as there are on all."""
+        values = [self.values(method, name, measure) for name in names]
+        return np.asarray(np.mean([one[: min(map(len, values))] for one in values], axis=0))
 
     def table_tests(self, a: str, b: str, resamples: int = 2000) -> list[Test]:
         """A - B in every cell where both were judged; Holm's correction over these, and apart over the averages.

@@ -11,6 +11,7 @@ and of what it compared: where the file says something else since, its verdict i
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -83,8 +84,8 @@ class ClaimSpec(BaseModel):
 
     @property
     def judged_by(self) -> str:
-        """A digest of all that decides its verdict but the run: the rules as printed, and what they compare."""
-        said = [rule.says for rule in self.rules]
+        """A digest of all that decides its verdict but the run: rules and limits as printed, and what they compare."""
+        said = [*(rule.says for rule in self.rules), inspect.getdoc(limited)]
         return digest(
             [said, self.model_dump(mode="json", include={"operands", "about", "scale", "contradicts", "absent"})]
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,37 @@ def notebook(name: str) -> Path:
     if short not in known:
         raise ConfigError(f"There is no notebook '{name}'; choose one of {', '.join(known)}.")
     return known[short]
+
+
+def is_lesson(source: Path) -> bool:
+    """Tell whether a notebook has parameters of its own, and so no profile, no run on record and no claim.
+
+    It shows how a model works, on the mini-world, whichever profile the book is of.
+    """
+    parameters = _parameters(source)
+    return bool(parameters) and "profile" not in parameters
+
+
+def check_lesson(source: Path, names: Iterable[str]) -> None:
+    """Check that a lesson has the parameters ``names``.
+
+    Raises:
+        ConfigError: it has not; its own are named.
+    """
+    known = _parameters(source)
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"{source.parent.name}/{source.stem} has no '{name}'; choose one of {', '.join(known)}.")
+
+
+def _parameters(source: Path) -> list[str]:
+    """List what the parameters cell of a notebook assigns."""
+    cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
+    tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    lines = [
+        line for cell in tagged for line in ast.parse("".join(cell["source"])).body if isinstance(line, ast.Assign)
+    ]
+    return [ast.unparse(target) for line in lines for target in line.targets]
 
 
 def notebooks() -> list[Path]:

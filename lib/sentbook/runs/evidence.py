@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sentbook.evaluation.predictions import INTERVALS, PAIRS
+from sentbook.evaluation.predictions import AND_SEEDS, INTERVALS, PAIRS
 from sentbook.evaluation.protocols import Measure, measure_on
 from sentbook.evaluation.statistics import Estimate, seed_spread, two_levels
 from sentbook.records import Cost, CurvePoint, Level, Metric, Run, Test
@@ -21,7 +21,6 @@ from sentbook.system.errors import ConfigError
 
 MEAN = "mean of single sentences"
 OVER_ITEMS = "bootstrap over items"
-AND_SEEDS = ", t over seeds"
 Place = tuple[str, str]
 
 
@@ -85,14 +84,14 @@ class Rows:
         """A value for every seed."""
         return [one.value for one in self._of(method, row, measure)]
 
-    def interval(self, method: str, row: str, measure: str, _resamples: int = 0) -> Estimate:
+    def interval(self, method: str, row: str, measure: str, *_: Any, **__: Any) -> Estimate:
         """One value with its recorded interval."""
         low, high = self.intervals.get(str(measure), {}).get(row, {}).get(method, (None, None))
         if low is None or high is None:
             raise Missing(f"needs the interval of {method} on {row}")
         return Estimate(float(np.mean(self.values(method, row, measure))), low, high)
 
-    def difference(self, a: str, b: str, row: str, measure: str, _resamples: int = 0) -> Test:
+    def difference(self, a: str, b: str, row: str, measure: str, *_: Any, **__: Any) -> Test:
         """A - B as it was tested, or B - A turned about."""
         for test in self.tests:
             if (test.dataset, test.metric) == (row, str(measure)) and test.kind != "williams":
@@ -102,7 +101,7 @@ class Rows:
                     return turned(test)
         raise Missing(f"needs {a} against {b} on {row}")
 
-    def mean_difference(self, a: str, b: str, names: Sequence[str], measure: str, _resamples: int = 0) -> Test:
+    def mean_difference(self, a: str, b: str, names: Sequence[str], measure: str, *_: Any, **__: Any) -> Test:
         """A - B, the mean over several data sets, as it was tested."""
         return self.difference(a, b, f"mean of {', '.join(names)}", measure)
 
@@ -203,7 +202,7 @@ class Evidence:
         return self._over_seeds(*self._of_items(method, row, metric), row, metric, method)
 
     def _of_items(self, method: str, row: str, metric: str) -> tuple[Estimate, str]:
-        return self.book.interval(method, dataset_of(row), metric, self.resamples), OVER_ITEMS
+        return self.book.interval(method, dataset_of(row), metric, self.resamples, resample_seeds=False), OVER_ITEMS
 
     def difference(self, a: str, b: str, row: str, metric: str) -> Test:
         """A - B on a row, with its interval."""
@@ -212,9 +211,9 @@ class Evidence:
 
     def _compared(self, a: str, b: str, row: str, metric: str) -> Test:
         if row == MEAN:
-            found: Test = self.book.mean_difference(a, b, self._sets(row), metric, self.resamples)
+            found: Test = self.book.mean_difference(a, b, self._sets(row), metric, self.resamples, resample_seeds=False)
             return found
-        found = self.book.difference(a, b, dataset_of(row), metric, self.resamples)
+        found = self.book.difference(a, b, dataset_of(row), metric, self.resamples, resample_seeds=False)
         return found.model_copy(update={"dataset": row})
 
     def at_level(self, test: Test, row: str = "") -> Test:
@@ -228,12 +227,13 @@ class Evidence:
         if book is None:
             return test
         self.pairs.append((self._place(test.a, row), self._place(test.b, row)))
-        value = Estimate(test.estimate, test.low, test.high)
+        value = Estimate(test.estimate, test.low, test.high, test.p)
         found, kind = self._over_seeds(value, test.kind, row, test.metric, test.a, test.b, book=book)
         if kind == test.kind:
             return test
-        # The p of a test over items is not that of one over both.
-        return test.model_copy(update={"kind": kind, "low": found.low, "high": found.high, "p": None, "p_holm": None})
+        return test.model_copy(
+            update={"kind": kind, "low": found.low, "high": found.high, "p": found.p, "p_holm": None}
+        )
 
     def _has(self, book: Any, method: str, row: str) -> bool:
         return all(book.has(method, name) for name in self._sets(row))

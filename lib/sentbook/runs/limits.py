@@ -55,20 +55,21 @@ def limited(found: Judgement, evidence: Evidence, scale: Scale | None = None) ->
     """Bound a verdict by what the run records; and say by what.
 
     A decided verdict becomes inconclusive where a claim about models stands on one training of a side, or where a side
-    was tuned less than the other or not to the end. A claim that does not hold, or is not decided, is out of scale
-    where the run has less than what it is about.
+    was tuned less than the other or not to the end; one against the paper also where the run records no search of a
+    side. A claim that does not hold, or is not decided, is out of scale where the run has less than what it is about.
     """
     notes: list[str] = []
-    unknown: list[str] = []
+    unsearched: list[str] = []
     if evidence.about == "models":
         alone = sorted({method for (method, _), trainings in evidence.asked.items() if trainings == 1})
         notes = [f"one training of {_listed(alone)}, where a claim about models needs several"] if alone else []
-        unfair, unknown = _tuning(found, evidence)
-        notes += unfair
-    if notes and found.verdict in DECIDED:
+        if evidence.run:
+            unfair, unsearched = _tuning(found, evidence, evidence.run.searches)
+            notes += unfair
+    if (notes and found.verdict in DECIDED) or (unsearched and found.verdict == "not reproduced"):
         found = found.with_verdict("inconclusive")
-    if unknown:
-        notes.append(f"the search of {_listed(unknown)} is not recorded")
+    if unsearched:
+        notes.append(f"no search of the settings of {_listed(unsearched)} is recorded")
     lacking = scale.lacking(evidence.run) if scale and evidence.run else []
     if scale and lacking and found.verdict not in HOLDS and (found.verdict != "not run" or scale.files):
         found = found.with_verdict("out of scale")
@@ -79,9 +80,8 @@ def limited(found: Judgement, evidence: Evidence, scale: Scale | None = None) ->
 # -- tuning ------------------------------------------------------------------------------------------------------------
 
 
-def _tuning(found: Judgement, evidence: Evidence) -> tuple[list[str], list[str]]:
-    """Say which sides are under-tuned, and name those of which no search is recorded."""
-    searches = evidence.run.searches if evidence.run else []
+def _tuning(found: Judgement, evidence: Evidence, searches: Sequence[Search]) -> tuple[list[str], list[str]]:
+    """Say which sides are under-tuned, and name those that no search is recorded of."""
     trained = [place for place, trainings in evidence.asked.items() if trainings]
     known = {place: own for place in trained if (own := list(_of(searches, place)))}
     half = _half_width(found)
@@ -96,8 +96,8 @@ def _tuning(found: Judgement, evidence: Evidence) -> tuple[list[str], list[str]]
         gain = max((search.last_quarter_gain or 0.0 for search in own), default=0.0)
         if half and gain > half:
             notes.append(f"{_said(place)} was still rising, by {100 * gain:.1f} points in its last quarter of training")
-    unknown = sorted({method for method, dataset in trained if (method, dataset) not in known})
-    return list(dict.fromkeys(notes)), unknown
+    unsearched = {place[0] for place in trained if not any(search.grid for search in known.get(place, ()))}
+    return list(dict.fromkeys(notes)), sorted(unsearched)
 
 
 def _of(searches: Iterable[Search], place: Place) -> Iterator[Search]:

@@ -103,7 +103,8 @@ class Trainer:
             words.lazy = False
             words.weight.requires_grad_(settings.embedding_update == "dense")
         self.trained = [parameter for parameter in self.modules.parameters() if parameter.requires_grad]
-        self.optimiser = optim.dense(settings.optimiser, self._groups()) if self.trained else None
+        fused = {"fused": True} if settings.fused and settings.optimiser == "adam" else {}
+        self.optimiser = optim.dense(settings.optimiser, self._groups(), **fused) if self.trained else None
         self.penalties = [item for item in problem.penalties() if item[1] > 0]
         # What training changes, by its name in the state; frozen word vectors need no second copy.
         still = {name for name, parameter in self.modules.named_parameters() if not parameter.requires_grad}
@@ -225,6 +226,8 @@ class Trainer:
                 loss = self._train_segment(epoch, segment, wanted, folder)
                 value = self._check(loss)
                 self.next_segment = number + 1
+                if folder is not None and getattr(settings, "keep_checks", False) and distributed.is_first():
+                    checkpoint.save(folder / f"check-{number + 1}.safetensors", self._encoder(), {"key": self.key})
                 if segment == checks - 1:
                     speed = history.examples / max(history.seconds, 1e-9)
                     report(
@@ -325,6 +328,11 @@ class Trainer:
                 state = self.modules.state_dict()
                 self.best = {name: state[name].detach().clone() for name in self.moving}
         return value
+
+    def _encoder(self) -> dict[str, Tensor]:
+        """What training moves of the encoder, by its names there."""
+        state = self.modules.state_dict()
+        return {name.removeprefix("encoder."): state[name] for name in self.moving if name.startswith("encoder.")}
 
     # -- checkpoints ------------------------------------------------------------------------------------------------
 

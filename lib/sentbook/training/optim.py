@@ -18,13 +18,15 @@ OPTIMISERS = {
 }
 
 
-def dense(name: str, groups: Iterable[tuple[list[nn.Parameter], float]]) -> torch.optim.Optimizer:
+def dense(name: str, groups: Iterable[tuple[list[nn.Parameter], float]], **options: bool) -> torch.optim.Optimizer:
     """Make the optimiser ``name`` with torch's other defaults (Adam: .9, .999, 1e-8, as the papers).
 
     Args:
         groups: parameters, and the learning rate of each group; a group without any is left out.
+        options: of the optimiser, such as torch's ``fused``.
     """
-    return OPTIMISERS[name]([{"params": parameters, "lr": rate} for parameters, rate in groups if parameters])
+    made = [{"params": parameters, "lr": rate} for parameters, rate in groups if parameters]
+    return OPTIMISERS[name](made, **options)
 
 
 class LazyAdam:

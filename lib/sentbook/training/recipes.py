@@ -8,7 +8,7 @@ that the cumulative training of table 2 starts from the encoders of table 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -108,6 +108,10 @@ class Trained(Learned):
             _apply(encoder, tensors)
             _expand(encoder, self.recipe)
         return encoder.eval()
+
+    def at(self, check: int) -> Trained:
+        """The encoder as it was at a check of its training, counted from 1, where its stage keeps them."""
+        return replace(self, file=_artifact(self.recipe).with_stem(f"check-{check}"))
 
     def generator(self) -> tuple[EncoderDecoder, Vocabulary]:
         """The encoder over the words of its books, with its decoders, in evaluation mode; and those words.
@@ -248,7 +252,7 @@ def _apply(encoder: SentenceEncoder, tensors: dict[str, Tensor]) -> None:
     if _WORDS in tensors:  # of an artifact that holds all words
         words = tensors.pop(_WORDS)
         weight[: len(words)] = words
-    else:
+    elif _ROWS in tensors:
         weight[tensors.pop(_ROWS)] = tensors.pop(_MOVED)
     encoder.load_state_dict(tensors | {_WORDS: weight})
 

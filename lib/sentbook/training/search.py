@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from sentbook.config import digest, parse
+from sentbook.data import suites
 from sentbook.records import Search
 from sentbook.system.errors import NumericalError
 from sentbook.training.recipes import Recipe, Trained
@@ -18,7 +20,7 @@ Values = Mapping[str, Sequence[Any]]
 # An edge that is no better than its neighbour by this much of the validation metric is flat, and no edge.
 FLAT = 0.002
 # What a final training may have other than the trainings that chose its settings.
-LENGTH = {"epochs", "checks_per_epoch", "limit", "patience"}
+LENGTH = {"epochs", "checks_per_epoch", "limit", "patience", "keep_checks"}
 
 
 class Trains(Protocol):
@@ -119,10 +121,12 @@ class Descent:
         step = max(point["step"] for point in self.tried if name in point)
         for point in self.tried:
             if point["step"] == step and point["development"] is not None:
-                best[point[name]] = max(point["development"], best.get(point[name], -1.0))
+                best[point[name]] = max(point["development"], best.get(point[name], -math.inf))
         value = getattr(self.stage, name)
-        others = sorted((one for one in best if one != value), key=lambda one: abs(one - value))
-        return is_at_edge(value, list(best)) and best[value] - best[others[0]] > FLAT
+        if not is_at_edge(value, list(best)):
+            return False
+        nearest = min((one for one in best if one != value), key=lambda one: abs(one - value))
+        return best[value] - best[nearest] > FLAT
 
     def record(self, gain: float | None = None) -> Search:
         """Return the search as a run records it; ``gain``: what the last quarter of the final training gained."""
@@ -140,7 +144,7 @@ class Descent:
             chosen=chosen,
             trainings=len(self.tried),
             selected_on=self.selected_on,
-            at_edge=[name for name, value in chosen.items() if is_at_edge(value, grid[name])],
+            at_edge=[name for name in chosen if self._ends_at_the_edge(name)],
             last_quarter_gain=gain,
             tried=self.tried,
             of=identity(self.recipe(self.stage)),
@@ -194,31 +198,50 @@ class Wanted:
     """One row of a table on one data set.
 
     Args:
-        method: spelt as in the paper's table.
+        method: spelt as in the paper's table, or the name of a setting whose row the search chooses.
         starts: the pre-trained encoders, one a seed; the first one's seed chooses the point of the grid.
         stage: the transfer; its rate, batch size, epochs and patience are the grid's.
+        also: values of further settings, each tried with every point of the grid.
+        name: the row by the transfer that was chosen; None: ``method``.
     """
 
     method: str
     starts: Sequence[Recipe]
     stage: Transfer
     grid: Grid
+    also: Values = field(default_factory=dict)
+    name: Callable[[Transfer], str] | None = None
 
     def changed(self, name: str, **settings: Any) -> Wanted:
         """This row with other settings of its transfer; ``name`` follows the method's."""
-        stage = self.stage.model_copy(update=settings)
-        return replace(self, method=f"{self.method}{name}", stage=stage)
+        own = self.name
+        return replace(
+            self,
+            method=f"{self.method}{name}",
+            stage=self.stage.model_copy(update=settings),
+            name=own and (lambda stage: f"{own(stage)}{name}"),
+        )
+
+    @property
+    def share(self) -> float:
+        """The share of the training pairs on which the grid is searched: at most ``pairs`` of the grid."""
+        if self.grid.pairs is None:
+            return self.stage.share
+        return min(self.stage.share, self.grid.pairs / len(suites.pairs(self.stage.dataset, "train")))
 
     def descent(self) -> Descent:
         """Return the search of its grid, in one step."""
         stage, values = grid_of(self.stage, self.grid)
-        return Descent(self.method, self.starts[0], stage, [values], dataset=self.stage.dataset)
+        on = "development pairs"
+        if self.share < self.stage.share:
+            on += f", after training on {self.grid.pairs:,} pairs where there are more"
+        stage = stage.model_copy(update={"share": self.share})
+        return Descent(self.method, self.starts[0], stage, [{**self.also, **values}], on, self.stage.dataset)
 
-    def recipes(self, stage: Stage) -> list[Recipe]:
+    def recipes(self, stage: Transfer) -> list[Recipe]:
         """This row's recipes, one a seed, by the transfer ``stage``."""
-        return [
-            start.model_copy(update={"method": self.method, "stages": (*start.stages, stage)}) for start in self.starts
-        ]
+        method = self.name(stage) if self.name else self.method
+        return [start.model_copy(update={"method": method, "stages": (*start.stages, stage)}) for start in self.starts]
 
 
 @dataclass(frozen=True)
@@ -247,7 +270,7 @@ class Found:
 
 
 def search(study: Trains, wanted: Sequence[Wanted]) -> list[Found]:
-    """Train every point of every grid with the first seed, then the best point with the other seeds.
+    """Train every point of every grid with the first seed, then the best point with every seed on all its pairs.
 
     The best point is that of the highest development value; of equals, the first. Test pairs decide nothing.
 
@@ -255,15 +278,21 @@ def search(study: Trains, wanted: Sequence[Wanted]) -> list[Found]:
         NumericalError: every point of a grid diverged.
     """
     descents = [row.descent() for row in wanted]
-    descend(study, descents, keep=True)
-    groups = [row.recipes(descent.stage) for row, descent in zip(wanted, descents, strict=True)]
+    whole = [row.share == row.stage.share for row in wanted]
+    # What is trained on all pairs is a row's own training too, and kept.
+    for keep in (True, False):
+        descend(study, [one for one, all_pairs in zip(descents, whole, strict=True) if all_pairs is keep], keep=keep)
+    groups = []
+    for row, descent in zip(wanted, descents, strict=True):
+        assert isinstance(descent.stage, DirectTransfer | HeadTraining)
+        groups.append(row.recipes(descent.stage.model_copy(update={"share": row.stage.share})))
     trained = iter(study.train(*groups))
     found = []
     for row, group, descent in zip(wanted, groups, descents, strict=True):
         items = [next(trained) for _ in group]
-        stage = descent.stage
+        stage = group[0].stages[-1]
         assert isinstance(stage, DirectTransfer | HeadTraining)
-        found.append(Found(row.method, row.stage.dataset, stage, items, descent.record(mean_gain(items))))
+        found.append(Found(group[0].method, row.stage.dataset, stage, items, descent.record(mean_gain(items))))
     return found
 
 
@@ -305,9 +334,12 @@ def searches_of(trained: Sequence[Trained], known: Sequence[Search]) -> list[Sea
     rows = []
     for method in dict.fromkeys(item.method for item in trained if item.metadata):
         items = [item for item in trained if item.method == method and item.metadata]
-        told = {"method": method, "last_quarter_gain": mean_gain(items)}
+        own_gain = mean_gain(items)
         stages = range(1, len(items[0].recipe.stages) + 1)
         wanted = {identity(items[0].recipe.prefix(stage)) for stage in stages}
         found = [search for search in known if search.of in wanted]
-        rows += [search.model_copy(update=told) for search in found] or [Search(**told)]
+        for search in found or [Search(method=method)]:
+            # A search may have followed the trainings by a measure that stands nearer to what they are for.
+            gain = own_gain if search.last_quarter_gain is None else search.last_quarter_gain
+            rows.append(search.model_copy(update={"method": method, "last_quarter_gain": gain}))
     return rows

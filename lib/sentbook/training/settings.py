@@ -53,6 +53,8 @@ class Training(Section):
     checks_per_epoch: int = Field(4, ge=1, le=100)
     keep: Literal["best", "last"] = "best"
     precision: Literal["float32", "bf16"] = "float32"
+    # One pass of Adam over a parameter in place of ten, where millions of them move at each step; it rounds otherwise.
+    fused: ClassVar[bool] = False
 
     def rate_after(self, rate: float, *, improved: bool) -> float:
         """The learning rate after a check of the validation metric."""
@@ -300,6 +302,7 @@ class GenerationTraining(Stage, DecoderOptions):
     batch_size: int = Field(64, ge=2, description="sentences, or paragraphs of the hierarchical model (the paper: 8)")
     learning_rate: Rate = 2e-4
     begins: ClassVar[bool] = True
+    fused: ClassVar[bool] = True
     embedding_update: Literal["dense", "frozen"] = "dense"  # type: ignore[assignment]
     pull_back_words: Coefficient = 0.0
     clip: Annotated[float, Field(gt=0)] | None = 5.0
@@ -313,6 +316,11 @@ class GenerationTraining(Stage, DecoderOptions):
     vocabulary: int = Field(WORDS, ge=2, description="words that are learned and predicted")
     longest: int = Field(38, ge=1, description="longer sentences are left out")
     paragraph: int = Field(PARAGRAPH, ge=2, description="sentences of a paragraph")
+    keep_checks: bool = Field(
+        False,
+        description="store the encoder of every check, not the best one's alone",
+        exclude_if=lambda keep: not keep,  # keys and records without it are those from before it was a setting
+    )
     per: Per = "token"
     floor: Coefficient = Field(0.0, description="added to probabilities in training (the released code: 1e-6)")
 
@@ -363,6 +371,7 @@ class Grid(Section):
     batch_sizes: tuple[Annotated[int, Field(ge=2)], ...] = Field((32, 64), min_length=1)
     epochs: tuple[Annotated[int, Field(ge=1)], ...] = Field((10, 30, 50), min_length=1)
     patience: int | None = Field(5, ge=1, description="epochs without a better one after which training stops")
+    pairs: int | None = Field(None, ge=2, description="at most so many training pairs while the grid is searched")
     rescale: tuple[bool, ...] = Field(
         (), description="of heads: vectors as they are, or of size one", exclude_if=lambda values: not values
     )
