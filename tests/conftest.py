@@ -13,6 +13,7 @@ import nbformat
 import pytest
 import yaml
 from nbformat import v4
+from playwright.sync_api import Browser, sync_playwright
 
 from sentbook.system.paths import root
 
@@ -55,6 +56,24 @@ def axes_shares() -> Callable[[str], list[tuple[float, float]]]:
         return found
 
     return shares
+
+
+# -- a browser ---------------------------------------------------------------------------------------------------------
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A running headless Chromium; the test is skipped where there is none."""
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip("no Chromium on the PATH; install one (Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
+        yield running
+        running.close()
 
 
 # -- a toy checkout ----------------------------------------------------------------------------------------------------

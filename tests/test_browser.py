@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import functools
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from sentbook.evaluation.statistics import seed_spread
 from sentbook.papers.cross.protocol_tables import YEAR, Held
@@ -30,8 +29,6 @@ from sentbook.runs import ledger
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 
@@ -60,17 +57,6 @@ def server() -> Iterator[str]:
         yield f"http://127.0.0.1:{serving.server_port}"
         serving.shutdown()
         thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser(server: str) -> Iterator[Browser]:
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        pytest.skip("no Chromium on the PATH; install one (Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
-        yield running
-        running.close()
 
 
 @dataclass

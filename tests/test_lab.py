@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[1]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -85,32 +83,26 @@ def type_at_end(page: Page, name: str, text: str) -> None:
     page.keyboard.type("\n" + text)
 
 
-def test_a_newcomer_changes_the_encoder_and_writes_one(lab: str) -> None:
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        pytest.skip("no Chromium on the PATH; install one (Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        page.goto(f"{lab}lab/tree/cse/table5.ipynb?reset", timeout=120_000)
-        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=120_000)
-        page.wait_for_function("window.jupyterapp.shell.currentWidget.context.sessionContext.isReady", timeout=60_000)
-        type_at_end(page, "parameters", "seeds = [1]")
-        run_all(page)
-        before = shown(page, "table")
-        assert "combined" in before
+def test_a_newcomer_changes_the_encoder_and_writes_one(lab: str, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.goto(f"{lab}lab/tree/cse/table5.ipynb?reset", timeout=120_000)
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=120_000)
+    page.wait_for_function("window.jupyterapp.shell.currentWidget.context.sessionContext.isReady", timeout=60_000)
+    type_at_end(page, "parameters", "seeds = [1]")
+    run_all(page)
+    before = shown(page, "table")
+    assert "combined" in before
 
-        type_at_end(page, "parameters", 'cse = {"widths": [1, 4]}')
-        run_all(page)
-        assert shown(page, "table") != before
-        assert "max - combined" not in shown(page, "own-training")
+    type_at_end(page, "parameters", 'cse = {"widths": [1, 4]}')
+    run_all(page)
+    assert shown(page, "table") != before
+    assert "max - combined" not in shown(page, "own-training")
 
-        page.evaluate(EDIT, "own-training")  # an encoder that the cell above it defines
-        for keys in ("Control+Home", "Shift+End"):
-            page.keyboard.press(keys)
-        page.keyboard.type("own = True")
-        run_all(page)
-        assert "max - combined" in shown(page, "own-training")
-        if picture := os.environ.get("SENTBOOK_PICTURE"):
-            page.screenshot(path=picture)
-        browser.close()
+    page.evaluate(EDIT, "own-training")  # an encoder that the cell above it defines
+    for keys in ("Control+Home", "Shift+End"):
+        page.keyboard.press(keys)
+    page.keyboard.type("own = True")
+    run_all(page)
+    assert "max - combined" in shown(page, "own-training")
+    if picture := os.environ.get("SENTBOOK_PICTURE"):
+        page.screenshot(path=picture)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from sentbook.data.miniworld import World
 from sentbook.data.text import Vocabulary, tokenise_ptb
@@ -29,8 +28,6 @@ from sentbook.system.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "book" / "_static" / "playground"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
 KINDS: dict[str, EncoderOptions] = {
     "PP": AverageEncoder(),
     "CSE": CSEEncoder(filters=17),
@@ -72,16 +69,10 @@ def packed(models: dict[str, Portable], texts: list[str]) -> playground.Packed:
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        pytest.skip("no Chromium on the PATH; install one (Debian: apt-get install chromium)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
-        page = browser.new_page()
-        page.set_default_timeout(240_000)  # of a busy machine
-        yield page
-        browser.close()
+def page(browser: Browser) -> Page:
+    page = browser.new_page()
+    page.set_default_timeout(240_000)  # of a busy machine
+    return page
 
 
 def site(folder: Path, script: str, table: str) -> str:

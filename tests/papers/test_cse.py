@@ -8,9 +8,9 @@ import torch
 
 from sentbook import config
 from sentbook.data import suites
-from sentbook.papers.cse import objectives
 from sentbook.study import Study
 from sentbook.training import recipes
+from sentbook.training.problems.transfer import RelatednessProblem
 
 
 @pytest.mark.parametrize(("error", "of"), [("squared", np.square), ("absolute", np.abs)])
@@ -22,8 +22,7 @@ def test_an_error_of_the_score_is_that_of_the_predictions(error: str, of: np.ufu
     train, trial = (suites.relatedness("miniworld", split) for split in ("train", "trial"))
     encoder, vocabulary = recipes.untrained(begin)
     training = settings.relatedness.changed(normalise=True)
-    problem = objectives.ScoreError(encoder.eval(), vocabulary, training, train, trial, loaded=False, seed=1)
-    problem.error = error
+    problem = RelatednessProblem(encoder.eval(), vocabulary, training, train, trial, loaded=False, seed=1, loss=error)
     rows = np.arange(40)
     with torch.no_grad():
         found = problem.loss(rows, np.random.default_rng(0)).item()
@@ -34,6 +33,6 @@ def test_an_error_of_the_score_is_that_of_the_predictions(error: str, of: np.ufu
 def test_each_error_has_a_key_of_its_own() -> None:
     settings = config.load("cse", {"profile": "demo"})
     [begin] = Study("cse/table3", settings).recipes("CSE_random", settings.cse, seeds=[1])
-    given = (begin, settings.relatedness.changed(normalise=True))
-    keys = {objectives.ErrorTuning(*given, error=error).key for error in ("squared", "absolute")}
-    assert len(keys | {recipes.FineTuning(*given).key}) == 3
+    given = settings.relatedness.changed(normalise=True)
+    keys = {recipes.FineTuning(begin, given.changed(error=error)).key for error in (None, "squared", "absolute")}
+    assert len(keys) == 3

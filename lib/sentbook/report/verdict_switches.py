@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sentbook.evaluation.predictions import AND_SEEDS
-from sentbook.evaluation.statistics import Estimate, seed_spread
+from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Claim, Finding, Part, Run, Verdict
 from sentbook.report import numbers
 from sentbook.runs.claims import ClaimSpec, specifications
@@ -40,11 +40,8 @@ class PairsAlone(RecordedEvidence):
         found, how = super()._over_seeds(found, how, row, metric, *methods, book=book)
         if not how.endswith(AND_SEEDS):
             return found, how
-        book, names, sides = book or self.book, self._sets(row), []
-        for method in methods:
-            seeds = min((book.seeds(method, name) for name in names), key=len)
-            sides.append(np.mean([book.values(method, name, metric)[: len(seeds)] for name in names], axis=0))
-        return narrowed(found, seed_spread(*sides)), how.removesuffix(AND_SEEDS)
+        half = self.spread(book or self.book, row, metric, *methods)
+        return narrowed(found, half), how.removesuffix(AND_SEEDS)
 
 
 def narrowed(both: Estimate, half: float) -> Estimate:

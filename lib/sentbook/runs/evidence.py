@@ -243,17 +243,31 @@ class Evidence:
         found: Place = self.book.place(method, row) if hasattr(self.book, "place") else (method, dataset_of(row))
         return found
 
+    def _seeds(self, book: Any, method: str, row: str) -> Sequence[int | None]:
+        """The seeds that a method has on every data set of a row."""
+        return min((book.seeds(method, name) for name in self._sets(row)), key=len)
+
+    def spread(self, book: Any, row: str, metric: str, *methods: str) -> float:
+        """What seeds add to each half of an interval of one method, or of the difference of two."""
+        sides = []
+        for method in methods:
+            seeds = len(self._seeds(book, method, row))
+            values = [book.values(method, name, metric)[:seeds] for name in self._sets(row)]
+            sides.append(np.mean(values, axis=0))
+        return seed_spread(*sides)
+
     def _over_seeds(
         self, found: Estimate, how: str, row: str, metric: str, *methods: str, book: Any = None
     ) -> tuple[Estimate, str]:
         """Widen an interval over items by what seeds add, where the claim is about models."""
-        book, names, sides = book or self.book, self._sets(row), []
+        book = book or self.book
         for method in methods:
-            seeds = min((book.seeds(method, name) for name in names), key=len)
-            trainings, place = sum(seed is not None for seed in seeds), self._place(method, row)
+            trainings, place = (
+                sum(seed is not None for seed in self._seeds(book, method, row)),
+                self._place(method, row),
+            )
             self.asked[place] = min(self.asked.get(place, trainings), trainings)
-            sides.append(np.mean([book.values(method, name, metric)[: len(seeds)] for name in names], axis=0))
-        half = seed_spread(*sides)
+        half = self.spread(book, row, metric, *methods)
         over_seeds = "seeds" in how or "runs" in how
         if self.about != "models" or over_seeds or not found.low < found.high or not half:
             return found, how

@@ -438,6 +438,7 @@ class FineTuning(Work):
             loaded=bool(self.start.stages),
             seed=seed,
             tokenisation=self.start.tokenisation,
+            loss=settings.error or "kl",
         )
         history = fit(
             problem,

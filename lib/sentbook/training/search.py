@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from sentbook.config import digest, parse
 from sentbook.data import suites
 from sentbook.records import Search
@@ -188,6 +190,37 @@ def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False) -
         for search, own in zip(searches, points, strict=True):
             if own:
                 search.choose(step, own, [next(found) for _ in own])
+
+
+def trained_at_best(
+    study: Trains, rows: Sequence[tuple[Sequence[Recipe], Sequence[Values]]], selected_on: str, *, keep: bool = False
+) -> tuple[list[Trained], list[Search]]:
+    """Search the last stage of each row with its first seed, then train it with every seed at the best point.
+
+    Args:
+        rows: a row's recipes, one a seed, and the steps of its search.
+        selected_on: the pairs whose metric decides, in words.
+        keep: store the encoders of all points.
+
+    Returns:
+        All encoders, row by row, and each row's search.
+
+    Raises:
+        NumericalError: every point of a step diverged.
+    """
+    searches = [
+        Descent(first.method, first.prefix(len(first.stages) - 1), first.stages[-1], steps, selected_on)
+        for (first, *_), steps in rows
+    ]
+    descend(study, searches, keep=keep)
+    groups = [
+        [one.model_copy(update={"stages": (*one.stages[:-1], search.stage)}) for one in recipes]
+        for (recipes, _), search in zip(rows, searches, strict=True)
+    ]
+    trained = study.train(*groups)
+    ends = np.cumsum([len(group) for group in groups])[:-1]
+    gains = [mean_gain(list(items)) for items in np.split(np.array(trained, dtype=object), ends)]
+    return trained, [search.record(gain) for search, gain in zip(searches, gains, strict=True)]
 
 
 # -- transfers of a table ----------------------------------------------------------------------------------------------

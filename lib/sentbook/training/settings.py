@@ -149,6 +149,11 @@ class RelatednessTraining(Training):
     normalise: bool | None = Field(None, description="scale sentence vectors to length one; None: both, see table 3")
     head_decay: Coefficient = Field(1e-7, description="lambda of equation 6")
     smoothing: Coefficient = Field(1e-6, description="added to target probabilities")
+    error: Literal["squared", "absolute"] | None = Field(
+        None,
+        description="of the expected score, in place of the divergence",
+        exclude_if=lambda error: error is None,  # keys and records without it are those from before it was a setting
+    )
 
 
 class SimilarityTraining(Stage):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -99,3 +101,12 @@ def squared_error_loss(log_probabilities: Tensor, target: Tensor) -> Tensor:
         target: (B, K) rows that sum to 1.
     """
     return functional.mse_loss(log_probabilities.exp(), target)
+
+
+def score_error(predicted: Tensor, gold: Tensor, kind: Literal["squared", "absolute"]) -> Tensor:
+    r"""Compute $\frac{1}{B} \sum_b (\hat y_b - y_b)^2$ or $\frac{1}{B} \sum_b |\hat y_b - y_b|$ of (B,) scores.
+
+    Source: Jiao et al. 2018, footnote 3 ("significantly better than squared or absolute error"), after Tai et al. 2015.
+    """
+    gap = predicted - gold
+    return gap.square().mean() if kind == "squared" else gap.abs().mean()

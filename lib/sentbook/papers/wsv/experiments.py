@@ -10,11 +10,9 @@ from sentbook.data import vectors
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation.predictions import Predictions, relatedness_predictions
 from sentbook.papers.wsv.settings import Settings
-from sentbook.records import Search
 from sentbook.study import Study
 from sentbook.system.errors import DataError
 from sentbook.training.recipes import Recipe, Trained
-from sentbook.training.search import Descent, descend, mean_gain
 
 
 def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
@@ -58,27 +56,6 @@ def dimension_recipes(study: Study, settings: Settings) -> list[list[Recipe]]:
             )
         )
     return groups
-
-
-def trained_at_best(
-    study: Study, groups: Sequence[Sequence[Recipe]], rates: Sequence[float], selected_on: str
-) -> tuple[list[Trained], list[Search]]:
-    """Train each group of recipes, one a seed, by the learning rate of its last stage that is best with its first seed.
-
-    Args:
-        selected_on: the pairs whose correlation decides, in words.
-    """
-    searches = []
-    for first, *_ in groups:
-        start = first.prefix(len(first.stages) - 1)
-        searches.append(Descent(first.method, start, first.stages[-1], [{"learning_rate": rates}], selected_on))
-    descend(study, searches, keep=True)
-    trained, found = [], []
-    for group, search in zip(groups, searches, strict=True):
-        chosen = [one.model_copy(update={"stages": (*one.stages[:-1], search.stage)}) for one in group]
-        trained.append(study.train(chosen))
-        found.append(search.record(mean_gain(trained[-1])))
-    return [one for items in trained for one in items], found
 
 
 def scored(trained: Sequence[Trained], state: Literal["best", "last"] = "best") -> Predictions:

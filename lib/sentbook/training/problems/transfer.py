@@ -17,7 +17,7 @@ from sentbook.data.suites import measure_of
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.types import ScoredPairs
 from sentbook.models import FrozenVectors, SentenceEncoder
-from sentbook.models.losses import RelatednessHead, relatedness_loss, sparse_target, squared_error_loss
+from sentbook.models.losses import RelatednessHead, relatedness_loss, score_error, sparse_target, squared_error_loss
 from sentbook.training.correlation import MEASURES, pearson
 from sentbook.training.problem import Problem, Rows
 from sentbook.training.settings import HeadTraining, RelatednessTraining
@@ -80,7 +80,7 @@ class RelatednessProblem(Problem):
         encoder: trained on another task ("universal") or fresh ("random").
         loaded: whether the encoder's composition is pulled back to its present values.
         train, trial: scored pairs on a scale that begins at 1.
-        loss: ``kl``, or ``mse`` between the two distributions.
+        loss: ``kl`` or ``mse`` between the two distributions; ``squared`` or ``absolute`` error of the expected score.
         frozen: train the head alone, on these vectors of the encoder.
         patience: checks without a better value after which training stops.
         rescale: divide vectors by their root mean square over the training sentences before training. The products of
@@ -98,7 +98,7 @@ class RelatednessProblem(Problem):
         loaded: bool,
         seed: int,
         tokenisation: Tokenisation = "ptb",
-        loss: Literal["kl", "mse"] = "kl",
+        loss: Literal["kl", "mse", "squared", "absolute"] = "kl",
         frozen: FrozenVectors | None = None,
         patience: int | None = None,
         rescale: bool = False,
@@ -112,7 +112,8 @@ class RelatednessProblem(Problem):
                 encoder.dimension, classes, settings.hidden, settings.normalise is not False
             )
         self.sides = self.tokens(train)
-        self.target = sparse_target(torch.from_numpy(train.gold).float(), classes)
+        self.gold = torch.from_numpy(train.gold).float()
+        self.target = sparse_target(self.gold, classes)
         self.trial, self.trial_sides = trial, self.tokens(trial)
         self.lengths = np.maximum(self.sides[0].lengths, self.sides[1].lengths)
         self.anchors = [parameter.detach().clone() if loaded else None for parameter in encoder.composition()]
@@ -155,6 +156,8 @@ class RelatednessProblem(Problem):
 
     def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
         output = self.head(self._vectors(self.sides[0], rows), self._vectors(self.sides[1], rows))
+        if self._loss in ("squared", "absolute"):
+            return score_error(self.head.expectation(output.float()), self.gold[rows].to(output.device), self._loss)
         target = self.target[rows].to(output.device)
         if self._loss == "mse":
             return squared_error_loss(output.float(), target)
