@@ -102,7 +102,8 @@ def transfers(settings: CrossSettings, rows: Sequence[Encoder]) -> list[Wanted]:
 
     def wanted(one: Encoder, setting: str, dataset: Dataset, **changes: Any) -> Wanted:
         stage, grid = dnt.stage_of(base, ROWS[setting], dataset)
-        return Wanted(named(one.name, setting), one.starts, stage.model_copy(update=changes), grid)
+        also = {"bucket": (True, False)} if setting == "DNT" else {}  # as many points as feature transfer has
+        return Wanted(named(one.name, setting), one.starts, stage.model_copy(update=changes), grid, also)
 
     made = []
     for one in rows:
