@@ -11,6 +11,7 @@ import pytest
 
 from sentbook.records import Finding
 from sentbook.runs import claims, ledger
+from sentbook.runs.papers import catalogue
 from sentbook.system.paths import root
 
 CITED = re.compile(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b")
@@ -74,6 +75,13 @@ def known(text: str) -> set[str]:
 def test_every_number_of_a_finding_is_in_the_ledger(finding: str) -> None:
     assert CITED.search(finding) or RUN.search(finding)
     assert set(NUMBER.findall(finding)) <= known(finding)
+
+
+@pytest.mark.parametrize("paper", [name for name, paper in catalogue().items() if paper.minute])
+def test_every_number_of_a_papers_minute_is_in_the_ledger(paper: str) -> None:
+    minute = catalogue()[paper].minute
+    assert minute is not None
+    assert not set(NUMBER.findall(f"{minute.found} {minute.different}")) - known(f"{minute.claim} {minute.found}")
 
 
 def test_there_are_five_findings() -> None:

@@ -101,11 +101,12 @@ def build_book(
         batches.run(profile, jobs, targets=["book"])
     else:
         from sentbook.papers.cross import protocol_page
+        from sentbook.papers.wsv import tables
         from sentbook.report import book
         from sentbook.runs import batch as batches
 
         with batches.recorded(profile, "book"):
-            book.build(profile, protocol_page.fragments)
+            book.build(profile, lambda: {**protocol_page.fragments(), **tables.fragments()})
 
 
 @app.command()

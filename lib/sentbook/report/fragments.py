@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sentbook.data import corpora, sources
@@ -18,7 +19,9 @@ from sentbook.report import (
 from sentbook.report.markup import esc, pipes
 from sentbook.report.style import without_sheet
 from sentbook.runs import ledger, verdict_ledger
-from sentbook.runs.papers import catalogue, paper_of, papers
+from sentbook.runs.claims import specifications
+from sentbook.runs.papers import paper_of, papers
+from sentbook.system.paths import root
 
 PAPERS = papers()
 # The demo on the mini-world gives no verdict on a paper.
@@ -50,16 +53,46 @@ def _overlap() -> str:
     return pages.overlap_table(run) if run is not None else "*Not measured: run `sentbook data overlap`.*"
 
 
-def _landing() -> str:
-    paper, front = next((name, found.front) for name, found in catalogue().items() if found.front)
-    run = ledger.read(paper, front.experiment, "small")
-    if run is None:
+def _front(paper: str) -> str:
+    """The figure of a paper's most important comparison; empty where it names none, or none is recorded."""
+    front = paper_of(paper).front
+    run = ledger.read(paper, front.experiment, "small") if front else None
+    if front is None or run is None:
         return ""
-    reported = summary.reported(paper, front.experiment)
-    figure = figures.paired_dots(run, reported, a=front.a, b=front.b, rows=front.rows, caption=front.caption)
-    runs = [run for paper in PAPERS for run in pages.recorded(paper, PROFILES).values()]
-    counts = verdict_page.verdict_summary([list(found.claims) for found in runs])
-    return figure.html() + "\n\n" + counts.html()
+    options = front.model_dump(exclude={"experiment"})
+    return figures.paired_dots(run, summary.reported(paper, front.experiment), **options).html()
+
+
+def _counts(of_papers: Sequence[str]) -> str:
+    runs = [run for paper in of_papers for run in pages.recorded(paper, PROFILES).values()]
+    return verdict_page.verdict_summary([list(found.claims) for found in runs]).html()
+
+
+def _minute(paper: str, front: str) -> str:
+    """The claim, a figure, what came of it, what was different, and how many claims got which verdict."""
+    minute = paper_of(paper).minute
+    if minute is None:
+        return ""
+    claim, by = specifications()[minute.claim], paper_of(paper)
+    said = f"> {claim.text.partition(' (here: ')[0]} ({by.authors} {by.year}, {claim.source}; {claim.id})"
+    parts = [said, front, f"**What came of it.** {minute.found}", f"**What was different.** {minute.different}"]
+    return "\n\n".join([*map(cited, filter(None, parts)), _counts([paper])])
+
+
+def cited(text: str) -> str:
+    """Link every claim that a text names to its card, from a page beside that of all verdicts.
+
+    Example:
+        >>> cited("no difference (cse-38)")
+        'no difference (<a href="verdicts.html#claim-cse-38">cse-38</a>)'
+    """
+    return re.sub(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b", r'<a href="verdicts.html#claim-\g<0>">\g<0></a>', text)
+
+
+def _findings() -> str:
+    """The findings of the README, each claim linked to its card."""
+    text = (root() / "README.md").read_text(encoding="utf-8")
+    return cited(text.partition("## Five findings\n")[2].partition("[What we got wrong")[0])
 
 
 def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
@@ -69,7 +102,8 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
         of_papers: pieces that serve one paper alone.
     """
     fragments = {
-        "landing.md": _landing(),
+        "landing.md": _front(PAPERS[0]) + "\n\n" + _counts(PAPERS),
+        "findings.md": _findings(),
         "data_tests.md": pages.data_cards(sources.registry(), "eval"),
         "data_corpora.md": _corpora(),
         "overlap.md": _overlap(),
@@ -87,6 +121,7 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
     }
     fragments["verdicts.json"] = ledger.dumped(verdict_ledger.gather(PROFILES[0]))
     for paper in PAPERS:
+        fragments[f"{paper}_minute.md"] = _minute(paper, of_papers.get(f"{paper}_front.md") or _front(paper))
         fragments[f"{paper}_claims.md"] = verdict_page.verdicts_page(
             paper, profiles=PROFILES, pages=_pages(paper), cards="verdicts.html"
         )

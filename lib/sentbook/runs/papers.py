@@ -10,13 +10,29 @@ from sentbook.system.files import parse_yaml
 
 
 class Front(Record):
-    """What the front page shows: method A against B on rows of an experiment."""
+    """The figure at the top of a paper's page, the first paper's on the front page too: A against B on some rows."""
 
     experiment: str
     a: str
     b: str
     rows: list[str]
     caption: str
+    metric: str = "pearson"
+    protocol: str | None = None
+
+
+class Minute(Record):
+    """What a reader should know of a paper in a minute.
+
+    Attributes:
+        claim: the claim that the page quotes first.
+        found: what came of it; each number is one of a claim that the sentence names.
+        different: what is not as in the paper.
+    """
+
+    claim: str
+    found: str
+    different: str
 
 
 class Paper(Record):
@@ -29,6 +45,7 @@ class Paper(Record):
     address: str = ""
     colours: tuple[str, ...] = ()
     front: Front | None = None
+    minute: Minute | None = None
 
     @property
     def citation(self) -> str:

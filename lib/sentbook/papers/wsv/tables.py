@@ -22,12 +22,14 @@ from sentbook.report.summary import (
     ordered,
     over_seeds,
     printed,
+    reported,
     where_printed,
 )
 from sentbook.report.svg import Plot, render
 from sentbook.report.table import TEXT, Cell, Row, Table, not_run
 from sentbook.report.tables import make_command
 from sentbook.report.view import of_view
+from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError
 
 # Most systems are printed with three decimals.
@@ -251,3 +253,19 @@ def ranking_dots(
         caption=captioned(caption, how),
         alt=f"Systems by {numbers.name(metrics[0])}. {found.places}".strip(),
     )
+
+
+def fragments() -> dict[str, str]:
+    """Make the figure at the top of the paper's page: file name in ``book/_generated`` to HTML."""
+    run = ledger.read("wsv", "figure5", "small")
+    if run is None:
+        return {}
+    drawn = ranking_dots(
+        run,
+        reported("wsv", "figure5"),
+        caption="SICK: the model among the systems of SemEval 2014",
+        ours=["ours"],
+        dataset="SICK2014-test",
+        metrics=("pearson", "spearman", "mse"),
+    )
+    return {"wsv_front.md": drawn.html()}
