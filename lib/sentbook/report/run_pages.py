@@ -153,7 +153,7 @@ def _headline(run: Run, stale: str) -> str:
 def _facts(run: Run) -> dict[str, str]:
     """What is known of a run, the command that makes it again, and a link to its code."""
     settings = parse_yaml((root() / "_config.yml").read_text(encoding="utf-8"))
-    repository = settings.get("repository", {}).get("url", "")
+    repository = settings.get("repository", {}).get("url", "").rstrip("/")
     facts = tables.facts(run)
     commit, plus, rest = facts["Commit"].partition("+")
     if repository:
