@@ -232,7 +232,7 @@ def paired_dots(
     protocol: object = None,
     caption: str = "",
 ) -> Plot:
-    """Both methods on each data set: ours filled with the interval over seeds, the paper's values hollow.
+    """Both methods on each data set: ours filled with each seed and the interval over them, the paper's values hollow.
 
     Raises:
         ConfigError: neither method was run.
@@ -270,6 +270,8 @@ def paired_dots(
                 if cell.low is not None and cell.high is not None:
                     ends = [cell.low * scale, cell.high * scale]
                     axes.plot(ends, [height] * 2, color=colour, linewidth=1.3, zorder=3)
+                    cloud = [value * scale for value in cell.values]
+                    axes.plot(cloud, [height] * len(cloud), "|", color=colour, markersize=6, alpha=0.6, zorder=3)
             if cells:
                 values, heights = [cell.value * scale for cell, _ in cells], [y for _, y in cells]
                 axes.plot(values, heights, **dots, zorder=4, label=f"{method}, ours")
