@@ -399,10 +399,10 @@ def test_a_table_of_links_is_one_stop_and_says_what_its_titles_hold(desk: Reader
     stops = table.locator("a[href]")
     assert stops.count() > 6 and table.locator("a[href][tabindex='0']").count() == 1
     table.locator("a[tabindex='0']").focus()
-    before = desk.page.evaluate("document.activeElement.textContent")
+    before = desk.page.evaluate("document.activeElement.href")
     desk.page.keyboard.press("ArrowDown")
     assert desk.page.evaluate("document.activeElement.closest('table') !== null")
-    assert desk.page.evaluate("document.activeElement.textContent") != before
+    assert desk.page.evaluate("document.activeElement.href") != before
 
 
 @pytest.mark.parametrize("file", ["book/results", "book/verdicts", "book/protocols"])
