@@ -132,7 +132,7 @@ def fact_tables(html: str) -> Iterator[Tag]:
     for table in parsed(html).select('[data-kind="facts"] table, .facts table'):
         around = table.find_parent(attrs={"data-kind": "facts"}) or table
         said = around.get_text()
-        if "What the development pairs chose" not in said and "How settings were chosen" not in said:
+        if "How settings were chosen" not in said and "learning rates ·" not in said:
             yield table
 
 
