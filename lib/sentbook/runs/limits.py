@@ -15,6 +15,9 @@ from sentbook.records import Finding, Run, Search
 from sentbook.runs.evidence import Evidence, Place
 from sentbook.runs.verdicts import DECIDED, ERRORS, HOLDS, Judgement
 
+# Searches step by step cannot have the same number of trainings on both sides to the last one.
+ENOUGH = 0.8
+
 
 class Scale(BaseModel):
     """What a claim of a level is about, which a smaller run does not have.
@@ -55,8 +58,10 @@ def limited(found: Judgement, evidence: Evidence, scale: Scale | None = None) ->
     """Bound a verdict by what the run records; and say by what.
 
     A decided verdict becomes inconclusive where a claim about models stands on one training of a side, or where a side
-    was tuned less than the other or not to the end; one against the paper also where the run records no search of a
-    side. A claim that does not hold, or is not decided, is out of scale where the run has less than what it is about.
+    had less than four fifths of the other's trainings to choose from (stages that follow each other are chosen one by
+    one, and their largest search counts), or was not tuned to the end; one against the paper also where the run records
+    no search of a side. A claim that does not hold, or is not decided, is out of scale where the run has less than what
+    it is about.
     """
     notes: list[str] = []
     unsearched: list[str] = []
@@ -110,9 +115,15 @@ def _of(searches: Iterable[Search], place: Place) -> Iterator[Search]:
 
 
 def _less(known: Mapping[Place, Sequence[Search]], first: Place, second: Place) -> Place | None:
-    """The side that had fewer trainings to choose from; of grids that differ in shape this is their size."""
-    one, other = (sum(search.trainings for search in known[place]) for place in (first, second))
-    return None if one == other else first if one < other else second
+    """The side that had less than `ENOUGH` of the other's trainings to choose from, over all rows it stands for."""
+    budgets = []
+    for place in (first, second):
+        own = known[place]
+        rows = {search.method for search in own}
+        budgets.append(sum(max(search.trainings for search in own if search.method == row) for row in rows))
+    if min(budgets) >= ENOUGH * max(budgets):
+        return None
+    return first if budgets[0] < budgets[1] else second
 
 
 def _half_width(found: Judgement) -> float:
