@@ -64,8 +64,8 @@ run: $(STAMP) ## one notebook: make run NOTEBOOK=cse/table1 PROFILE=small
 	@test -n "$(NOTEBOOK)" || { echo "Name a notebook: make run NOTEBOOK=cse/table1 PROFILE=small" >&2; exit 2; }
 	$(BIN)/sentbook run "$(NOTEBOOK)" --profile $(PROFILE)
 
-lab: .venv/.installed-lab ## JupyterLab on the notebooks
-	$(BIN)/jupyter lab notebooks
+lab: .venv/.installed-lab ## JupyterLab, from a list of the notebooks
+	$(BIN)/jupyter lab notebooks/start.ipynb
 
 clean: ## remove what book and test make; keeps .venv, results and trained encoders
 	rm -rf _build book/_executed book/_generated book/_runs build/executed build/pages build/batch build/book.* .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis

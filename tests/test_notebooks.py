@@ -18,6 +18,7 @@ from sentbook.runs.contents import is_lesson
 ROOT = Path(__file__).resolve().parents[1]
 EVERY = sorted(ROOT.glob("notebooks/*/*.ipynb"))
 NOTEBOOKS = [path for path in EVERY if not is_lesson(path)]  # lessons have tests of their own
+START = ROOT / "notebooks" / "start.ipynb"  # the list of all others, no page of the book
 PARAMETERS = sorted(ROOT.glob("params/*/*.yaml"))
 LONGEST_CELL = 40  # lines of a screen
 
@@ -31,7 +32,7 @@ def path(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-@pytest.fixture(params=EVERY, ids=name, scope="module")
+@pytest.fixture(params=[*EVERY, START], ids=name, scope="module")
 def any_path(request: pytest.FixtureRequest) -> Path:
     return request.param
 
@@ -75,6 +76,21 @@ def test_there_are_notebooks() -> None:
 
 def test_every_notebook_is_a_page_of_the_book() -> None:
     assert sorted(book.notebooks()) == EVERY
+
+
+def test_the_first_notebook_lists_every_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables: list[str] = []
+    monkeypatch.setattr("IPython.display.display", lambda shown: tables.append(shown.data))
+    source = "\n".join(cell.source for cell in code(nbformat.read(START, as_version=4)))
+    inside: dict[str, Any] = {}
+    exec(source, inside)
+    once = len(tables)
+    exec(source, inside)
+    assert tables[:once] == tables[once:]
+    lines = [line.split(" | ") for line in "\n".join(tables[:once]).splitlines() if line.startswith("| [")]
+    links = [re.search(r"\]\((.*?)\.ipynb\)", line[0]) for line in lines]
+    assert sorted(link[1] for link in links if link) == list(map(name, EVERY))
+    assert all(len(line) == 5 and len(line[-1]) > 20 for line in lines)  # each with something to try
 
 
 def test_it_is_valid_and_stored_without_outputs(any_notebook: nbformat.NotebookNode) -> None:
