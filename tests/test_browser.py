@@ -188,6 +188,29 @@ def test_a_page_fits_a_phone(phone: Reader, file: str) -> None:
         assert after["width"] <= PHONE["width"] / 2  # numbers can be seen beside it
 
 
+CUT = "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.ariaLabel)"
+
+
+@pytest.mark.parametrize(
+    "file", ["book/index", "book/_executed/cse/table5", "book/_executed/dnt/table5", "book/_runs/cse/table1"]
+)
+def test_a_phone_cuts_no_number_and_a_wide_screen_is_used(phone: Reader, file: str) -> None:
+    """A wide table is cards on a phone, each number beside its name; a drawing is as wide as the page."""
+    phone.open(file)
+    boxes = phone.page.locator(".sentbook :is(.sb-scroll, .sb-plot):visible")
+    phone.page.wait_for_function("() => !document.querySelector('.sb-scroll[tabindex=\"0\"]')?.checkVisibility()")
+    assert boxes.count() and boxes.evaluate_all(CUT) == []
+    for card in phone.page.locator("table.sb-cards:visible").all():
+        first = card.locator("td[data-label]").first
+        assert first.is_visible()
+        assert str(first.get_attribute("data-label")).split()[0] in str(card.locator("thead").text_content())
+    phone.page.set_viewport_size({"width": 1920, "height": 900})
+    phone.page.wait_for_function("() => !document.querySelector('table.sb-cards')?.checkVisibility()")
+    if phone.page.locator(".sb-scroll").count():
+        assert phone.page.locator(".bd-article-container").bounding_box()["width"] > 1400
+    assert boxes.evaluate_all(CUT) == []
+
+
 def test_search_finds_a_page(reader: Reader) -> None:
     reader.page.goto(f"{reader.server}/search.html?q=convolution", wait_until="networkidle")
     reader.page.wait_for_selector("#search-results li a", timeout=10_000)

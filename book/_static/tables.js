@@ -1,6 +1,25 @@
 /* Tables of many numbers, each a link to its run: one stop of the tab key a table, arrows within it, and a line that says
-   what a cell's title holds to those who have no mouse. Without this script every link is a stop of its own. */
+   what a cell's title holds to those who have no mouse. Without this script every link is a stop of its own.
+   Below: tables on a phone. */
 "use strict";
+
+const words = element => element ? element.textContent.replace(/\s+/g, " ").trim() : "";
+
+/** What stands above each column of a table, both storeys as one line. */
+function headsOf(table) {
+  const found = [], taken = [];
+  [...table.tHead.rows].forEach((row, storey) => {
+    let column = 0;
+    for (const cell of row.cells) {
+      while (taken[storey]?.[column]) column++;
+      for (let across = 0; across < cell.colSpan; across++, column++) {
+        for (let down = 0; down < cell.rowSpan; down++) (taken[storey + down] ||= [])[column] = true;
+        (found[column] ||= []).push(words(cell));
+      }
+    }
+  });
+  return found.map(parts => parts.filter(Boolean).join(" "));
+}
 
 document.querySelectorAll(".sentbook .sb-scroll").forEach(box => {
   const table = box.querySelector("table"), links = table ? [...table.querySelectorAll("a[href]")] : [];
@@ -13,30 +32,11 @@ document.querySelectorAll(".sentbook .sb-scroll").forEach(box => {
     box.after(line);
   }
   const only = chosen => links.forEach(link => { link.tabIndex = link === chosen ? 0 : -1; });
-  const words = element => element ? element.textContent.replace(/\s+/g, " ").trim() : "";
   const tell = link => {
     const cell = link.closest("td, th"), row = cell.closest("tr");
     const at = [...row.cells].slice(0, cell.cellIndex).reduce((sum, one) => sum + one.colSpan, 0);
-    line.textContent = `${words(row.cells[0])}, ${head(at)}: ${words(link)} ${link.title === "Why this number" ? "" : link.title}`;
+    line.textContent = `${words(row.cells[0])}, ${headsOf(table)[at]}: ${words(link)} ${link.title === "Why this number" ? "" : link.title}`;
   };
-
-  /** The heads above a column, of both storeys. */
-  function head(at) {
-    const found = [], taken = [];
-    [...table.tHead.rows].forEach((row, storey) => {
-      let column = 0;
-      for (const cell of row.cells) {
-        while (taken[storey]?.[column]) column++;
-        for (let down = 0; down < cell.rowSpan; down++) {
-          (taken[storey + down] ||= []).fill(false, taken[storey + down].length);
-          for (let across = 0; across < cell.colSpan; across++) taken[storey + down][column + across] = true;
-        }
-        if (at >= column && at < column + cell.colSpan) found.push(words(cell));
-        column += cell.colSpan;
-      }
-    });
-    return found.join(" ");
-  }
 
   /** The next link in a row, or the one in the same column of a row above or below. */
   function next(link, key) {
@@ -71,3 +71,34 @@ document.querySelectorAll(".sentbook .sb-scroll").forEach(box => {
     if (to) { event.preventDefault(); only(to); to.focus(); }
   });
 });
+
+/* A table that is too wide for a phone becomes cards, a row a card; elsewhere it scrolls, and the keyboard can scroll it.
+   A box that does not scroll is no stop of the tab key. */
+const phone = matchMedia("(max-width: 40rem)");
+
+/** Say in each cell what stood above it. */
+function label(table) {
+  const heads = headsOf(table);
+  for (const row of [...table.tBodies].flatMap(body => [...body.rows])) {
+    let at = 0;
+    for (const cell of row.cells) {
+      if (at && words(cell)) cell.dataset.label = heads[at] ?? "";
+      if (at && !cell.querySelector("p, ul, details") && words(cell).length < 36) cell.classList.add("sb-line");
+      at += cell.colSpan;
+    }
+  }
+}
+
+const sizes = new ResizeObserver(entries => entries.forEach(({target: box}) => {
+  const table = box.querySelector("table");
+  if (!table || !box.clientWidth) return;
+  if (!phone.matches) table.classList.remove("sb-cards");
+  let cut = box.scrollWidth > box.clientWidth + 1;
+  if (cut && phone.matches && table.tHead && !box.closest(".sb-explore")) {
+    label(table);
+    table.classList.add("sb-cards");
+    cut = false;
+  }
+  box.tabIndex = cut ? 0 : -1;
+}));
+document.querySelectorAll(".sentbook .sb-scroll, .pst-scrollable-table-container").forEach(box => sizes.observe(box));
