@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from sentbook.report.names import readable_html
 from sentbook.report.style import style_tag
 
 # What XML forbids, and the marks that turn the direction of text and so could disguise it.
@@ -141,7 +142,9 @@ class Piece:
         if not self.body:
             return ""
         marks = of_run(self.of) + (' data-kind="facts"' if self.facts else "")
-        return f'<div class="sentbook {self.kind}"{marks}>{style_tag() if style else ""}{self.body}</div>'
+        return (
+            f'<div class="sentbook {self.kind}"{marks}>{style_tag() if style else ""}{readable_html(self.body)}</div>'
+        )
 
     def _repr_html_(self) -> str:
         return self.html()

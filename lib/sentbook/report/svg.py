@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from sentbook.report.markup import esc, of_run, why
+from sentbook.report.names import readable
 from sentbook.report.style import PALETTE, Palette, rc, style_tag
 
 Draw = Callable[[Figure, Palette], None]
@@ -65,9 +67,11 @@ def render(draw: Draw, *, size: tuple[float, float], caption: str, alt: str) -> 
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure, PALETTE)
+        for text in figure.findobj(Text):
+            text.set_text(readable(text.get_text()))  # type: ignore[attr-defined]
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return Plot(inline(stream.getvalue(), alt), caption, alt)
+    return Plot(inline(stream.getvalue(), readable(alt)), readable(caption), readable(alt))
 
 
 def inline(text: str, alt: str) -> str:

@@ -25,7 +25,7 @@ _PER_SET = str(Aggregation.PER_SET)
 _TOKENS = {
     "ptb": "Penn Treebank",
     "ptb-cased": "Penn Treebank, cased",
-    "words": "words without marks",
+    "words": "words without punctuation",
     "whitespace": "split at spaces",
     "content": "without stop words",
 }

@@ -1,0 +1,47 @@
+"""What a reader is shown in place of the names that runs record; the records keep theirs."""
+
+from __future__ import annotations
+
+import re
+
+_READABLE = {
+    # Rows of the DNT paper's tables 4 and 5.
+    r" row1\b": ", words updated",
+    r" row2\b": ", words frozen",
+    r",? norm0to1\b": ", target in [0, 1]",
+    r",? norm-1to1\b": ", target in [\u22121, 1]",
+    r"\bdistance of wem\b": "distance of the word vectors",
+    r"\bdistance of enc\b": "distance of the encoder",
+    # Protocols, by the words of `sentbook.evaluation.protocols`.
+    r", pearson,": ", Pearson\u2019s r,",
+    r", spearman,": ", Spearman\u2019s \u03c1,",
+    r", mse,": ", mean squared error,",
+    r", f1,": ", F1,",
+    r"\bptb-cased tokens": "Penn Treebank tokens with case",
+    r"\bptb tokens": "Penn Treebank tokens",
+    r"\bwords tokens": "words without punctuation",
+    r"\bwhitespace tokens": "tokens split at spaces",
+    r"\bcontent tokens": "words without stop words",
+    r"\bstems tokens": "stems",
+    r"\btwo of today\b": "two recent ones",
+    r"\btotal_avg\b": "the total average",
+}
+_ANY = re.compile("|".join(f"({pattern})" for pattern in _READABLE))
+# Elements whose text is a name to be typed or read by a program, tags, and the text between them.
+_HTML = re.compile(r"<(code|pre|script|style)\b.*?</\1>|<[^>]*>|([^<]+)", re.DOTALL)
+
+
+def readable(text: str) -> str:
+    """Write recorded names as a reader of the field knows them.
+
+    Example:
+        >>> readable("GRAN [NT] KL row1"), readable("cosine, pearson, per set, ptb tokens")
+        ('GRAN [NT] KL, words updated', 'cosine, Pearson\u2019s r, per set, Penn Treebank tokens')
+    """
+    words = list(_READABLE.values())
+    return _ANY.sub(lambda found: words[(found.lastindex or 1) - 1], text)
+
+
+def readable_html(html: str) -> str:
+    """Do the same to the text of HTML, and leave code, scripts and attributes alone."""
+    return _HTML.sub(lambda found: readable(found[0]) if found[2] else found[0], html)
