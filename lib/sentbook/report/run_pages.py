@@ -29,7 +29,8 @@ from sentbook.system.paths import root
 # What a figure's legend has room for: lines, and letters of their names.
 _LINES, _LETTERS = 5, 70
 _SPLITS = frozenset({"validation", "test", "train"})  # other curves are of no training
-_STAMP = "% made from "
+# Search finds what a book says, not digests and rows: these pages are found by their titles.
+_STAMP = "---\nnosearch: true\n# made from "
 
 
 # -- which pages -------------------------------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ def write() -> None:
         made_from = [drawing, changed, [run.model_dump_json() for run in runs]]
         stamp = _STAMP + hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
         if not (path.is_file() and path.read_text(encoding="utf-8").startswith(stamp + "\n")):
-            write_atomically(path, f"{stamp}\n{without_sheet(page(paper, experiment, runs, changed))}")
+            write_atomically(path, f"{stamp}\n---\n{without_sheet(page(paper, experiment, runs, changed))}")
     for path in folder.glob("*/*.md"):
         if path not in kept:
             path.unlink()
@@ -191,7 +192,10 @@ def _curves(run: Run, *, drawn: bool) -> tuple[str, str]:
     if not groups:
         return "", ""
     split, metric = next((group for group in groups if group[0] == "validation"), groups[0])
-    methods = {point.method for point in run.curves if (point.split, point.metric) == (split, metric)}
+    points = [point for point in run.curves if (point.split, point.metric) == (split, metric)]
+    methods = {point.method for point in points}
+    if len({(point.method, point.seed) for point in points}) == len(points):  # one each: values, no curve
+        return "", ledger.curve_rows(points).html(style=False)
     if drawn and split in _SPLITS and len(methods) <= _LINES and sum(map(len, methods)) <= _LETTERS:
         return "", figures.training_curves(run, split=split, metric=metric).html(style=False)
     trainings = len({point.method for point in run.curves})

@@ -1,4 +1,4 @@
-"""Teach Sphinx what every page of the book has: buttons from one address, a description, no file without use.
+"""Teach Sphinx what every page of the book has: buttons from one address, a description, no file without use; search in prose.
 
 An extension, named in ``_config.yml``. The address of the repository stands there once, under ``repository``.
 """
@@ -15,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.search import IndexBuilder
 
 # What a card of a shared link has room for.
 _LETTERS = 200
@@ -107,6 +108,19 @@ def slimmed(sheet: str, named: Set[str]) -> str:
     return re.sub(r"@(?:media|supports)[^{}]*\{\s*\}", "", text)
 
 
+def _prose_alone() -> None:
+    """Feed pages to the index of the search without their blocks of code."""
+    feed = IndexBuilder.feed
+
+    def without_code(index: IndexBuilder, docname: str, filename: str, title: str, doctree: nodes.document) -> None:
+        prose = doctree.deepcopy()
+        for block in list(prose.findall(nodes.literal_block)):
+            block.parent.remove(block)
+        feed(index, docname, filename, title, prose)
+
+    IndexBuilder.feed = without_code  # type: ignore[assignment]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of it with Sphinx."""
     app.add_config_value("description", "", "html")
@@ -115,4 +129,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", _metadata)
     app.connect("html-page-context", _equations, priority=900)
     app.connect("build-finished", _slim)
+    _prose_alone()
     return {"parallel_read_safe": True, "parallel_write_safe": True}
