@@ -39,6 +39,7 @@ from sentbook.system.errors import ConfigError
 
 WIDTH = 6.8
 _ROW = 0.235
+_BANDS = 5  # of more lines than this the bands would hide each other
 P = ParamSpec("P")
 
 
@@ -76,6 +77,8 @@ def training_curves(
 ) -> Plot:
     """A metric over the training examples seen: a line a method (mean of its seeds) in its band (95 % t-interval).
 
+    More lines than the palette has colours are dashed from there on, and more than five are drawn without bands.
+
     Args:
         curves: some of the run's, under other names; None: all of them.
 
@@ -97,14 +100,19 @@ def training_curves(
         raise ConfigError(f"{metric!r} was followed on {splits}; choose one with split=.")
     names = [name for name in names if any(p.method == name for p in points)]
     frame = pd.concat(_common_steps([p for p in points if p.method == name], metric) for name in names)
+    seeds = [len({p.seed for p in points if p.method == name}) for name in names]
+    banded = max(seeds) > 1 and len(names) <= _BANDS
+    places = [place(name, names) for name in names]
+    dashes = {name: (3, 1.5) if places[at] in places[:at] else "" for at, name in enumerate(names)}
 
     def draw(figure: Figure, palette: Palette) -> None:
         import seaborn as sns  # a second to load: notebooks that draw nothing with it need not wait
 
         axes = figure.subplots()
         sns.lineplot(
-            frame, x="step", y="value", hue="method", style="method", estimator=_centre, errorbar=_interval, ax=axes,
-            palette={name: palette.of(name, names) for name in names}, dashes=False, err_kws={"linewidth": 0},
+            frame, x="step", y="value", hue="method", style="method", estimator=_centre, ax=axes,
+            errorbar=_interval if banded else None, err_kws={"linewidth": 0}, dashes=dashes,
+            palette={name: palette.of(name, names) for name in names},
             markers={name: MARKERS[place(name, names) % len(MARKERS)] for name in names}, markersize=4,
             markeredgewidth=0, markevery=max(1, frame.step.nunique() // 12),
         )  # fmt: skip
@@ -123,11 +131,11 @@ def training_curves(
 
     ends = {name: _centre(part[part.step == part.step.max()].value) for name, part in frame.groupby("method")}
     last = ", ".join(f"{name} ends at {numbers.plain(ends[name], numbers.digits(metric))}" for name in names)
-    seeds = [len({p.seed for p in points if p.method == name}) for name in names]
+    how = interval_words(seeds)
     return render(
         draw,
         size=(WIDTH, height + legend_height(names)),
-        caption=captioned(caption, f"Lines: {interval_words(seeds)}, shaded."),
+        caption=captioned(caption, f"Lines: {f'{how}, shaded' if banded else how.partition(' [')[0]}."),
         alt=f"{numbers.name(metric)} on {splits[0]} over training examples seen; {last}.",
     )
 
