@@ -1,4 +1,4 @@
-"""Teach Sphinx what every page of the book has: buttons from one address, a description, no file without use; search in prose.
+"""Teach Sphinx what every page of the book has: buttons from one address, a description, search in prose, no idle file.
 
 An extension, named in ``_config.yml``. The address of the repository stands there once, under ``repository``.
 """
