@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Where conda-forge has another name.
 CONDA = {
     "pytorch": "torch",
+    "griffe": "griffelib",
     "matplotlib-base": "matplotlib",
     "playwright-python": "playwright",
     "snakemake-minimal": "snakemake",  # without the clouds' tools
@@ -86,6 +87,11 @@ def test_the_lock_installs_anywhere() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line) for line in lines)  # no +cpu, path, address
     names = [canonicalize_name(line.partition("==")[0]) for line in lines]
     assert names == list(dict.fromkeys(names))
+
+
+def test_a_fork_in_the_cloud_gets_the_torch_of_the_lock(lock: dict[str, str]) -> None:
+    given = yaml.safe_load((ROOT / ".binder" / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    assert f"pytorch-cpu=={lock['torch']}" in given
 
 
 def test_the_lock_leaves_optional_encoders_and_vectors_out(project: dict[str, Any], lock: dict[str, str]) -> None:

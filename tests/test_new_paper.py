@@ -84,7 +84,7 @@ def section(title: str) -> str:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout with one paper more; what it shares with this one it cannot change."""
     folder = tmp_path_factory.mktemp("checkout")
-    made = shutil.ignore_patterns("__pycache__", "_executed", "_generated", "_runs")
+    made = shutil.ignore_patterns("__pycache__", "_api", "_executed", "_generated", "_runs")
     for name in ("lib", "params", "book", "notebooks"):
         shutil.copytree(ROOT / name, folder / name, ignore=made)
     (folder / "results").mkdir()

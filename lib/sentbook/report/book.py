@@ -126,9 +126,10 @@ def _stage(source: Path, profile: str) -> None:
 
 
 def _fragments(of_papers: Callable[[], Mapping[str, str]]) -> dict[str, str]:
-    """The generated pieces of Markdown that the book's pages include; the pages of the runs are written on the way."""
-    from sentbook.report import fragments, run_pages  # imports matplotlib, which a failing run need not wait for
+    """The generated pieces of Markdown that pages include; the pages of runs and package are written on the way."""
+    from sentbook.report import api, fragments, run_pages  # imports matplotlib, which a failing run need not wait for
 
+    api.write()
     run_pages.write()
     return fragments.all_fragments(of_papers())
 

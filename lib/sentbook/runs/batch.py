@@ -50,7 +50,7 @@ _MEMORY = {"demo": 2_000, "small": 6_000, "paper": 24_000}
 _MINUTES = {"demo": 30, "small": 480, "paper": 2_880}
 # Of `sentbook.report`: what makes the book around executed notebooks, and the pages of recorded runs. It is
 # loaded by no kernel.
-PAGES = ("book.py", "fragments.py", "ledger.py", "pedigree.py", "run_pages.py", "site.py")
+PAGES = ("api.py", "book.py", "fragments.py", "ledger.py", "pdf.py", "pedigree.py", "run_pages.py", "site.py")
 # What Snakemake says once more of a job that failed.
 _TOLD_ALREADY = ("RuleException", "Exiting because", "WorkflowError:\nAt least one job")
 
@@ -240,9 +240,11 @@ def _given(job: Job) -> list[str]:
         return [*lineage.given(paper, experiment, job.profile), *_names(files)]
     if level == "verdicts":
         return _names([*stated, *base.glob(f"results/{job.profile}/*/*.json")])
-    text = [file for file in (base / "book").rglob("*") if not {"_executed", "_generated", "_runs"} & set(file.parts)]
+    anew = {"_api", "_executed", "_generated", "_runs"}
+    text = [file for file in (base / "book").rglob("*") if not anew & set(file.parts)]
     runs = [file for file in base.glob("results/*/*/*.json") if "custom" not in file.parts]
-    made = [*of_papers, lock, base / "_toc.yml", base / "_config.yml", room / "data" / "registry.json"]
+    # Of the code: a page of the package shows each docstring.
+    made = [*room.rglob("*.py"), lock, base / "_toc.yml", base / "_config.yml", room / "data" / "registry.json"]
     # Its pages say which recorded run is stale, of whichever profile.
     return _names([*text, *drawing, *stated, *runs, *made, *base.glob("params/*/*.yaml")]) if level == "book" else []
 
