@@ -142,8 +142,9 @@ def _printed_difference(evidence: Evidence, a: Any, b: Any, cell: _Cell, test: T
     """A - B by what the paper prints; None where it does not print both."""
 
     def side(one: Any, resolved: str) -> float:
-        names = [resolved] if not isinstance(one, dict) or "as" not in one else one.get("best") or one["worst"]
-        return _best_printed(evidence, names, cell, "")[0]
+        renamed = isinstance(one, dict) and "as" in one
+        several = [one[key] for key in ("best", "worst", "printed") if key in one] if renamed else [resolved]
+        return _best_printed(evidence, several[0], cell, "")[0]
 
     try:
         return verdicts.difference(side(a, test.a), side(b, test.b), cell.metric)
