@@ -266,6 +266,14 @@ def test_verdicts_follow_the_scores_and_their_label_is_the_rule_that_ran() -> No
     assert found["cse-04"].verdict == "not run" and "no ablation" in found["cse-04"].evidence
 
 
+def test_the_better_of_two_printed_rows_stands_beside_ours_on_every_set() -> None:
+    spec = claims.specifications()["cse-06"]
+    book = book_of("CSE", "PP", names=tuple(spec.operands["where"]))
+    found = claims.judged(spec, Evidence("cse", "table2", book, 200))
+    assert found.ours is not None and found.ours.of == 19
+    assert all(part.printed is not None for part in found.parts)
+
+
 def test_a_claim_whose_number_is_missing_is_not_run_and_says_which() -> None:
     found = claims.judge(Evidence("cse", "table5", book_of("1-gram", "2-gram", "3-gram"), 200))
     missed = {claim.id: claim for claim in found}
