@@ -9,7 +9,7 @@ STAMP    := .venv/.installed
 PIP      := $(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off -c requirements.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book cluster batch test test-long lint format bench run lab clean
+.PHONY: help setup book pdf cluster batch test test-long lint format bench run lab clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -33,6 +33,9 @@ $(STAMP): requirements.lock pyproject.toml
 
 book: $(STAMP) ## run what changed, build the book: _build/html/index.html
 	$(BIN)/sentbook book --profile $(PROFILE) --jobs $(JOBS)
+
+pdf: .venv/.installed-pdf book ## the whole book as one PDF, printed by Chromium: _build/sentbook.pdf
+	$(BIN)/sentbook pdf
 
 cluster: .venv/.installed-cluster ## what SLURM and Kubernetes need, for sentbook batch --executor
 

@@ -1,4 +1,4 @@
-"""The command line: ``sentbook run | batch | book | data | verdicts | certify | protocols | export | encode | ...``.
+"""The command line: ``sentbook run | batch | book | pdf | data | verdicts | certify | protocols | export | ...``.
 
 Each command is a few lines over a function of the package, which it imports when it is called. A `SentbookError` is one
 sentence on standard error and its exit code.
@@ -107,6 +107,18 @@ def build_book(
 
         with batches.recorded(profile, "book"):
             book.build(profile, lambda: {**protocol_page.fragments(), **tables.fragments()})
+
+
+@app.command()
+def pdf(
+    pages: Annotated[
+        list[str] | None, typer.Argument(help="pages, e.g. book/cse; the whole book when left out")
+    ] = None,
+) -> None:
+    """Print the built book as one PDF; this needs a Chromium browser."""
+    from sentbook.report import pdf as printing
+
+    typer.echo(f"pdf: {printing.write(pages or ())}")
 
 
 @app.command()
