@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # A4 between margins, in pixels of a style sheet.
-_SHEET = {"width": 718, "height": 1047}
+_WIDTH, _HEIGHT = 718, 1047
 _MARGIN = {side: "10mm" for side in ("top", "right", "bottom", "left")}
 _STYLE = """
 .bd-article-container { max-width: none !important; padding: 0 !important; }
@@ -75,7 +75,7 @@ def write(pages: Iterable[str] = ()) -> Path:
     for part in printed.values():
         writer.append(part, import_outline=False)
     for name, number in starts.items():
-        writer.add_outline_item(titles[name], number)
+        writer.add_outline_item(title=titles[name], page_number=number)
     _lead_inside(writer, {str(file): starts[name] for name, file in files.items()})
     writer.compress_identical_objects()
     writer.add_metadata({"/Title": "sentbook"})
@@ -96,7 +96,7 @@ def _browser() -> Iterator[Page]:
 
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
-        page = running.new_page(viewport=_SHEET, color_scheme="light")
+        page = running.new_page(viewport={"width": _WIDTH, "height": _HEIGHT}, color_scheme="light")
         page.emulate_media(media="print")
         yield page
         running.close()
