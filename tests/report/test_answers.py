@@ -11,6 +11,7 @@ import pytest
 from sentbook import report
 from sentbook.records import Claim, Finding, Run
 from sentbook.report import answers
+from sentbook.report.names import readable
 from sentbook.report.run_pages import experiments
 from sentbook.runs.ledger import read
 
@@ -25,16 +26,20 @@ def test_every_recorded_experiment_has_an_answer(paper: str, experiment: str, we
     shown = report.answer(f"{paper}/{experiment}")
     words = re.sub(r"\s+", " ", " ".join(well_formed(shown.html(style=False)).itertext()))
     assert shown.run == f"small/{paper}/{experiment}"
-    answered = [claim for claim in run.claims if claim.text in words]
-    assert not run.claims or any(all(part in words for part in one.evidence.split("; ")) for one in answered)
+    answered = [claim for claim in run.claims if readable(claim.text) in words]
+    evidence = [readable(claim.evidence).split("; ") for claim in answered]
+    assert not run.claims or any(all(part in words for part in parts) for parts in evidence)
     assert run.claims or "not a claim of a paper" in words
     assert all(name in words for name in run.provenance.substitutions)
 
 
 def test_a_marked_claim_comes_first_and_the_others_are_counted() -> None:
-    body = report.answer("cse/table1").body
-    assert "in the total average" in body.split("<footer")[0]  # `main: true` in claims.yaml
-    assert "4 other claims" in body and "[−3.8, −1.9]" in body and "paired bootstrap, t over seeds; 5 seeds" in body
+    body, run = report.answer("cse/table1").body, read("cse", "table1", "small")
+    assert run is not None and "in the total average" in body.split("<footer")[0]  # `main: true` in claims.yaml
+    ours = next(claim.ours for claim in run.claims if claim.id == "cse-02")
+    assert ours is not None and ours.low is not None and ours.high is not None
+    interval = f"[{100 * ours.low:.1f}, {100 * ours.high:.1f}]".replace("-", "−")
+    assert "4 other claims" in body and interval in body and "paired bootstrap, t over seeds; 3 seeds" in body
 
 
 def test_all_text_is_escaped(run: Run, well_formed: Check, monkeypatch: pytest.MonkeyPatch) -> None:
