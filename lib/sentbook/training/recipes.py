@@ -457,14 +457,22 @@ class FineTuning(Work):
 
 
 def fine_tune(
-    starts: Sequence[Recipe], settings: RelatednessTraining, *, device: str = "auto", jobs: int = 1
+    starts: Sequence[Recipe],
+    settings: RelatednessTraining | Sequence[RelatednessTraining],
+    *,
+    device: str = "auto",
+    jobs: int = 1,
 ) -> list[FineTuned]:
     """The predictions of ``starts`` fine-tuned, in their order; what has no artifact yet is trained.
+
+    Args:
+        settings: of all, or one of each.
 
     Raises:
         SentbookError: as `obtain`.
     """
-    works = [FineTuning(start, settings, device) for start in starts]
+    each = [settings] * len(starts) if isinstance(settings, RelatednessTraining) else settings
+    works = [FineTuning(start, one, device) for start, one in zip(starts, each, strict=True)]
     return [
         FineTuned(start.method, start.seed, item.key, item.tensors()["test"].numpy(), item.metadata)
         for start, item in zip(starts, store.obtain(works, jobs=jobs), strict=True)

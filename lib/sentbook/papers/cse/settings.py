@@ -48,9 +48,17 @@ class Tuning(Section):
         description="of each variant on the pages of table 5 and of ambiguities",
     )
 
+    relatedness_steps: dict[str, tuple[Step, ...]] = Field(
+        {
+            "PP": ({"learning_rate": (3e-4, 1e-3, 3e-3), "pull_back_words": (1e-4, 1e-5)},),
+            "CSE": ({"learning_rate": (1e-3, 3e-3), "composition_rate": (1e-3, 1e-4, 1e-5)},),
+        },
+        description="of each row on the page of table 3, on the trial pairs of SICK",
+    )
+
     @model_validator(mode="after")
     def _is_fair(self) -> Tuning:
-        for steps in (self.phrase_steps, self.sentence_steps, self.variant_steps):
+        for steps in (self.phrase_steps, self.sentence_steps, self.variant_steps, self.relatedness_steps):
             if not {"PP", "CSE"} <= set(steps) <= {"PP", "CSE", "GRAN"}:
                 raise ValueError("has steps for PP and for CSE, and for no other but GRAN")
         return self
