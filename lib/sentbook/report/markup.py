@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,6 +48,17 @@ def attributes(**given: object) -> Html:
 
 def badge(text: str, kind: str = "") -> str:
     return f'<li class="sb-badge{f" sb-badge-{kind}" if kind else ""}">{esc(text)}</li>'
+
+
+def script(name: str, data: object) -> str:
+    """Write data for a page's script into the page, on one line, so that it is there without a server too.
+
+    Example:
+        >>> script("x", ["</script>", 1])
+        '<script type="application/json" id="x">["\\\\u003c/script>",1]</script>'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
 
 
 def folded(summary: str, items: Sequence[str]) -> Html:

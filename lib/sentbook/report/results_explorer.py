@@ -7,14 +7,13 @@ protocol and the place on the run's page. What the page does with them is in ``b
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sentbook.evaluation.predictions import INTERVALS
 from sentbook.records import Metric, Run
 from sentbook.report import numbers, run_pages
-from sentbook.report.markup import row_key
+from sentbook.report.markup import row_key, script
 from sentbook.report.pages import title
 from sentbook.report.summary import full_name, group_and_label, is_average, ordered, printed, reported
 from sentbook.report.table import Cell, Row, Table
@@ -37,17 +36,6 @@ class Column(NamedTuple):
     def is_mean(self) -> bool:
         """Whether it is a mean over other columns, which no further mean takes in."""
         return self.dataset == "total_avg" or self.dataset.endswith(" mean")
-
-
-def script(name: str, data: object) -> str:
-    """Write data for a page's script into the page, on one line, so that it is there without a server too.
-
-    Example:
-        >>> script("x", ["</script>", 1])
-        '<script type="application/json" id="x">["\\\\u003c/script>",1]</script>'
-    """
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f'<script type="application/json" id="{name}">{text}</script>'
 
 
 def page(runs: Sequence[Run]) -> str:

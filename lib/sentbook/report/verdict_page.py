@@ -13,9 +13,8 @@ from itertools import groupby
 
 from sentbook.records import Claim, Finding, Part, Run
 from sentbook.report import numbers, templates, verdict_switches
-from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, verdict, why
+from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, script, verdict, why
 from sentbook.report.pages import PROFILES, in_order, recorded, title
-from sentbook.report.results_explorer import script
 from sentbook.report.style import style_sheet
 from sentbook.report.table import LEFT, TEXT, Cell, Row, Table
 from sentbook.runs.causes import Cause

@@ -50,7 +50,17 @@ _MEMORY = {"demo": 2_000, "small": 6_000, "paper": 24_000}
 _MINUTES = {"demo": 30, "small": 480, "paper": 2_880}
 # Of `sentbook.report`: what makes the book around executed notebooks, and the pages of recorded runs. It is
 # loaded by no kernel.
-PAGES = ("api.py", "book.py", "fragments.py", "ledger.py", "pdf.py", "pedigree.py", "run_pages.py", "site.py")
+PAGES = (
+    "api.py",
+    "book.py",
+    "fragments.py",
+    "ledger.py",
+    "pdf.py",
+    "pedigree.py",
+    "results_explorer.py",
+    "run_pages.py",
+    "site.py",
+)
 # What Snakemake says once more of a job that failed.
 _TOLD_ALREADY = ("RuleException", "Exiting because", "WorkflowError:\nAt least one job")
 

@@ -12,8 +12,7 @@ from sentbook.evaluation.protocols import Aggregation
 from sentbook.papers.cross.protocol_tables import YEAR, Held, checklist, path, short_name, spread, twice
 from sentbook.records import Run
 from sentbook.report import numbers
-from sentbook.report.markup import Fragment, row_key
-from sentbook.report.results_explorer import script
+from sentbook.report.markup import Fragment, row_key, script
 from sentbook.report.summary import is_average, ordered
 from sentbook.report.svg import Plot
 from sentbook.report.table import Cell, Row, Table
