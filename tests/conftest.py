@@ -15,6 +15,7 @@ import yaml
 from nbformat import v4
 from playwright.sync_api import Browser, sync_playwright
 
+from sentbook.report.pdf import BROWSERS
 from sentbook.system.paths import root
 
 HERE = Path(__file__).resolve().parents[1]
@@ -60,7 +61,6 @@ def axes_shares() -> Callable[[str], list[tuple[float, float]]]:
 
 # -- a browser ---------------------------------------------------------------------------------------------------------
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
 
 
