@@ -24,6 +24,7 @@ from sentbook.evaluation.statistics import seed_spread
 from sentbook.papers.cross.protocol_tables import YEAR, Held
 from sentbook.records import Run
 from sentbook.report import numbers
+from sentbook.report.names import readable
 from sentbook.report.pedigree import listed
 from sentbook.runs import ledger
 
@@ -285,9 +286,8 @@ def test_results_are_sorted_filtered_opened_and_saved(desk: Reader) -> None:
     own = [row for row in run.metrics if (row.method, row.dataset) == (best, "total_avg")]
     for row in own:
         assert f"{row.seed}: {numbers.plain(100 * row.value, 2)}" in drawer.inner_text()
-    assert (
-        own[0].protocol in drawer.inner_text() and "make run NOTEBOOK=cse/table1 PROFILE=small" in drawer.inner_text()
-    )
+    assert readable(own[0].protocol) in drawer.inner_text()
+    assert "make run NOTEBOOK=cse/table1 PROFILE=small" in drawer.inner_text()
     to, anchor = str(drawer.locator("a").get_attribute("href")).split("#")
     assert f'id="{anchor}"' in (HTML / "book" / to).read_text(encoding="utf-8")
     page.keyboard.press("Escape")
@@ -311,8 +311,8 @@ def test_a_is_held_against_b_by_the_runs_own_test_and_the_address_keeps_it(desk:
     test = next(one for one in run.tests if one.dataset == "SICK" and one.low < one.high)
     desk.open("book/results")
     page.get_by_label("Table", exact=True).select_option("cross/matrix")
-    page.get_by_label("A", exact=True).select_option(test.a)
-    page.get_by_label("B", exact=True).select_option(test.b)
+    page.get_by_label("A", exact=True).select_option(readable(test.a))
+    page.get_by_label("B", exact=True).select_option(readable(test.b))
     found = page.locator(f".sb-forest tr[data-column='SICK~{test.metric}'] .sb-difference")
     ends = numbers.interval(test.low, test.high, test.metric, signed=True)
     assert len(run.provenance.seeds) > 1 or found.inner_text() == (

@@ -14,6 +14,7 @@ from sentbook.evaluation.predictions import INTERVALS
 from sentbook.records import Metric, Run
 from sentbook.report import numbers, run_pages
 from sentbook.report.markup import row_key, script
+from sentbook.report.names import readable
 from sentbook.report.pages import title
 from sentbook.report.summary import full_name, group_and_label, is_average, ordered, printed, reported
 from sentbook.report.table import Cell, Row, Table
@@ -92,8 +93,8 @@ def run_data(run: Run) -> dict[str, Any]:
         "title": f"{paper_of(run.paper).name}, {title(run.experiment).lower()}",
         "profile": run.profile,
         "command": run_pages.command(run.paper, run.experiment, run.profile),
-        "methods": methods,
-        "protocols": protocols,
+        "methods": [readable(method) for method in methods],
+        "protocols": [readable(protocol) for protocol in protocols],
         "seeds": trainings,
         "columns": [
             {
