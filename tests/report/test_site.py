@@ -10,6 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from matplotlib.colors import to_hex
+from matplotlib.image import imread
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = "A book of one experiment that is long enough to say what it is, and of one page more."
@@ -28,7 +30,8 @@ def book(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (folder / "book" / "index.md").write_text(f"# sentbook\n\nShort.\n\n{FIRST}\n")
     (folder / "book" / "references.md").write_text("# References\n\nNothing.\n")
     (folder / "book" / "references.bib").write_text("")
-    cells = [nbformat.v4.new_markdown_cell("# One\n\n$a^2$")]
+    drawing = '<svg viewBox="0 0 40 20"><rect width="40" height="20" style="fill: var(--sb-hue-0,#0067a5)"/></svg>'
+    cells = [nbformat.v4.new_markdown_cell(f'# One\n\n$a^2$\n\n<div class="sb-plot">{drawing}</div>')]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(
         nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}),
@@ -68,7 +71,13 @@ def test_a_page_says_what_it_is(book: tuple[str, Path]) -> None:
     assert front.title is not None and front.title.get_text() == "sentbook"
     assert said["description"] == said["og:description"] == FIRST and said["og:title"] == "sentbook"
     assert said["og:image"] == ("https://you.github.io/fork/" if address else "../") + "_static/page.png"
-    assert page(html, "book/_executed/toy/one.html").title.get_text() == "One – sentbook"  # type: ignore[union-attr]
+    one = page(html, "book/_executed/toy/one.html")
+    assert one.title is not None and one.title.get_text() == "One – sentbook"
+    # A page with a figure shows it where its address is shared, in the light colours.
+    picture = str(one.select_one("meta[property='og:image']")["content"])  # type: ignore[index]
+    assert picture.endswith("_static/pages/book/_executed/toy/one.png")
+    pixels = imread(html / "_static/pages/book/_executed/toy/one.png")
+    assert pixels.shape[:2] == (600, 1200) and to_hex(pixels[300, 600]) == "#0067a5"
 
 
 @pytest.mark.slow

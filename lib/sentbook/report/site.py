@@ -12,15 +12,21 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+import matplotlib
+import resvg_py
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.search import IndexBuilder
 
+from sentbook.report.style import PALETTE
+
 # What a card of a shared link has room for.
 _LETTERS = 200
-# Figures are SVG in the colours of the reader's theme, which no reader of og:image draws; so one picture is all pages'.
+# The picture of a page without a figure, and of others the folder and the width: what a card of a shared link shows.
 _PICTURE = "_static/page.png"
+_PICTURES = Path("_static/pages")
+_PIXELS = 1200
 # A description says more than a name.
 _FEWEST = 50
 _BRACKETS = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
@@ -57,11 +63,39 @@ def _described(doctree: nodes.document) -> str:
     return ""
 
 
+def _picture(app: Sphinx, page: str, body: str) -> str:
+    """Draw the first figure of a page as an image, and give its path; that of all pages where there is none.
+
+    Figures are SVG in the colours of the reader's theme, and what reads og:image has no theme and draws no SVG. The
+    font is matplotlib's own, so that a machine without fonts draws the same.
+    """
+    found = re.search(r'<div class="sb-plot">(<svg.*?</svg>)', body, re.DOTALL)
+    if not found:
+        return _PICTURE
+    light = re.sub(r"var\(--sb-[\w-]+,(#\w+)\)", r"\1", found[1]).replace(
+        "font-family: inherit", "font-family: 'DejaVu Sans'"
+    )
+    drawn = resvg_py.svg_to_bytes(
+        light,
+        width=_PIXELS,
+        background=PALETTE.paper,
+        skip_system_fonts=True,
+        font_family="DejaVu Sans",
+        sans_serif_family="DejaVu Sans",
+        font_files=[str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf")],
+    )
+    path = (_PICTURES / page).with_suffix(".png")
+    (Path(app.outdir) / path).parent.mkdir(parents=True, exist_ok=True)
+    (Path(app.outdir) / path).write_bytes(drawn)
+    return path.as_posix()
+
+
 def _metadata(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Give a page what a search engine and the card of a shared link show of it."""
     title = re.sub(r"<[^>]+>", "", context.get("title", "")) or app.config.html_title
     base = app.config.html_baseurl
-    picture = urljoin(base, _PICTURE) if base else context["pathto"](_PICTURE, True)
+    path = _picture(app, page, context.get("body", "")) if app.builder.format == "html" else _PICTURE
+    picture = urljoin(base, path) if base else context["pathto"](path, True)
     described = (_described(doctree) if doctree else "") or app.config.description
     context["shown"] = {"title": title, "description": described, "image": picture, "url": context.get("pageurl")}
 
