@@ -43,6 +43,15 @@ def test_code_and_values_count_and_words_do_not(
     assert lineage.changed(run(made_from)) == ["notebooks/toy/one.ipynb", "params/toy/demo.yaml"]
 
 
+def test_what_is_written_after_a_run_is_no_source_of_it(checkout: Path) -> None:
+    paper = checkout / "lib" / "sentbook" / "papers" / "toy"
+    paper.mkdir(parents=True)
+    for name in ("claims.yaml", "causes.yaml"):
+        (paper / name).write_text("claims: []\n")
+    given = lineage.given("toy", "one", "demo")
+    assert [name for name in given if "papers" in name] == ["lib/sentbook/papers/toy/claims.yaml"]
+
+
 def test_python_counts_by_its_code(checkout: Path) -> None:
     file = checkout / "lib" / "sentbook" / "a.py"
     file.parent.mkdir(parents=True)

@@ -246,6 +246,7 @@ def _given(job: Job) -> list[str]:
         # changes the notebook is executed again. It trains nothing then, and no recorded run is stale; see `lineage`.
         drawing = [file for file in drawing if file.name not in PAGES]
         drawing += [file for file in of_papers if file.parent.name == paper]
+        drawing += [file for file in stated if file.name == lineage.AFTER and file.parent.name == paper]
         files = [lock, *drawing, *(file for group in shown for file in group)]
         return [*lineage.given(paper, experiment, job.profile), *_names(files)]
     if level == "verdicts":

@@ -27,6 +27,8 @@ MISSING = "missing"
 UNKNOWN = ["unknown"]
 EARLIER = ["earlier code"]
 _PAPERS = "lib/sentbook/papers"
+# Written from what runs have recorded, so that it is of no run's making.
+AFTER = "causes.yaml"
 
 
 @cache
@@ -43,7 +45,8 @@ def given(paper: str, experiment: str, profile: str) -> Digests:
         ConfigError: no checkout.
     """
     base = root()
-    of_paper = sorted(file for ending in ("yaml", "csv") for file in (base / _PAPERS / paper).rglob(f"*.{ending}"))
+    data = [file for ending in ("yaml", "csv") for file in (base / _PAPERS / paper).rglob(f"*.{ending}")]
+    of_paper = sorted(file for file in data if file.name != AFTER)
     builds_on = grid().get(paper, {}).get("builds_on", [])
     parameters = [base / "params" / name / f"{profile}.yaml" for name in (paper, *builds_on)]  # type: ignore[misc]
     names = [notebook_path(paper, experiment), *parameters, *of_paper]
