@@ -67,7 +67,9 @@ FAULTS: list[tuple[list[str], list[str]]] = [
     (["cse/table1", "--set", "sentence=3", "--set", "sentence.margin=0.4"], ["'sentence.margin=0.4'", "drop one"]),
     (["cse/table1", "--set", "seeds=[1"], ["'[1' in 'seeds=[1' is not valid YAML"]),
     (["cse/table1", "--set", "seeds=[1, 1]"], ["holds a seed twice"]),
-    (["cse/table1", "--profile", "large"], ["There is no profile 'large' of cse; choose one of demo, small, paper."]),
+    (["cse/table1", "--profile", "large"], ["There is no profile 'large'; choose one of demo, small, paper."]),
+    (["cse/table1", "--set", "profile=small"], ["The profile is no parameter of --set", "--profile small"]),
+    (["cse/table1", "--set", "seeds=[no, yes]"], ["Parameter 'seeds'", "true and false"]),
 ]
 
 
@@ -100,6 +102,13 @@ def test_run_hands_the_notebook_its_parameters(
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [["verdicts"], ["prepare", "data", "cse"], ["batch"], ["book"]])
+@pytest.mark.parametrize("profile", ["smal", "../.."])
+def test_a_misspelt_profile_writes_nothing(sentbook: Callable[..., Answer], command: list[str], profile: str) -> None:
+    answer = sentbook(*command, "--profile", profile)
+    assert_sentence(answer, 2, f"There is no profile '{profile}'; choose one of demo, small, paper.")
 
 
 @pytest.mark.parametrize("command", [["list"], ["check", "eval/sick2014"]])

@@ -28,6 +28,9 @@ from sentbook.training.settings import MarginTraining
         ({"seeds": []}, "seeds"),
         ({"profile": "large"}, "There is no profile 'large' of cse; choose one of demo, small, paper."),
         ({"sentence": {"batch_size": 1}}, "greater than or equal to 2"),
+        ({"sentence": {"margin": True}}, "'sentence.margin' in cse, profile demo: true and false"),
+        ({"seeds": [False, True]}, "'seeds' in cse, profile demo: true and false (yes, no, on, off) are no value"),
+        ({"resamples": "1:30:00"}, "'resamples'"),
     ],
 )
 def test_faults(changes: dict, sentence: str) -> None:
@@ -113,6 +116,15 @@ def test_broken_yaml(tmp_path: Path) -> None:
     file.write_text("- 1", encoding="utf-8")
     with pytest.raises(ConfigError, match="must be a mapping"):
         config.read_yaml(file)
+    file.write_text("seeds: [7]\nmargin: 1\nseeds: [9]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"near line 1 \('seeds' is given twice\)"):
+        config.read_yaml(file)
+    file.write_bytes("é: 1".encode("latin-1"))
+    with pytest.raises(ConfigError, match="is not UTF-8 text"):
+        config.read_yaml(file)
+    # YAML 1.1 reads 90 minutes; and a mapping laid over another one may give its names again.
+    file.write_text("a: &one {b: 1, c: 1:30}\nd: {<<: *one, b: 2}\n", encoding="utf-8")
+    assert config.read_yaml(file) == {"a": {"b": 1, "c": "1:30"}, "d": {"b": 2, "c": "1:30"}}
     with pytest.raises(ConfigError, match="cannot be read"):
         config.read_yaml(tmp_path / "none.yaml")
 

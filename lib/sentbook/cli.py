@@ -6,6 +6,7 @@ sentence on standard error and its exit code.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,7 @@ import yaml
 
 from sentbook.runs import forkserver
 from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError
+from sentbook.system.files import FULL, parse_yaml
 
 if TYPE_CHECKING:
     from sentbook.study import Study
@@ -33,7 +35,15 @@ NOT_CERTIFIED = 1
 # Bytes above which `data fetch` takes a file only by name.
 LARGE = 100e6
 
-Profile = Annotated[str, typer.Option(help="demo, small or paper")]
+
+def _known(profile: str) -> str:
+    if profile not in PROFILES:
+        raise ConfigError(f"There is no profile '{profile}'; choose one of {', '.join(PROFILES)}.")
+    return profile
+
+
+PROFILES = ("demo", "small", "paper")
+Profile = Annotated[str, typer.Option(help=", ".join(PROFILES), callback=_known)]
 Changes = Annotated[list[str] | None, typer.Option("--set", help="a parameter: section.name=value")]
 Names = Annotated[list[str] | None, typer.Argument(help="files or folders, e.g. eval/sick2014; all when left out")]
 
@@ -52,9 +62,11 @@ def _parameters(changes: list[str] | None) -> dict[str, Any]:
             if not isinstance(target, dict):
                 raise ConfigError(f"'{change}' is part of '{section}', which another --set makes {target}; drop one.")
         try:
-            target[last] = yaml.safe_load(value)
+            target[last] = parse_yaml(value)
         except yaml.YAMLError:
             raise ConfigError(f"'{value}' in '{change}' is not valid YAML; write for example seeds=[1,2].") from None
+    if "profile" in result:
+        raise ConfigError("The profile is no parameter of --set; write for example --profile small.")
     return result
 
 
@@ -475,14 +487,19 @@ def main() -> None:
     """Run the command line: errors a user can mend are one sentence on standard error."""
     if (status := forkserver.in_fork("sentbook.cli:main", sys.argv)) is not None:
         sys.exit(status)
+    for name in ("SENTBOOK_DATA", "SENTBOOK_ARTIFACTS", "SENTBOOK_CACHE"):
+        if os.environ.get(name):  # kernels work in another folder
+            os.environ[name] = str(Path(os.environ[name]).expanduser().absolute())
     try:
         app()
     except SentbookError as error:
         typer.echo(f"sentbook: {error}", err=True)
         sys.exit(error.exit_code)
+    except PermissionError as error:
+        place = error.filename or "A file"
+        typer.echo(f"sentbook: {place} may not be opened ({error.strerror}); make it readable and writable.", err=True)
+        sys.exit(StorageError.exit_code)
     except OSError as error:  # where standard output goes to a full disk, say
-        from sentbook.system.files import FULL
-
         if error.errno not in FULL:
             raise
         place = error.filename or "Standard output"

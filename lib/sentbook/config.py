@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from sentbook.system.errors import ConfigError
 from sentbook.system.files import parse_yaml
@@ -33,9 +33,18 @@ TrainingShare = Annotated[float, Field(gt=0, le=1, description="of the training 
 
 
 class Section(BaseModel):
-    """Base of all configuration: frozen, and no unknown names."""
+    """Base of all configuration: frozen, no unknown names, and no ``true`` where a number is asked for."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        parts = value if isinstance(value, list | tuple) else [value]
+        field = cls.model_fields[info.field_name or ""]
+        if any(isinstance(part, bool) for part in parts) and "bool" not in repr(field.annotation):
+            raise ValueError("true and false (yes, no, on, off) are no value of it")
+        return value
 
     def changed(self, **changes: Any) -> Self:
         """Copy with some values changed, as ``settings.cse.changed(activation="tanh")``.
@@ -125,9 +134,11 @@ def read_yaml(path: Path) -> dict[str, Any]:
         values = parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror}); check the name.") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8 text; convert it, for example with iconv.") from None
     except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
-        raise ConfigError(f"{path} is not valid YAML near line {line}; mend that line.") from None
+        line, problem = getattr(getattr(error, "problem_mark", None), "line", -1) + 1, getattr(error, "problem", error)
+        raise ConfigError(f"{path} is not valid YAML near line {line} ({problem}); mend that line.") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must be a mapping of parameter names to values.")
     return values

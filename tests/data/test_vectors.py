@@ -31,6 +31,7 @@ def fresh() -> None:
         ("v.txt", TEXT % b"dog" + b"cat 9 9 9\n", "dog"),  # a repeated word keeps its first vector
         ("v.txt", TEXT % b". . .", ". . ."),  # GloVe 840B holds "words" with spaces
         ("v.txt.gz", gzip.compress(b"2 3\n" + TEXT % b"dog", mtime=0), "dog"),
+        ("v.txt", "\ufeff".encode() + TEXT % b"dog", "dog"),  # a mark of the encoding is no letter
         ("v.bin", binary([b"cat", "é".encode()]), "é"),
         ("v.bin.gz", gzip.compress(binary([b"cat", b"dog"], b""), mtime=0), "dog"),
     ],
@@ -50,7 +51,18 @@ def test_formats_of_files(tmp_path: Path, name: str, content: bytes, second: str
         ("v.bin", b"<html>\n", "does not begin"),
         ("v.txt", b"cat 1 2 3\ndog 1 2\n", "line 2"),
         ("v.txt", b"<html>\n", "line 1"),
-        ("v.txt", b"", "holds no vector"),
+        ("v.txt", b"", "holds 0 vectors"),
+        ("v.txt", b"cat 1 2\ndog 1 2 3\ncow 1 2 3\n", "line 1: not a word and 3 finite numbers"),
+        ("v.txt", b"cat 1 2 3\ndog 0.1 1 2 3\n", "line 2"),  # not the word "dog 0.1"
+        ("v.txt", b"cat 1 2 nan\n", "line 1"),
+        ("v.txt", b"3 3\ncat 1 2 3\n", "holds 1 vectors of 3"),  # cut at the end of a line
+        ("v.txt", b"1 4\ncat 1 2 3\n", "line 2: not a word and 4"),
+        ("v.txt.gz", gzip.compress(b"cat 1 2 3\n" * 99, mtime=0)[:-9], "cannot be read to its end"),
+        ("v.txt.gz", b"cat 1 2 3\n", "cannot be read to its end"),
+        ("v.bin", b"999999999999 300\ncat ", "more than memory holds"),
+        ("v.bin", b"0 300\n", "holds other than"),
+        ("v.bin", binary([b"cat", b"dog"]) + b"cow ", "holds other than the 2 words"),
+        ("v.bin", binary([b"cat", b"dog"]).replace(b"cat " + ROWS[0].tobytes(), b"cat " + b"\xff" * 12), "word 1"),
         ("other.txt", b"", "does not exist; set vectors.path"),
     ],
 )

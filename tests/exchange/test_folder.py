@@ -57,7 +57,7 @@ def test_what_is_read_is_what_was_written(
     with tempfile.TemporaryDirectory() as folder:
         model.write(Path(folder))
         found = portable.read(Path(folder))
-    assert found.description == model.description
+    assert found.description.changed(words_sha256="") == model.description
     assert found.vocabulary.words == words
     known = [word for word in words if word.split() == [word.lower()]]
     token = st.sampled_from([*known, "#tag", "unseen"])
@@ -103,8 +103,10 @@ def edit(folder: Path, **changes: Any) -> None:
 
 DAMAGES: list[tuple[Callable[[Path], object], str]] = [
     (lambda folder: (folder / WORDS).unlink(), "is no whole exported encoder"),
-    (lambda folder: (folder / WORDS).write_bytes(b"red\n"), "do not belong together"),
-    (lambda folder: (folder / WORDS).write_bytes(b"red\ncat"), "do not belong together"),
+    (lambda folder: (folder / WORDS).write_bytes(b"red\n"), "is not as it was exported"),
+    (lambda folder: (folder / WORDS).write_bytes(b"red\r\ncat\r\n"), "git may have changed its line ends"),
+    (lambda folder: (folder / WORDS).write_bytes(b"cat\nred\n"), "is not as it was exported"),
+    (lambda folder: edit(folder, words=3), "do not belong together"),
     (lambda folder: (folder / WORDS).write_bytes(b"red\n\xff\n"), "is no whole exported encoder"),
     (lambda folder: (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:-3]), "no whole exported encoder"),
     (lambda folder: (folder / CONFIG).write_text("{", encoding="utf-8"), "cannot be read"),

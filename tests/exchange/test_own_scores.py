@@ -61,6 +61,7 @@ def test_the_table_is_brute_force(sets: list[ScoredPairs]) -> None:
     [
         ("", ConfigError, "cannot be read as CSV"),
         ("a,b,c\n1,2,3\n", ConfigError, "other columns than 'set,score'"),
+        ("score\n0,123\n0,2\n", ConfigError, "a decimal point, not a comma"),
         ("score\n1\n2\n", DataError, "2 scores for 7 scored pairs: deft-forum 4, images 3"),
         ("set,score\ndeft-forum,1\n", DataError, "1 scores of STS2014/deft forum"),
         ("set,score\nheadlines,1\n", DataError, "names the set 'headlines'"),

@@ -8,6 +8,7 @@ is verified after download and before use; downloads go to a temporary name and 
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 import zlib
@@ -28,6 +29,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pooch
 
+_CHUNK = 1 << 16
 Made = TypeVar("Made")
 _used: dict[str, str] = {}
 
@@ -187,6 +189,32 @@ def verify(name: str, file: Path) -> None:
     raise DataError(f"{name} {fault}; {first}run `sentbook data fetch {name}`.")
 
 
+class _Most:
+    """Stop a download that is longer than its file; pooch tells of each chunk as it would tell a bar of progress."""
+
+    total = 0
+
+    def __init__(self, size: int) -> None:
+        self.left: float = size + _CHUNK  # what is told of is whole chunks
+
+    def update(self, size: int) -> None:
+        """Take note of so many bytes more.
+
+        Raises:
+            OverflowError: there are more than there should be.
+        """
+        self.left -= size
+        if self.left < 0:
+            raise OverflowError
+
+    def reset(self) -> None:
+        """Begin again, since all is here and a bar would be filled to its end now."""
+        self.left = math.inf
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 def download(name: str) -> Path:
     """Fetch ``name`` into the cache, whatever lies there, and verify it.
 
@@ -200,8 +228,13 @@ def download(name: str) -> Path:
     again = f"run `sentbook data fetch {name}` again, or set SENTBOOK_DATA to a mirror."
     with replacing(target, "free some space or set SENTBOOK_CACHE to a writable folder.") as temporary:
         try:
-            fetch = pooch.HTTPDownloader(chunk_size=1 << 16, timeout=30, headers={"Accept-Encoding": "identity"})
+            most = _Most(entry["bytes"])
+            fetch = pooch.HTTPDownloader(
+                progressbar=most, chunk_size=_CHUNK, timeout=30, headers={"Accept-Encoding": "identity"}
+            )
             fetch(entry["url"], str(temporary), None)
+        except OverflowError:
+            raise DataError(f"{name} was not downloaded: {entry['url']} has more than it should; {again}") from None
         except requests.RequestException as error:
             reason = "no connection"
             if isinstance(error, requests.exceptions.ChunkedEncodingError):

@@ -8,6 +8,11 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import io
+import itertools
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -129,49 +134,74 @@ def _distinct(words: list[str], matrix: NDArray[np.float32]) -> WordVectors:
 
 
 def read_text(path: Path) -> WordVectors:
-    """GloVe .txt, PARAGRAM .txt and word2vec text: a word and D numbers a line; a word2vec header line is skipped.
+    """GloVe .txt, PARAGRAM .txt and word2vec text: a word and D numbers a line, after a line ``V D`` in word2vec's.
+
+    D is the header's, or what most of the first hundred lines have. GloVe 840B has a few words with spaces, so that
+    the last D columns are the vector; none of them ends with a number.
 
     Raises:
-        DataError: a line with another number of columns than the first, with its line number.
+        DataError: a line is not a word and D finite numbers, with its number; there are more or fewer lines than V; or
+            the file cannot be read.
     """
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
-    with io.TextIOWrapper(_opened(path), encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, start=1):
+    with _reading(path), io.TextIOWrapper(_opened(path), encoding="utf-8-sig", errors="replace") as file:
+        begin = list(itertools.islice(file, 100))
+        head = begin[0].split() if begin else []
+        count, width = map(int, head) if len(head) == 2 and all(part.isdigit() for part in head) else (None, 0)
+        lines = begin[1:] if count is not None else begin
+        widths = Counter(len(line.rstrip().split(" ")) - 1 for line in lines)
+        width = width or max(1, *(most for most, _ in widths.most_common(1)), 1)
+        for number, line in enumerate(itertools.chain(lines, file), start=1 + (count is not None)):
             parts = line.rstrip().split(" ")
-            if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
-                continue
-            try:
-                # GloVe 840B holds a few "words" with spaces: the last D columns are the vector.
-                width = len(rows[0]) if rows else len(parts) - 1
-                word, row = " ".join(parts[:-width]), np.array(parts[-width:], dtype=np.float32)
-            except ValueError:
-                word, row = "", np.empty(0, dtype=np.float32)
-            if not word or (rows and len(row) != len(rows[0])):
+            word, row = parts[:-width], np.empty(0, dtype=np.float32)
+            with suppress(ValueError):
+                row = np.array(parts[-width:], dtype=np.float32)
+            if not word or len(row) != width or not np.isfinite(row).all() or (len(word) > 1 and _is_number(word[-1])):
                 raise DataError(
-                    f"{path.name}, line {number}: not a word and {len(rows[0]) if rows else 'D'} numbers; "
-                    "the file is truncated or not a vectors file."
+                    f"{path.name}, line {number}: not a word and {width} finite numbers; the file is damaged, "
+                    "truncated or not a vectors file."
                 )
-            words.append(word)
+            words.append(" ".join(word))
             rows.append(row)
-    if not rows:
-        raise DataError(f"{path.name} holds no vector; fetch it again.")
+    if not rows or (count is not None and len(rows) != count):
+        raise DataError(f"{path.name} holds {len(rows)} vectors{f' of {count}' if count else ''}; fetch it again.")
     return _distinct(words, np.stack(rows))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read, or is no whole gzip file, that it cannot."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path.name} cannot be read to its end ({error}); mend or fetch it again.") from error
 
 
 def read_word2vec_binary(path: Path) -> WordVectors:
     """word2vec .bin: header ``V D``, then each word, a space and D little-endian float32.
 
     Raises:
-        DataError: the header is not two numbers, or the file ends early.
+        DataError: the header is not two numbers, the file ends early or has more, or a number is not finite.
     """
-    with _opened(path) as file:
-        header = file.readline().split()
+    words: list[str] = []
+    with _reading(path), _opened(path) as file:
+        header = file.readline(64).split()
         if len(header) != 2 or not all(part.isdigit() for part in header):
             raise DataError(f"{path.name} does not begin with 'V D'; it is not a word2vec binary file.")
         count, width = map(int, header)
-        words: list[str] = []
-        matrix = np.empty((count, width), dtype=np.float32)
+        try:
+            matrix = np.empty((count, width), dtype=np.float32)
+        except (MemoryError, ValueError):
+            raise DataError(f"{path.name} begins with {count} {width}, more than memory holds; check it.") from None
         for index in range(count):
             letters = b"".join(iter(lambda: file.read(1).replace(b" ", b""), b""))
             vector = file.read(4 * width)
@@ -179,6 +209,10 @@ def read_word2vec_binary(path: Path) -> WordVectors:
                 raise DataError(f"{path.name} ends after {index} of {count} words; it is truncated, fetch it again.")
             words.append(letters.replace(b"\n", b"").decode("utf-8", errors="replace"))
             matrix[index] = np.frombuffer(vector, dtype="<f4")
+            if not np.isfinite(matrix[index]).all():
+                raise DataError(f"{path.name}, word {index + 1}: not {width} finite numbers; fetch it again.")
+        if not matrix.size or file.read(2).strip():
+            raise DataError(f"{path.name} holds other than the {count} words of its first line; fetch it again.")
     return _distinct(words, matrix)
 
 

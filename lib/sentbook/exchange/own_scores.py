@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +24,10 @@ def read(path: Path, sets: Sequence[ScoredPairs]) -> dict[str, NDArray[np.float6
         DataError: a score is no number, a set is unknown, or there are more or fewer scores than scored pairs.
     """
     try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, skip_blank_lines=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            # Without index_col pandas takes the first cells of rows that are longer than the head for their names.
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False, skip_blank_lines=True, index_col=False)
         if list(frame.columns) not in (["set", "score"], ["score"]):
             frame = pd.read_csv(path, dtype=str, keep_default_na=False, header=None)
             if frame.shape[1] != 1:
@@ -31,6 +35,10 @@ def read(path: Path, sets: Sequence[ScoredPairs]) -> dict[str, NDArray[np.float6
                     f"{path} has other columns than 'set,score'; name these two, or give one score a line."
                 )
             frame.columns = pd.Index(["score"])
+    except pd.errors.ParserWarning:
+        raise ConfigError(
+            f"{path} has rows with more cells than its head; write numbers with a decimal point, not a comma."
+        ) from None
     except (OSError, UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
         raise ConfigError(f"{path} cannot be read as CSV ({type(error).__name__}); check the file.") from None
     values = pd.to_numeric(frame["score"], errors="coerce").to_numpy(dtype=np.float64)

@@ -9,6 +9,7 @@ Nothing in it is code or a pickle, and no path of the machine that it was writte
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
@@ -41,6 +42,7 @@ class Description(Section):
     Attributes:
         dimension: F, of sentence vectors.
         words: of the vocabulary, without padding and the unknown word.
+        words_sha256: of the bytes of ``vocabulary.txt``, whose lines are rows of the weights.
         origin: of the trained encoder: key, method, seed, recipe, digests of its data, commit. Nothing is read from it.
     """
 
@@ -50,6 +52,7 @@ class Description(Section):
     dimension: int
     word_dimension: int
     words: int
+    words_sha256: str = ""
     origin: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -90,7 +93,8 @@ class Portable:
             word = next(word for word in self.vocabulary.words if "\n" in word)
             raise DataError(f"The word {word!r} holds a line break, and the vocabulary has a word a line; rename it.")
         (folder / WORDS).write_bytes(lines.encode())
-        (folder / CONFIG).write_text(self.description.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        described = self.description.changed(words_sha256=hashlib.sha256(lines.encode()).hexdigest())
+        (folder / CONFIG).write_text(described.model_dump_json(indent=1) + "\n", encoding="utf-8")
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.encoder.state_dict().items()}
         try:
             save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
@@ -149,9 +153,14 @@ def read(folder: Path) -> Portable:
     description = describe(folder)
     try:
         tensors = load_file(folder / WEIGHTS)
-        words = (folder / WORDS).read_bytes().decode("utf-8").split("\n")[:-1]
+        content = (folder / WORDS).read_bytes()
+        words = content.decode("utf-8").split("\n")[:-1]
     except (OSError, SafetensorError, ValueError) as error:
         raise CheckpointError(f"{folder} is no whole exported encoder ({error}); export it again.") from error
+    if hashlib.sha256(content).hexdigest() != description.words_sha256:
+        raise CheckpointError(
+            f"{folder / WORDS} is not as it was exported (git may have changed its line ends); export it again."
+        )
     weight = tensors.get("embedding.weight")
     if weight is None or len(words) != description.words or weight.shape[0] != len(words) + 2:
         raise CheckpointError(f"The words and the weights in {folder} do not belong together; export it again.")

@@ -77,7 +77,8 @@ def _chunks(lines: Iterable[bytes]) -> Iterator[list[str]]:
     characters = 0
     for number, line in enumerate(lines, start=1):
         try:
-            sentences.append(line.decode("utf-8").rstrip("\r\n"))
+            # Some editors begin a file with a mark of its encoding, which is no letter of the first sentence.
+            sentences.append(line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n"))
         except UnicodeDecodeError as error:
             raise DataError(
                 f"Line {number} is not UTF-8 text; convert the input first, for example with iconv."

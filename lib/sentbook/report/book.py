@@ -187,15 +187,18 @@ def _build_html() -> Path:
     return index
 
 
-# nbconvert's page configures MathJax 2; the bundled 3 would leave $...$ inside a line as it is.
-_INLINE_MATH = "<script>window.MathJax = {tex: {inlineMath: [['$', '$']]}};</script>"
+# nbconvert's page configures MathJax 2; the bundled 3 would leave $...$ inside a line as it is. In what cells put out a
+# dollar is a dollar, as in the book.
+_INLINE_MATH = (
+    "<script>window.MathJax = {tex: {inlineMath: [['$', '$']]}, options: {ignoreHtmlClass: 'jp-OutputArea'}};</script>"
+)
 
 
 def write_page(source: Path, kind: str) -> Path:
     """The page of one executed notebook as one HTML file that needs no network.
 
     Args:
-        kind: the profile, or ``custom``.
+        kind: as `sentbook.runs.execute.run` returns it.
     """
     from nbconvert import HTMLExporter
 

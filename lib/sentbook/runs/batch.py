@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -332,12 +332,15 @@ def recorded(profile: str, name: str) -> Iterator[None]:
 @contextmanager
 def _with_owner() -> Iterator[None]:
     """Interrupt this process when the batch that began it has died."""
-    owner = os.environ.get(OWNER)
+    named = os.environ.get(OWNER, "")
     over = threading.Event()
+    owner = None
+    with suppress(psutil.NoSuchProcess):
+        owner = psutil.Process(int(named)) if named.isdecimal() else None
 
     def watch() -> None:
-        while owner and not over.wait(0.5):
-            if _name(int(owner.partition(":")[0])) != owner:
+        while named and not over.wait(0.5):
+            if owner is None or not _lives(owner):
                 print("sentbook: The batch that began this job is dead; the job stops.", file=sys.stderr, flush=True)
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
@@ -351,13 +354,12 @@ def _with_owner() -> Iterator[None]:
         thread.join()
 
 
-def _name(process: int) -> str:
-    """A process by its number and the second it began; empty where there is none."""
+def _lives(process: psutil.Process) -> bool:
+    """Tell whether a process is there still, and not another one of its number; a step of the clock is no other one."""
     try:
-        found = psutil.Process(process)
-        return f"{process}:{found.create_time():.2f}" if found.status() != psutil.STATUS_ZOMBIE else ""
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
-        return ""
+        return False
 
 
 # -- all of them -------------------------------------------------------------------------------------------------------
@@ -470,7 +472,7 @@ def _snakemake(arguments: list[str], executor: str | None) -> bool:
     for variable, value in (("SENTBOOK_ROOT", root()), ("SENTBOOK_ARTIFACTS", artifacts()), ("SENTBOOK_DATA", "")):
         os.environ.setdefault(variable, str(value))
     if executor is None:
-        os.environ[OWNER] = _name(os.getpid())
+        os.environ[OWNER] = str(os.getpid())
     from snakemake.cli import args_to_api, parse_args
 
     parser, options = parse_args(arguments)

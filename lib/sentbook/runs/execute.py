@@ -19,12 +19,11 @@ from typing import Any
 
 from sentbook.runs.kernels import HELD, Engine
 from sentbook.system import errors
-from sentbook.system.errors import SentbookError, StorageError
+from sentbook.system.errors import SPARING, SentbookError, StorageError
 from sentbook.system.files import FULL, beside
 from sentbook.system.files import folder as make_folder
 from sentbook.system.paths import root
 
-CUSTOM = "custom"
 # Where it is installed, jsonschema builds a grammar of resource names with it for a second; a notebook holds none.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
@@ -51,7 +50,8 @@ def failed_path(source: Path, profile: str) -> Path:
 def run(source: Path, profile: str, parameters: Mapping[str, Any]) -> str:
     """Run one notebook by hand or for the batch; return the folder of build/executed that its output is in.
 
-    That is the profile, and the batch then takes the notebook for run; or ``custom``, where parameters were changed.
+    That is the profile, and the batch then takes the notebook for run; or, where parameters were changed, ``custom``
+    and their digest, so that two readers with changes of their own do not meet.
 
     Args:
         parameters: all that differ from the notebook's defaults.
@@ -62,9 +62,12 @@ def run(source: Path, profile: str, parameters: Mapping[str, Any]) -> str:
     from sentbook.runs import batch
 
     name = f"{source.parent.name}/{source.stem}"
-    kind = profile if set(parameters) <= {"profile"} else CUSTOM
+    from sentbook.config import digest
+
+    recorded = set(parameters) <= {"profile"}
+    kind = profile if recorded else f"custom/{digest(parameters)}"
     say(f"{name} ({kind})")
-    if kind == CUSTOM:
+    if not recorded:
         with stoppable():
             seconds = execute(source, kind, parameters, show=True)
     else:
@@ -88,6 +91,7 @@ def execute(source: Path, profile: str, parameters: Mapping[str, Any], *, show: 
     """
     # The grammar of web addresses that jsonschema would build takes a second; no notebook holds such a format.
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+    from nbclient.exceptions import DeadKernelError
     from papermill.engines import papermill_engines
     from papermill.exceptions import PapermillExecutionError
     from papermill.execute import execute_notebook
@@ -119,6 +123,8 @@ def execute(source: Path, profile: str, parameters: Mapping[str, Any], *, show: 
         except Exception as error:  # the kernel died or did not start
             _keep(scratch, failed)
             reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            if isinstance(error, DeadKernelError):
+                reason = f"its kernel was killed, most often for want of memory; {SPARING}"
             raise NotebookError(_told(source, f"{reason}.", failed)) from error
         finally:
             with suppress(OSError):  # in a read-only folder there is none

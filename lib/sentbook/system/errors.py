@@ -4,6 +4,9 @@ The command line prints the message alone and exits with the class's ``exit_code
 as the last line of its traceback. Anything that is not a `SentbookError` is a bug in sentbook.
 """
 
+# What helps where the system has killed a process.
+SPARING = "close other programs or run with fewer jobs, then run again: what was finished is kept"
+
 
 class SentbookError(Exception):
     """Base of every mistake that a user can mend."""

@@ -6,11 +6,12 @@ import errno
 import glob
 import os
 import platform
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import psutil
 import yaml
@@ -22,12 +23,29 @@ from sentbook.system.errors import StorageError
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 # PyYAML's own parser takes ten times as long as libyaml, without which it may have been installed.
-_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SAFE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _PlainYaml(_SAFE):  # type: ignore[misc]
+    """YAML 1.1 but for two of its traps: a name given twice is an error, and ``1:30`` is text and not the number 90."""
+
+    # By first character, each a list of tags with their patterns, of which the first that fits counts.
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, Any]]]] = {
+        first: [("tag:yaml.org,2002:str", re.compile(r"[-+]?\d+(:\d+)+(\.\d*)?$")), *known]
+        for first, known in _SAFE.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
+        for key, _ in node.value:
+            if names.count(key.value) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"'{key.value}' is given twice", key.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 def parse_yaml(text: str | bytes) -> Any:
-    """Parse YAML of plain values; raises ``yaml.YAMLError``."""
-    return yaml.load(text, Loader=_YAML)
+    """Parse YAML of plain values, in which no mapping has a name twice; raises ``yaml.YAMLError``."""
+    return yaml.load(text, Loader=_PlainYaml)
 
 
 def beside(path: Path, ending: str = ".tmp") -> Path:

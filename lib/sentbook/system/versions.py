@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import subprocess
+from pathlib import Path
 
 from sentbook.system.paths import root
 
@@ -22,15 +23,20 @@ def python_version() -> str:
 
 
 def git_commit() -> str:
-    """Name the commit of the working tree; ``+changes`` where tracked code differs from it, ``unknown`` outside git."""
-    changed = ("status", "--porcelain", "--untracked-files=no", "--", "lib", "notebooks", "params")
+    """Name the commit of the working tree; ``+changes`` where code or its lock differs, ``unknown`` outside git.
+
+    A copy of the project that was unpacked within another repository is of no commit of that one.
+    """
+    changed = ("status", "--porcelain", "--", "lib", "notebooks", "params", "requirements.lock")
     try:
-        commit, changes = (
+        folder, commit, changes = (
             subprocess.run(
                 ["git", "-C", str(root()), *words], capture_output=True, text=True, check=True
             ).stdout.strip()
-            for words in (("rev-parse", "HEAD"), changed)
+            for words in (("rev-parse", "--show-toplevel"), ("rev-parse", "HEAD"), changed)
         )
     except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    if Path(folder).resolve() != root().resolve():
         return "unknown"
     return f"{commit}+changes" if changes else commit

@@ -19,12 +19,13 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook.data import sources
 from sentbook.records import Cost, CurvePoint
-from sentbook.system.errors import NumericalError
+from sentbook.system.errors import SPARING, NumericalError, StorageError
 from sentbook.system.files import alone, replacing
 from sentbook.system.loaded import FLOW, loaded_sources
 from sentbook.system.paths import artifacts
@@ -193,7 +194,10 @@ def make(works: Sequence[Work], *, jobs: int = 1, may_diverge: bool = False) -> 
         for work in missing:
             _make(work, None, may_diverge)
     elif missing:
-        Parallel(n_jobs=jobs, batch_size=1)(delayed(_make)(work, 1, may_diverge) for work in missing)
+        try:
+            Parallel(n_jobs=jobs, batch_size=1)(delayed(_make)(work, 1, may_diverge) for work in missing)
+        except TerminatedWorkerError:
+            raise StorageError(f"A training was killed, most often for want of memory; {SPARING}.") from None
 
 
 def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
