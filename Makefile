@@ -4,6 +4,7 @@ PYTHON   ?= python3
 PROFILE  ?= demo
 JOBS     ?= 2
 PIP_ARGS ?=
+export PROFILE
 BIN      := .venv/bin
 STAMP    := .venv/.installed
 PIP      := $(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off -c requirements.lock
@@ -32,7 +33,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 book: $(STAMP) ## run what changed, build the book: _build/html/index.html
-	$(BIN)/sentbook book --profile $(PROFILE) --jobs $(JOBS)
+	$(BIN)/sentbook book --profile "$$PROFILE" --jobs $(JOBS)
 
 pdf: .venv/.installed-pdf book ## the whole book as one PDF, printed by Chromium: _build/sentbook.pdf
 	$(BIN)/sentbook pdf
@@ -40,7 +41,7 @@ pdf: .venv/.installed-pdf book ## the whole book as one PDF, printed by Chromium
 cluster: .venv/.installed-cluster ## what SLURM and Kubernetes need, for sentbook batch --executor
 
 batch: $(STAMP) ## the whole grid, where something changed: make batch PROFILE=small JOBS=2 BATCH_ARGS="--resources gpu=1"
-	$(BIN)/sentbook batch --profile $(PROFILE) --jobs $(JOBS) $(BATCH_ARGS)
+	$(BIN)/sentbook batch --profile "$$PROFILE" --jobs $(JOBS) $(BATCH_ARGS)
 
 test: .venv/.installed-test book ## all tests but the long ones; builds the book first where something changed
 	# Every cell of two notebooks as a person runs it from the notebook's own folder; the book has run them all.
@@ -64,8 +65,8 @@ bench: $(STAMP) ## speed against the reference implementations
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" $(BENCH_ARGS) || exit 1; done
 
 run: $(STAMP) ## one notebook: make run NOTEBOOK=cse/table1 PROFILE=small
-	@test -n "$(NOTEBOOK)" || { echo "Name a notebook: make run NOTEBOOK=cse/table1 PROFILE=small" >&2; exit 2; }
-	$(BIN)/sentbook run "$(NOTEBOOK)" --profile $(PROFILE)
+	@test -n "$$NOTEBOOK" || { echo "Name a notebook: make run NOTEBOOK=cse/table1 PROFILE=small" >&2; exit 2; }
+	$(BIN)/sentbook run "$$NOTEBOOK" --profile "$$PROFILE"
 
 lab: .venv/.installed-lab ## JupyterLab, from a list of the notebooks
 	$(BIN)/jupyter lab notebooks/start.ipynb

@@ -157,6 +157,12 @@ FAULTS = pytest.mark.parametrize(
 )
 
 
+def test_a_download_that_is_far_too_long_is_cut(entry: dict, server: Server, tmp_path: Path) -> None:
+    server.body = GOOD * 10_000
+    refused("was not downloaded: .* has more than it should")
+    assert left_over(tmp_path / "cache") == []
+
+
 @FAULTS
 def test_a_bad_download_is_named_and_not_kept(
     entry: dict, server: Server, tmp_path: Path, content: bytes, said: str

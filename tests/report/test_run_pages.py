@@ -125,6 +125,16 @@ def test_a_stale_run_names_the_files(run: Run, kept: Path) -> None:
     assert "sources not recorded</li></ul>" in of_table1(run, ["unknown"])
 
 
+def test_no_line_of_a_log_ends_the_block_that_it_stands_in(run: Run, kept: Path) -> None:
+    hostile = ["::::", ":" * 40, "~" * 40, ":::{raw} html", "<script>"]
+    text = of_table1(run.model_copy(update={"extra": {**run.extra, "log": hostile}}))
+    assert ":::{raw} html" in text
+    for fence in (":" * 12, "~" * 12):
+        lines = [line.lstrip() for line in text.splitlines() if line.lstrip().startswith(fence)]
+        assert len(lines) % 2 == 0 and all(line[len(fence)] != fence[0] for line in lines[::2])
+        assert set(lines[1::2]) == {fence}
+
+
 def test_without_log_and_without_run(run: Run, kept: Path) -> None:
     assert "No log was kept." in of_table1(run.model_copy(update={"extra": {}}))
     text = run_pages.page("wsv", "table2", [], {})

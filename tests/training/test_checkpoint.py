@@ -20,6 +20,19 @@ def test_round_trip(tmp_path: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["x.safetensors"]
 
 
+def test_a_bit_that_turned_is_found_and_others_may_read_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "x.safetensors"
+    checkpoint.save(file, {"a": torch.ones(1000), "b": torch.tensor(2.0, dtype=torch.bfloat16)}, {"key": "k"})
+    (tmp_path / "other").touch()
+    assert file.stat().st_mode == (tmp_path / "other").stat().st_mode  # as the user's umask has it
+    content = bytearray(file.read_bytes())
+    content[-100] ^= 1
+    file.write_bytes(content)
+    assert checkpoint.read_metadata(file, "k") == {"key": "k"}
+    with pytest.raises(DamagedCheckpointError, match="is not as it was written; delete it and run again"):
+        checkpoint.load(file, "k")
+
+
 def test_a_file_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path):
         with pytest.raises(CheckpointError, match="cannot be read") as error:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sentbook.config import Section
 from sentbook.data import suites, vectors
-from sentbook.data.text import TOKENISERS, UNKNOWN
+from sentbook.data.text import TOKENISERS, UNKNOWN, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
 from sentbook.models import encode
@@ -242,6 +242,25 @@ def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Pat
     assert found.cost().examples_per_second > 0
     checks = [point for point in found.curve() if point.split == "validation"]
     assert len(checks) == stage.epochs * stage.checks_per_epoch
+
+
+def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of vectors may be replaced by one with more words, or with others in its first rows."""
+    found = trained(recipe(MARGIN, encoder=CSEEncoder(filters=3)))
+    loaded = vectors.load("miniworld")
+    more = vectors.WordVectors([*loaded.words, "unheard-of"], np.vstack([loaded.matrix, loaded.matrix[:1]]))
+    others = vectors.WordVectors([*loaded.words[1::-1], *loaded.words[2:]], loaded.matrix)
+    for now, said in ((more, None), (others, "was trained with other words than miniworld has here")):
+        monkeypatch.setattr(recipes, "_words", lambda config, now=now: words_of(now))
+        if said is None:
+            assert len(found.encoder().embedding.weight) == len(more.words) + 2
+        else:
+            with pytest.raises(CheckpointError, match=said):
+                found.encoder()
+
+
+def words_of(loaded: vectors.WordVectors) -> tuple[Vocabulary, torch.Tensor]:
+    return Vocabulary(loaded.words), torch.from_numpy(vectors.embedding_matrix(loaded))
 
 
 def test_no_stage_is_the_untrained_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

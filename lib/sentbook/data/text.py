@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -193,6 +194,10 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.words) + 2
+
+    def digest(self, count: int | None = None) -> str:
+        """Digest the first ``count`` words in their order, or all: 16 hexadecimal digits."""
+        return hashlib.sha256("\n".join(self.words[:count]).encode()).hexdigest()[:16]
 
     def id(self, word: str) -> int:
         found = self._ids.get(word)

@@ -267,15 +267,15 @@ def reduce(vectors: WordVectors, dimension: int) -> WordVectors:
 
 
 def _array(name: str) -> WordVectors:
-    """The mirror's array; without it, of GloVe 6B 50-d, all 400,000 words of the optional pip package."""
+    """The mirror's array; where it has none, of GloVe 6B 50-d, all 400,000 words of the optional pip package.
+
+    Raises:
+        DataError: the mirror's file is damaged, or there is neither.
+    """
     stem = f"vectors/{ARRAYS[name]}"
-    try:
-        return read_array(sources.path(f"{stem}.npy"), sources.path(f"{stem}.vocab.txt.gz"))
-    except DataError:
-        packaged = _glove_package() if name == "glove-6b-50d" else None
-        if packaged is None:
-            raise
+    if name == "glove-6b-50d" and sources.find(f"{stem}.npy") is None and (packaged := _glove_package()):
         return packaged
+    return read_array(sources.path(f"{stem}.npy"), sources.path(f"{stem}.vocab.txt.gz"))
 
 
 def _glove_package() -> WordVectors | None:

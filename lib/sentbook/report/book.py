@@ -168,9 +168,11 @@ def _build_html() -> Path:
     if not (index.is_file() and stamp.is_file() and stamp.read_text() == digest):
         say("book: building")
         # --all: an incremental build keeps stale fragments. -W -n: every warning, a broken reference too, is an error.
-        shutil.rmtree(index.parent, ignore_errors=True)  # nothing else takes away the page of a file that is gone
+        # Built elsewhere: until it changes places the old one stands, and then no page of a file that is gone is left.
+        made = root() / "build" / "book"
+        shutil.rmtree(made, ignore_errors=True)
         tool = str(Path(sys.executable).with_name("jupyter-book"))
-        command = [tool, "build", str(root()), "--all", "-W", "-n", "--keep-going"]
+        command = [tool, "build", str(root()), "--path-output", str(made), "--all", "-W", "-n", "--keep-going"]
         environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         said, log = without_colours(done.stdout + done.stderr), root() / "build" / "book.log"
@@ -182,6 +184,10 @@ def _build_html() -> Path:
                 f"The book did not build; mend what follows (the whole log is {log}).\n"
                 + ("\n".join(faults[:10]) or tail(said, 10))
             )
+        index.parent.mkdir(parents=True, exist_ok=True)
+        index.parent.rename(made / "before")
+        (made / "_build" / "html").rename(index.parent)
+        shutil.rmtree(made, ignore_errors=True)
         write_atomically(stamp, digest)
     say(f"book: {index}")
     return index

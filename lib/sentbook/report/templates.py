@@ -24,9 +24,10 @@ def code(text: object) -> Markup:
 
 
 def fenced(text: str, language: str = "text") -> Markup:
-    """A block of code in Markdown, as it is: the fence is longer than any that it holds."""
+    """A block of code in Markdown, as it is: its fence, and that of what it stands in, are longer than any it holds."""
     fence = "~" * 12
-    return Markup(f"{fence}{language}\n{text.replace(fence, '').rstrip()}\n{fence}")
+    inside = text.replace(fence, "").replace(":" * 12, "").rstrip()
+    return Markup(f"{fence}{language}\n{inside}\n{fence}")
 
 
 def plain(text: object) -> Markup:

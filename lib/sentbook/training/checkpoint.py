@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -29,17 +31,30 @@ def save(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, Any]) ->
     remedy = (
         "free some space or set SENTBOOK_ARTIFACTS to a writable folder; what was saved before is intact, run again."
     )
+    described = {"json": json.dumps(metadata), "sum": _sum(contiguous)}
     with replacing(path, remedy) as temporary:
+        temporary.touch()
+        mode = temporary.stat().st_mode
         try:
-            save_file(contiguous, temporary, metadata={"json": json.dumps(metadata)})
+            save_file(contiguous, temporary, metadata=described)
         except SafetensorError as error:  # how the library reports a failed write
             raise OSError(0, str(error)) from error
+        temporary.chmod(mode)  # the library writes files that only their owner reads
+
+
+def _sum(tensors: Mapping[str, Tensor]) -> str:
+    """Sum up tensors by CRC-32: a disk that turns a bit is told apart, and nobody's intent."""
+    total = 0
+    for name in sorted(tensors):
+        total = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, zlib.crc32(name.encode(), total))
+    return f"{total:08x}"
 
 
 def _open(path: Path, key: str | None, wanted: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = json.loads((file.metadata() or {}).get("json", "{}"))
+            described = file.metadata() or {}
+            metadata = json.loads(described.get("json", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()} if wanted else {}  # noqa: SIM118 (no mapping)
     except OSError as error:
         raise CheckpointError(
@@ -47,6 +62,8 @@ def _open(path: Path, key: str | None, wanted: bool) -> tuple[dict[str, Tensor],
         ) from error
     except (SafetensorError, ValueError) as error:
         raise DamagedCheckpointError(f"{path} is truncated or not a checkpoint; delete it and run again.") from error
+    if wanted and described.get("sum", "") not in ("", _sum(tensors)):
+        raise DamagedCheckpointError(f"{path} is not as it was written; delete it and run again.")
     if key is not None and metadata.get("key") != key:
         raise CheckpointError(
             f"{path} belongs to another configuration ({metadata.get('key', 'none')}, not {key}); "

@@ -100,10 +100,16 @@ class Trained(Learned):
         """The encoder, in evaluation mode.
 
         Raises:
-            CheckpointError: the artifact is truncated or belongs to another recipe.
+            CheckpointError: the artifact is truncated, belongs to another recipe, or was trained with other words.
         """
-        encoder, _ = untrained(self.recipe)
+        encoder, vocabulary = untrained(self.recipe)
         if self.recipe.stages:
+            count, known = self.metadata.get("words", (0, ""))
+            if known and vocabulary.digest(count) != known:
+                raise CheckpointError(
+                    f"{self.method} was trained with other words than {self.recipe.vectors.name} has here; bring back "
+                    f"those vectors, or delete {_artifact(self.recipe).parent} and run again."
+                )
             tensors, _ = checkpoint.load(self.file or _artifact(self.recipe), self.recipe.key())
             _apply(encoder, tensors)
             _expand(encoder, self.recipe)
@@ -305,13 +311,15 @@ class StageTraining(Work):
         else:
             scores |= _scores(problem, "best")
         encoder = problem.encoder.cpu()
-        state = _state(encoder, _lexicon(recipe)[1][: len(encoder.embedding.weight)])
+        vocabulary, initial = _lexicon(recipe)
+        state = _state(encoder, initial[: len(encoder.embedding.weight)])
         files: dict[str, Tensors] = {"scores": scores} if scores else {}
         files |= {name: module.state_dict() for name, module in problem.kept().items()}
         return files | {StageTraining.file: state}, {
             "recipe": recipe.model_dump(mode="json"),
             "parameters": encoder.parameter_count(),
             "moved_words": len(state[_ROWS]),
+            "words": (len(vocabulary.words), vocabulary.digest()),
             "history": vars(history),
             "pairs": len(problem.lengths),
         }
