@@ -467,11 +467,16 @@ def check(names: Names = None) -> None:
 
 
 @data.command()
-def overlap() -> None:
-    """Count the sentences that training corpora share with test sets, and record the counts for the book."""
-    from sentbook.runs import leakage
+def overlap(
+    record: Annotated[bool, typer.Option(help="as the book's: results/small/data/overlap.json")] = False,
+) -> None:
+    """Count the sentences that training corpora share with test sets."""
+    from sentbook.runs import leakage, ledger
 
-    for row in leakage.record().extra["overlap"]:
+    run = leakage.measured()
+    if record:
+        ledger.write(run)
+    for row in run.extra["overlap"]:
         typer.echo(
             f"{row['corpus']:18} {row['test']:26} {row['sentences']:6} sentences "
             f"({row['share']:.1%}), {row['pairs']} pairs"

@@ -139,7 +139,7 @@ def test_without_log_and_without_run(run: Run, kept: Path) -> None:
     assert "No log was kept." in of_table1(run.model_copy(update={"extra": {}}))
     text = run_pages.page("wsv", "table2", [], {})
     assert "Not run" in text and "`make run NOTEBOOK=wsv/table2 PROFILE=small`" in text
-    assert "`sentbook data overlap`" in run_pages.page("data", "overlap", [], {})
+    assert "`sentbook data overlap --record`" in run_pages.page("data", "overlap", [], {})
 
 
 def test_curves_too_many_for_a_figure_are_a_table(run: Run, kept: Path, well_formed: Check) -> None:

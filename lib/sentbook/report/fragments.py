@@ -50,7 +50,7 @@ def _corpora() -> str:
 
 def _overlap() -> str:
     run = ledger.read("data", "overlap", "small")
-    return pages.overlap_table(run) if run is not None else "*Not measured: run `sentbook data overlap`.*"
+    return pages.overlap_table(run) if run is not None else "*Not measured: run `sentbook data overlap --record`.*"
 
 
 def _front(paper: str) -> str:

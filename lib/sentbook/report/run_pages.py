@@ -103,7 +103,7 @@ def page(paper: str, experiment: str, runs: list[Run], changed: Mapping[str, lis
 def command(paper: str, experiment: str, profile: str = "small") -> str:
     """What makes a run again."""
     if paper == "data":
-        return f"sentbook data {experiment}"
+        return f"sentbook data {experiment} --record"
     return f"make run NOTEBOOK={paper}/{experiment} PROFILE={profile}"
 
 

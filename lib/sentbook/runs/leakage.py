@@ -1,4 +1,4 @@
-"""The overlap of every training corpus with every test set, recorded like any other run."""
+"""The overlap of every training corpus with every test set, measured like any other run."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ import time
 from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data import corpora, overlap, readers, sources
-from sentbook.runs import ledger, lineage
+from sentbook.runs import lineage
 from sentbook.system import versions
 from sentbook.training.loop import peak_memory_bytes
 
 REAL = tuple(name for name in corpora.CORPORA if not name.startswith("miniworld"))
 
 
-def record() -> results.Run:
-    """Measure the overlap on the real data and write ``results/small/data/overlap.json``.
+def measured() -> results.Run:
+    """Measure the overlap on the real data, as a run that `sentbook.runs.ledger.write` keeps.
 
     Raises:
         DataError: a file is missing; the sentence names it.
-        StorageError: the ledger cannot be written.
     """
     started, clock = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), time.monotonic()
     tests = [*readers.sts_all(), readers.sick("test")]
     rows = overlap.report([corpora.CORPORA[name].read(0) for name in REAL], tests)
     config = {"corpora": list(REAL), "tests": [pairs.name for pairs in tests], "captions_seed": 0}
-    run = results.Run(
+    return results.Run(
         paper="data",
         experiment="overlap",
         profile="small",
@@ -46,5 +45,3 @@ def record() -> results.Run:
         ),
         extra={"overlap": rows},
     )
-    ledger.write(run)
-    return run
