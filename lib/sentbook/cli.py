@@ -79,10 +79,15 @@ def run(
     profile: Profile = "demo",
     set_: Changes = None,
     page: Annotated[bool, typer.Option(help="write the page of this run")] = True,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="make again what other code has made, and find the rest")
+    ] = False,
 ) -> None:
     """Run one notebook: check every parameter, execute it, record the result, and write its page."""
     from sentbook.runs import contents, execute
 
+    if anew:
+        os.environ["SENTBOOK_ANEW"] = "1"
     source = contents.notebook(notebook)
     changes = _parameters(set_)
     if contents.is_lesson(source):

@@ -24,6 +24,7 @@ from sentbook.runs import ledger, lineage
 from sentbook.runs.evidence import Evidence
 from sentbook.system import versions
 from sentbook.system.loaded import loaded_sources
+from sentbook.training import store
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import device_of, peak_memory_bytes
 from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, untrained
@@ -240,6 +241,7 @@ class Study:
         """
         settings = self.settings
         trained = [item for item in self._trained.values() if item.metadata]
+        used = list(store.used().values())
         toy = settings.profile == "demo"  # the mini-world says nothing of a paper
         verdicts = 0 if toy else len(judged.claims(self.paper, self.experiment))
         self._tell(f"{len(metrics)} numbers, {len(tests)} tests and {verdicts} verdicts recorded")
@@ -252,7 +254,7 @@ class Study:
                 config=settings.model_dump(mode="json"),
                 config_hash=digest(settings),
                 data=dict(sorted((self._data | sources.used()).items())),
-                sources=lineage.sources(self._given, (item.metadata.get("sources", {}) for item in trained)),
+                sources=lineage.sources(self._given, used),
                 substitutions=self._substitutions(),
                 packages=versions.packages(),
                 python=versions.python_version(),
@@ -268,7 +270,12 @@ class Study:
             curves=self.curves if curves is None else list(curves),
             cost=[item.cost() for item in trained] if cost is None else list(cost),
             searches=self._searches(trained) if searches is None else list(searches),
-            extra={"artifacts": [_pedigree(item) for item in trained], "log": self._log, **(extra or {})},
+            extra={
+                "artifacts": [_pedigree(item) for item in trained],
+                "used": {"artifacts": len(used), "of other code": sum(map(store.is_of_other_code, used))},
+                "log": self._log,
+                **(extra or {}),
+            },
         )
         if not toy:
             run.claims = judged.judge(Evidence.of(run, book, settings.resamples, findings))

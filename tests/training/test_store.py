@@ -146,6 +146,30 @@ def test_what_was_made_is_found_and_says_where_it_came_from(
         assert not [name for name in whole["sources"] if name.startswith("lib/sentbook/report/")]
 
 
+@works
+def test_what_other_code_made_is_told_apart_and_made_again_where_asked(
+    make: Callable[..., Any], made: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_used", {})
+    make([2], 1)
+    assert set(store.used()) <= set(made) and not any(map(store.is_of_other_code, store.used().values()))
+    before, count = contents(folder), len(made)
+    for file in folder.rglob("*.safetensors"):
+        tensors, metadata = checkpoint.load(file, file.parent.name)
+        if "sources" in metadata:
+            metadata["sources"]["lib/sentbook/training/store.py"] = "0" * 16
+            checkpoint.save(file, tensors, metadata)
+    monkeypatch.setattr(store, "_used", {})
+    make([2], 1)
+    assert len(made) == count and store.used() and all(map(store.is_of_other_code, store.used().values()))
+    monkeypatch.setenv(store.ANEW, "1")
+    for _ in range(2):  # the second time all is of this code
+        make([2], 1)
+        assert sorted(made) == sorted(2 * made[:count])
+    assert_same(contents(folder), before)
+    assert not any(map(store.is_of_other_code, store.used().values()))
+
+
 @pytest.mark.parametrize("make", [WORKS["two stages"], cells], ids=["two stages", "cells"])
 def test_side_by_side_gives_what_one_after_another_gives(
     make: Callable[..., Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

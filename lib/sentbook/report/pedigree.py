@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from sentbook.records import Run
 from sentbook.report.markup import badge, row_id
 from sentbook.runs import ledger, lineage
 from sentbook.system.files import parse_yaml
@@ -73,6 +74,14 @@ def stale_words(changed: list[str]) -> str:
     return f"stale: {len(changed)} file{'' if len(changed) == 1 else 's'} changed since" if changed else ""
 
 
+def state_words(run: Run, changed: list[str]) -> str:
+    """What a badge says of a run: `stale_words`, and how much of what it found was made by other code than its own."""
+    used = run.extra.get("used", {})
+    other = used.get("of other code", 0)
+    found = f"encoders and scores of other code: {other} of {used['artifacts']}" if other else ""
+    return "; ".join(words for words in (stale_words(changed), found) if words)
+
+
 def linked(body: str, page: str, stale: dict[str, str] | None = None) -> str:
     """Give the links of ``body`` to runs their addresses.
 
@@ -109,7 +118,7 @@ def linked(body: str, page: str, stale: dict[str, str] | None = None) -> str:
         run = html.unescape(found[1])
         if run not in said:
             recorded = ledger.read(*split(run)) if address(run) else None
-            said[run] = stale_words(lineage.changed(recorded)) if recorded is not None else ""
+            said[run] = state_words(recorded, lineage.changed(recorded)) if recorded is not None else ""
         return badge(said[run], "stale") if said[run] else ""
 
     return _STALE.sub(state, _LINK.sub(link, body))

@@ -109,7 +109,7 @@ def command(paper: str, experiment: str, profile: str = "small") -> str:
 
 def _part(run: Run, changed: list[str], *, drawn: bool) -> dict[str, Any]:
     """What a page tells of one run; ``drawn``: with its curve as a figure."""
-    stale = pedigree.stale_words(changed)
+    stale = pedigree.state_words(run, changed)
     folded, curves = _curves(run, drawn=drawn)
     found: dict[str, Table] = {}
     if run.tests:

@@ -53,16 +53,17 @@ def given(paper: str, experiment: str, profile: str) -> Digests:
     return digests(path.relative_to(base).as_posix() for path in names if path.is_file())
 
 
-def sources(given: Mapping[str, str], encoders: Iterable[Mapping[str, str]] = ()) -> Digests:
+def sources(given: Mapping[str, str], used: Iterable[Mapping[str, str]] = ()) -> Digests:
     """Digest all that can have changed the numbers of the run that this process makes, but for its data.
 
     Args:
         given: see `given`, of the run's start.
-        encoders: what each encoder that it used was trained by, as its artifact records it. Where a file has changed
+        used: the code of each encoder and outcome that it used, as its artifact records it. Where a file has changed
             since then, its digest of then stands: the run is marked as made from code that has changed.
     """
-    trained = {name: value for each in encoders for name, value in each.items()}
-    return dict(sorted({**loaded_sources(), **given, **trained}.items()))
+    now = loaded_sources()
+    then = {name: value for each in used for name, value in each.items() if now.get(name) != value}
+    return dict(sorted({**now, **given, **then}.items()))
 
 
 def changed(run: Run) -> list[str]:

@@ -8,6 +8,7 @@ killed is begun again, or goes on from its checkpoint.
 from __future__ import annotations
 
 import datetime
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +28,7 @@ from sentbook.data import sources
 from sentbook.records import Cost, CurvePoint
 from sentbook.system.errors import SPARING, NumericalError, StorageError
 from sentbook.system.files import alone, replacing
-from sentbook.system.loaded import FLOW, loaded_sources
+from sentbook.system.loaded import FLOW, PACKAGE, file_digest, loaded_sources
 from sentbook.system.paths import artifacts
 from sentbook.system.versions import git_commit
 from sentbook.training import checkpoint, distributed
@@ -36,6 +37,9 @@ from sentbook.training.devices import peak_memory_bytes
 Tensors = Mapping[str, Tensor]
 Arrays = dict[str, NDArray[Any]]
 DIVERGED = "diverged.txt"
+# Set: what other code has made is made again.
+ANEW = "SENTBOOK_ANEW"
+_used: dict[str, Mapping[str, str]] = {}
 
 
 class Work(ABC):
@@ -170,7 +174,33 @@ def read(work: Work) -> Artifact:
     Raises:
         CheckpointError: it is missing, truncated or of another configuration.
     """
-    return Artifact(work.path, work.key, checkpoint.read_metadata(work.path, work.key))
+    found = Artifact(work.path, work.key, checkpoint.read_metadata(work.path, work.key))
+    _used[work.key] = found.metadata.get("sources", {})
+    return found
+
+
+def used() -> dict[str, Mapping[str, str]]:
+    """Return the code of each artifact that this process has read: key -> file of the package -> its digest then."""
+    return dict(_used)
+
+
+def is_of_other_code(sources: Mapping[str, str]) -> bool:
+    """Tell whether code that made an artifact is not as it is now; what does not say its code is of other code."""
+    now = {name: PACKAGE.parents[1] / name for name in sources}
+    return not sources or any(
+        not now[name].is_file() or file_digest(now[name]) != then for name, then in sources.items()
+    )
+
+
+def is_made(work: Work) -> bool:
+    """Tell whether a work has its artifact; where `ANEW` is set, one of other code is removed and has none."""
+    found = checkpoint.is_made(work.path)
+    if os.environ.get(ANEW):
+        work.path.with_name(DIVERGED).unlink(missing_ok=True)
+        if found and is_of_other_code(read(work).metadata.get("sources", {})):
+            work.path.unlink()
+            return False
+    return found
 
 
 def make(works: Sequence[Work], *, jobs: int = 1, may_diverge: bool = False) -> None:
@@ -184,7 +214,7 @@ def make(works: Sequence[Work], *, jobs: int = 1, may_diverge: bool = False) -> 
     Raises:
         SentbookError: as `Work.run`; works that were finished keep their artifacts.
     """
-    missing = list({work.key: work for work in works if not checkpoint.is_made(work.path)}.values())
+    missing = list({work.key: work for work in works if not is_made(work)}.values())
     if may_diverge:
         missing = [work for work in missing if not work.path.with_name(DIVERGED).exists()]
     if needed := [need for work in missing for need in work.needs()]:
@@ -226,7 +256,7 @@ def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
                 "peak_memory_bytes": peak_memory_bytes(),
                 "git_commit": git_commit(),
                 "data": _data(work.needs()) | sources.used(),
-                "sources": loaded_sources(work.room),
+                "sources": loaded_sources(work.room) | _earlier_code(work.needs()),
             }
             _write(work, files, measured | about)
         distributed.wait()  # until the artifact is there for all
@@ -235,6 +265,12 @@ def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
 def _data(needs: Sequence[Work]) -> dict[str, str]:
     """Return the digests of the data that earlier works were made from."""
     return {name: value for need in needs for name, value in read(need).metadata.get("data", {}).items()}
+
+
+def _earlier_code(needs: Sequence[Work]) -> dict[str, str]:
+    """Return the digests of files that were others when an earlier work was made: what stands on it is of both."""
+    then = [read(need).metadata.get("sources", {}) for need in needs]
+    return {name: value for sources in then for name, value in sources.items() if is_of_other_code({name: value})}
 
 
 def _write(work: Work, files: Mapping[str, Tensors], metadata: dict[str, Any]) -> None:

@@ -420,7 +420,7 @@ def fine_tune_grid(
     if absent := {cell.start for cell in wanted} - set(starts):
         raise ConfigError(f"No encoder was given for the start '{min(absent)}'.")
     works = [FineTuning(cell, starts[cell.start].key, settings, bound, device) for cell in wanted]
-    missing = [work.cell for work in works if not work.path.exists()]
+    missing = [work.cell for work in works if not store.is_made(work)]
     materials = {
         start: _materials(trained, list(dict.fromkeys(cell.task for cell in missing if cell.start == start)))
         for start, trained in starts.items()
