@@ -68,10 +68,14 @@ class Study:
     @property
     def ablation_seeds(self) -> tuple[int, ...]:
         """The seeds of a page of many variants: the profile's, which are few, or those that the reader has set."""
+        return self.seeds_of("ablation_seeds")
+
+    def seeds_of(self, name: str) -> tuple[int, ...]:
+        """The seeds that the configuration has under ``name`` for some pages, or those that the reader has set."""
         settings, profile = self.settings, load(self.paper, {"profile": self.settings.profile})
-        reader_chose = settings.seeds != profile.seeds and settings.ablation_seeds == profile.ablation_seeds
-        seeds: tuple[int, ...] = settings.seeds if reader_chose else settings.ablation_seeds
-        return seeds
+        own: tuple[int, ...] = getattr(settings, name)
+        reader_chose = settings.seeds != profile.seeds and own == getattr(profile, name)
+        return settings.seeds if reader_chose else own
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from sentbook.config import Rate, Section
+from sentbook.config import Rate, Section, Seeds
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.gran import GRANEncoder
@@ -78,6 +78,7 @@ class Settings(Paper):
     gran_sentence: MarginTraining | None = None
     words: MarginTraining = MarginTraining(corpora=("ppdb",))
     filter_sizes: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
+    filter_seeds: Seeds = Field((1, 2, 3, 4, 5), description="of table 5, whose trainings are short")
     ablation: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
     relatedness: RelatednessTraining = RelatednessTraining()
     tuning: Tuning = Tuning()
