@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from sentbook.system.errors import ConfigError
 from sentbook.system.files import parse_yaml
@@ -28,7 +28,15 @@ PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")
 Rate = Annotated[float, Field(gt=0, le=10)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Coefficient = Annotated[float, Field(ge=0)]
-Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+
+
+def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) != len(seeds):
+        raise ValueError("holds a seed twice")
+    return seeds
+
+
+Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1), AfterValidator(_distinct)]
 TrainingShare = Annotated[float, Field(gt=0, le=1, description="of the training pairs, drawn by the seed")]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from sentbook.config import Coefficient, Profile, Rate, Section, Seeds, Share, TrainingShare
 from sentbook.data.novels import PARAGRAPH, WORDS
@@ -394,10 +394,3 @@ class Paper(Section):
     tokenisation: Tokenisation = "ptb"
     resamples: int = Field(2000, ge=100, description="of the bootstrap")
     vectors: Vectors = Vectors()
-
-    @field_validator("seeds", "ablation_seeds")
-    @classmethod
-    def _distinct(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        if len(set(seeds)) != len(seeds):
-            raise ValueError("holds a seed twice")
-        return seeds
