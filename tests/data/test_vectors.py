@@ -21,8 +21,9 @@ def binary(words: list[bytes], separator: bytes = b"\n") -> bytes:
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> None:
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load.cache_clear()
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,23 @@ def test_formats_of_files(tmp_path: Path, name: str, content: bytes, second: str
     assert (loaded.words, loaded.dimension) == (["cat", second], 3)
     np.testing.assert_array_equal(loaded.matrix, ROWS)
     assert vectors.digest(str(tmp_path / name)) == hashlib.sha256(content).hexdigest()
+
+
+def test_a_file_is_parsed_once_and_known_by_its_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = TEXT % b"dog"
+    (tmp_path / "v.txt").write_bytes(content)
+    first = load("file", str(tmp_path / "v.txt"))
+    load.cache_clear()
+    (tmp_path / "elsewhere.txt").write_bytes(content)
+    with monkeypatch.context() as patch:
+        patch.setattr(vectors, "read_text", lambda path: pytest.fail("parsed again"))
+        again = load("file", str(tmp_path / "elsewhere.txt"))
+    assert again.words == first.words
+    np.testing.assert_array_equal(again.matrix, first.matrix)
+    (kept,) = (sources.cache_folder() / "derived").glob("vectors-*.npz")
+    kept.write_bytes(kept.read_bytes()[:-9])
+    load.cache_clear()
+    assert load("file", str(tmp_path / "v.txt")).words == first.words  # parsed, since what is kept is damaged
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import gzip
 import importlib.util
 import io
 import itertools
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -325,8 +326,23 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         return reduce(load("glove-840b-300d-sick"), REDUCED[name])
     if name == "file":
         file = _own_file(path)
-        return read_word2vec_binary(file) if ".bin" in file.suffixes else read_text(file)
+        parse = read_word2vec_binary if ".bin" in file.suffixes else read_text
+        return sources.kept(f"vectors-{digest(path)[:16]}.npz", lambda: parse(file), _read_kept, _write_kept)
     raise DataError(f"Unknown vectors '{name}'; choose one of {', '.join(get_args(VectorName))}.")
+
+
+def _read_kept(file: Path) -> WordVectors:
+    """Read what `_write_kept` wrote: in seconds, where millions of lines of text are minutes in each process."""
+    try:
+        with np.load(file, allow_pickle=False) as held:
+            return WordVectors(held["words"].tobytes().decode().split("\n"), held["matrix"])
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{file} is not whole") from error
+
+
+def _write_kept(file: Path, vectors: WordVectors) -> None:
+    with file.open("wb") as stream:
+        np.savez(stream, words=np.frombuffer("\n".join(vectors.words).encode(), np.uint8), matrix=vectors.matrix)
 
 
 def _own_file(path: str) -> Path:
