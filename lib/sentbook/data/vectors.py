@@ -334,7 +334,7 @@ def load(name: VectorName, path: str = "") -> WordVectors:
 def _read_kept(file: Path) -> WordVectors:
     """Read what `_write_kept` wrote: in seconds, where millions of lines of text are minutes in each process."""
     try:
-        with np.load(file, allow_pickle=False) as held:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
             return WordVectors(held["words"].tobytes().decode().split("\n"), held["matrix"])
     except (KeyError, zipfile.BadZipFile) as error:
         raise ValueError(f"{file} is not whole") from error
