@@ -497,7 +497,7 @@ def main() -> None:
     """Run the command line: errors a user can mend are one sentence on standard error."""
     if (status := forkserver.in_fork("sentbook.cli:main", sys.argv)) is not None:
         sys.exit(status)
-    for name in ("SENTBOOK_DATA", "SENTBOOK_ARTIFACTS", "SENTBOOK_CACHE"):
+    for name in ("SENTBOOK_DATA", "SENTBOOK_ORIGINALS", "SENTBOOK_ARTIFACTS", "SENTBOOK_CACHE"):
         if os.environ.get(name):  # kernels work in another folder
             os.environ[name] = str(Path(os.environ[name]).expanduser().absolute())
     try:

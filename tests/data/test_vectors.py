@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from sentbook.data import sources, vectors
-from sentbook.data.vectors import LARGE, REDUCED, WordVectors, expand, linear_map, load, reduce, substitute
+from sentbook.data.vectors import (
+    LARGE,
+    PUBLISHED,
+    REDUCED,
+    Vectors,
+    WordVectors,
+    expand,
+    linear_map,
+    load,
+    reduce,
+    substitute,
+)
 from sentbook.system.errors import DataError
 
 ROWS = np.array([[1.5, -2.0, 0.25], [0.0, 3.0, 1e-3]], dtype=np.float32)
@@ -42,7 +53,22 @@ def test_formats_of_files(tmp_path: Path, name: str, content: bytes, second: str
     loaded = load("file", str(tmp_path / name))
     assert (loaded.words, loaded.dimension) == (["cat", second], 3)
     np.testing.assert_array_equal(loaded.matrix, ROWS)
-    assert vectors.digest(str(tmp_path / name)) == hashlib.sha256(content).hexdigest()
+    assert vectors.digest(Vectors(name="file", path=str(tmp_path / name))) == hashlib.sha256(content).hexdigest()
+
+
+def test_the_papers_own_sets_are_found_by_their_published_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path))
+    for name in PUBLISHED:
+        assert not vectors.available(name)
+        with pytest.raises(DataError, match=f"{PUBLISHED[name][0]} .* SENTBOOK_ORIGINALS"):
+            load(name)
+    (tmp_path / "paragram_300_sl999").mkdir()
+    (tmp_path / "paragram_300_sl999" / "paragram_300_sl999.txt").write_bytes(TEXT % b"dog")
+    (tmp_path / "GoogleNews-vectors-negative300.bin.gz").write_bytes(gzip.compress(binary([b"cat", b"dog"])))
+    for name in ("paragram-sl999", "google-news-300d"):
+        assert vectors.available(name) and load(name).words == ["cat", "dog"]
 
 
 def test_a_file_is_parsed_once_and_known_by_its_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

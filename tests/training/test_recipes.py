@@ -160,6 +160,8 @@ def test_the_contents_of_files_decide_the_key(tmp_path: Path, monkeypatch: pytes
     file.write_text("cat 1 2\ndog 3 4\n")
     own = recipe(MARGIN, vectors=Vectors(name="file", path=str(file)))
     keys = {own.key()}
+    (tmp_path / "moved.txt").write_bytes(file.read_bytes())
+    keys.add(recipe(MARGIN, vectors=Vectors(name="file", path=str(tmp_path / "moved.txt"))).key())
     file.write_text("cat 1 2\ndog 3 5\n")
     keys.add(own.key())
     folder.mkdir()

@@ -27,16 +27,18 @@ from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
 from sentbook.data.originals import original
 from sentbook.system.errors import DataError
+from sentbook.system.paths import originals
 
 VectorName = Literal[
     "miniworld", "miniworld-25d", "glove-6b-50d", "glove-6b-100d", "glove-6b-200d", "glove-6b-300d", "word2vec-300d",
     "word2vec-300d-expanded", "glove-840b-300d-sick", "glove-840b-sick-pca-200d", "glove-840b-sick-pca-100d",
-    "glove-840b-sick-pca-50d", "all-minilm-l6-v2", "universal-sentence-encoder", "file",
+    "glove-840b-sick-pca-50d", "all-minilm-l6-v2", "universal-sentence-encoder", "paragram-sl999", "glove-840b-300d",
+    "google-news-300d", "file",
 ]  # fmt: skip
 
 
 class Vectors(Section):
-    """Initial word vectors; `path` only with ``name: file`` (PARAGRAM-SL999 in the papers)."""
+    """Initial word vectors; `path` only with ``name: file``."""
 
     name: VectorName = "file"
     path: str = ""
@@ -51,6 +53,12 @@ ARRAYS: dict[str, str] = {
 # Files of 134 to 394 MB: never downloaded unasked.
 LARGE: dict[str, str] = {
     f"glove-6b-{dimension}d": f"vectors/glove-wiki-gigaword-{dimension}.gz" for dimension in (100, 200, 300)
+}
+# The papers' own sets, by the names of their files: whoever owns one puts it into the folder of originals.
+PUBLISHED: dict[str, tuple[str, ...]] = {
+    "paragram-sl999": ("paragram_300_sl999.txt", "paragram_sl999.txt"),
+    "glove-840b-300d": ("glove.840B.300d.txt",),
+    "google-news-300d": ("GoogleNews-vectors-negative300.bin",),
 }
 REDUCED: dict[str, int] = {f"glove-840b-sick-pca-{dimension}d": dimension for dimension in (200, 100, 50)}
 
@@ -87,6 +95,8 @@ def available(name: VectorName) -> bool:
     """Whether `load` needs no download and no package that nobody asked for."""
     if name in modern.MODERN:
         return modern.available(name)
+    if name in PUBLISHED:
+        return _published(name) is not None
     return name not in LARGE or sources.find(LARGE[name]) is not None
 
 
@@ -301,7 +311,8 @@ def load(name: VectorName, path: str = "") -> WordVectors:
             and ``-300d``; ``word2vec-300d`` (GoogleNews, 26,423 words); ``word2vec-300d-expanded`` (the same, with
             every GloVe word carried over by `linear_map`); ``glove-840b-300d-sick``, and ``glove-840b-sick-pca-200d``
             and its like, that set after `reduce`; ``all-minilm-l6-v2`` and ``universal-sentence-encoder``, whose words
-            are the sentences of the data sets of transfer (`sentbook.data.modern`); ``file``.
+            are the sentences of the data sets of transfer (`sentbook.data.modern`); the papers' own ones, `PUBLISHED`;
+            ``file``.
         path: for ``file``: GloVe, PARAGRAM or word2vec text (.txt, .gz) or word2vec binary (.bin).
 
     Raises:
@@ -324,10 +335,12 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         return read_text(sources.path(LARGE[name]))
     if name in REDUCED:
         return reduce(load("glove-840b-300d-sick"), REDUCED[name])
-    if name == "file":
-        file = _own_file(path)
+    if name == "file" or name in PUBLISHED:
+        file = _own_file(name, path)
         parse = read_word2vec_binary if ".bin" in file.suffixes else read_text
-        return sources.kept(f"vectors-{digest(path)[:16]}.npz", lambda: parse(file), _read_kept, _write_kept)
+        return sources.kept(
+            f"vectors-{sources.file_digest(file)[:16]}.npz", lambda: parse(file), _read_kept, _write_kept
+        )
     raise DataError(f"Unknown vectors '{name}'; choose one of {', '.join(get_args(VectorName))}.")
 
 
@@ -345,7 +358,23 @@ def _write_kept(file: Path, vectors: WordVectors) -> None:
         np.savez(stream, words=np.frombuffer("\n".join(vectors.words).encode(), np.uint8), matrix=vectors.matrix)
 
 
-def _own_file(path: str) -> Path:
+def _published(name: str) -> Path | None:
+    """Find one of `PUBLISHED`, plain or as .gz, in the folder of the originals or in a folder of it."""
+    folder = originals()
+    named = [stem + ending for stem in PUBLISHED[name] for ending in ("", ".gz")]
+    found = [file for one in named for file in (folder / one, *sorted(folder.glob(f"*/{one}"))) if file.is_file()]
+    return found[0] if found else None
+
+
+def _own_file(name: str, path: str) -> Path:
+    if name in PUBLISHED:
+        found = _published(name)
+        if found is None:
+            raise DataError(
+                f"{PUBLISHED[name][0]} ({name}) is not in {originals()}; put it there, plain or as .gz, or let "
+                "SENTBOOK_ORIGINALS name the folder that has it."
+            )
+        return found
     file = Path(path).expanduser()
     if not file.is_file():
         raise DataError(
@@ -354,10 +383,11 @@ def _own_file(path: str) -> Path:
     return file
 
 
-def digest(path: str) -> str:
-    """The SHA-256 of a user's own vectors file.
+def digest(chosen: Vectors) -> str:
+    """The SHA-256 of a user's own vectors file; empty for a set that the registry pins.
 
     Raises:
         DataError: there is no such file.
     """
-    return sources.file_digest(_own_file(path))
+    own = chosen.name == "file" or chosen.name in PUBLISHED
+    return sources.file_digest(_own_file(chosen.name, chosen.path)) if own else ""

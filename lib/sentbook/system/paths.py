@@ -24,6 +24,11 @@ def root() -> Path:
     raise ConfigError("No sentbook checkout found; set SENTBOOK_ROOT to the folder that holds params/ and _toc.yml.")
 
 
+def originals() -> Path:
+    """What the papers used and nobody may hand on: ``SENTBOOK_ORIGINALS``, or ``originals`` of the checkout."""
+    return Path(os.environ.get("SENTBOOK_ORIGINALS") or root() / "originals").expanduser().absolute()
+
+
 def artifacts() -> Path:
     """Trained encoders and checkpoints: ``SENTBOOK_ARTIFACTS``, or ``build/artifacts`` of the checkout."""
     return Path(os.environ.get("SENTBOOK_ARTIFACTS") or root() / "build" / "artifacts").expanduser().absolute()

@@ -55,8 +55,8 @@ class Recipe(Section):
         """The name of the artifact after the first ``stages`` stages (None: all)."""
         values = self.model_dump(mode="json", exclude={"method", "stages"})
         values["stages"] = [stage.model_dump(mode="json") for stage in self.stages[:stages]]
-        if self.vectors.name == "file":  # the contents decide, not the name
-            values["vectors_digest"] = vectors.digest(self.vectors.path)
+        if own := vectors.digest(self.vectors):  # the contents decide, wherever they lie
+            values["vectors"], values["vectors_digest"] = {"name": self.vectors.name}, own
         for stage in self.stages:
             values |= stage.digests()
         # Generated data are pinned by their generator, as files are by their digests.
