@@ -209,6 +209,30 @@ def train(
 
 
 @app.command()
+def artifacts(
+    days: Annotated[float, typer.Option(min=0, help="those that were not used for so many days")] = 0,
+    other_code: Annotated[bool, typer.Option("--other-code", help="those that other code has made")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="remove what is listed")] = False,
+) -> None:
+    """List trained encoders and kept scores, the least lately used first; what is removed is made again when wanted."""
+    from time import localtime, strftime, time
+
+    from sentbook.training import store
+
+    chosen = [
+        one for one in store.stored() if time() - one.used >= 86400 * days and (one.of_other_code or not other_code)
+    ]
+    for one in chosen:
+        state = ", by other code" if one.of_other_code else ""
+        if remove and not one.remove():
+            state += ", kept: another process works in it"
+        used = strftime("%Y-%m-%d", localtime(one.used))
+        typer.echo(f"{one.folder.name}  {_size(one.bytes):>10}  {used}  {one.made or 'not finished'}{state}")
+    size = _size(sum(one.bytes for one in chosen))
+    typer.echo(f"{len(chosen)} {'removed' if remove else 'found'}, {size}.")
+
+
+@app.command()
 def pretrain(
     model: Annotated[str, typer.Argument(help='as tables call it, e.g. "composite model" or "autoencoder+emb."')],
     profile: Profile = "demo",

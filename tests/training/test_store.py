@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ import joblib.externals.loky
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 from torch import Tensor
 
+from sentbook import cli
 from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
@@ -168,6 +171,33 @@ def test_what_other_code_made_is_told_apart_and_made_again_where_asked(
         assert sorted(made) == sorted(2 * made[:count])
     assert_same(contents(folder), before)
     assert not any(map(store.is_of_other_code, store.used().values()))
+
+
+def test_the_store_is_listed_by_use_and_pruned_but_for_what_is_worked_on(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(**options: Any) -> str:
+        capsys.readouterr()
+        cli.artifacts(**options)
+        return capsys.readouterr().out
+
+    WORKS["two stages"]([2], 1)
+    begun = folder / "begun"
+    begun.mkdir()
+    found = store.stored()
+    assert [one.used for one in found] == sorted(one.used for one in found)
+    assert {one.folder for one in found} == set(folder.iterdir())
+    for one in found:
+        assert one.made.endswith("seed 2") == (one.folder != begun) and not one.of_other_code
+        assert one.bytes == sum(file.stat().st_size for file in one.folder.iterdir())
+    assert said(other_code=True) == "0 found, 0.0 kB.\n"
+    with FileLock(begun / "lock"):
+        os.utime(begun, (0, 0))
+        assert "kept: another process works in it" in said(days=30, remove=True)
+    os.utime(begun, (0, 0))
+    assert said(days=30, remove=True).startswith("begun") and not begun.exists()
+    assert said().count("seed 2") == len(found) - 1 == len(list(folder.iterdir()))
+    assert f"{len(found) - 1} removed" in said(remove=True) and not list(folder.iterdir())
 
 
 @pytest.mark.parametrize("make", [WORKS["two stages"], cells], ids=["two stages", "cells"])

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import datetime
 import os
+import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from filelock import FileLock, Timeout
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ from torch import Tensor
 
 from sentbook.data import sources
 from sentbook.records import Cost, CurvePoint
-from sentbook.system.errors import SPARING, NumericalError, StorageError
+from sentbook.system.errors import SPARING, CheckpointError, NumericalError, StorageError
 from sentbook.system.files import alone, replacing
 from sentbook.system.loaded import FLOW, PACKAGE, file_digest, loaded_sources
 from sentbook.system.paths import artifacts
@@ -176,6 +178,8 @@ def read(work: Work) -> Artifact:
     """
     found = Artifact(work.path, work.key, checkpoint.read_metadata(work.path, work.key))
     _used[work.key] = found.metadata.get("sources", {})
+    with suppress(OSError):  # of a store that others keep
+        os.utime(work.path.parent)
     return found
 
 
@@ -190,6 +194,50 @@ def is_of_other_code(sources: Mapping[str, str]) -> bool:
     return not sources or any(
         not now[name].is_file() or file_digest(now[name]) != then for name, then in sources.items()
     )
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A folder of the store.
+
+    Attributes:
+        bytes: of all its files.
+        used: when it was last read or written, in seconds as of `time.time`.
+        made: what it is of, in words; empty where no whole artifact is in it.
+        of_other_code: see `is_of_other_code`.
+    """
+
+    folder: Path
+    bytes: int
+    used: float
+    made: str
+    of_other_code: bool
+
+    def remove(self) -> bool:
+        """Remove it, but where another process works in it; tell whether it is gone."""
+        try:
+            with FileLock(self.folder / "lock", blocking=False):
+                shutil.rmtree(self.folder)
+        except Timeout:
+            return False
+        return True
+
+
+def stored() -> list[Stored]:
+    """Return all folders of the store, the least lately used first."""
+    found = []
+    for folder in artifacts().glob("*/"):
+        files = [file for file in folder.iterdir() if file.is_file()]
+        about: dict[str, Any] = {}
+        for file in folder.glob("*.safetensors"):
+            with suppress(CheckpointError):
+                about |= checkpoint.read_metadata(file, None)
+        recipe = about.get("recipe", {})
+        named = f"{recipe['method']}, seed {recipe['seed']}" if recipe else "scores" if "sources" in about else ""
+        size = sum(file.stat().st_size for file in files)
+        other = bool(named) and is_of_other_code(about.get("sources", {}))
+        found.append(Stored(folder, size, folder.stat().st_mtime, named, other))
+    return sorted(found, key=lambda one: one.used)
 
 
 def is_made(work: Work) -> bool:
