@@ -37,7 +37,7 @@ def fitted_errors(evidence: Evidence) -> dict[str, Test]:
     found = {}
     for test in evidence.tests:
         fitted, _, group = test.dataset.partition(" map/")
-        if fitted == "isotonic":
+        if fitted == "isotonic" and test.a == "CSE":  # and no other CSE
             name = f"{group} ({pairs[test.dataset]} pairs, fitted map)"
             found[group] = test.model_copy(update={"dataset": name})
     return found

@@ -88,3 +88,10 @@ class Settings(Paper):
         own = {"PP": (self.pp_phrase, self.pp_sentence), "GRAN": (self.gran_phrase, self.gran_sentence)}
         phrase, sentence = own.get(method, (None, None))
         return phrase or self.phrase, sentence or self.sentence
+
+    def stages_of_text(self) -> tuple[MarginTraining, MarginTraining]:
+        """Return CSE's trainings with the text's one learning rate, margin and pull, where a profile has others."""
+        text = MarginTraining()
+        names = ("learning_rate", "composition_rate", "margin", "pull_back_words")
+        changes = {name: getattr(text, name) for name in names}
+        return self.phrase.changed(**changes), self.sentence.changed(**changes)
