@@ -222,14 +222,15 @@ def artifacts(
     chosen = [
         one for one in store.stored() if time() - one.used >= 86400 * days and (one.of_other_code or not other_code)
     ]
+    kept = 0
     for one in chosen:
         state = ", by other code" if one.of_other_code else ""
         if remove and not one.remove():
-            state += ", kept: another process works in it"
+            kept, state = kept + 1, f"{state}, kept: another process works in it"
         used = strftime("%Y-%m-%d", localtime(one.used))
         typer.echo(f"{one.folder.name}  {_size(one.bytes):>10}  {used}  {one.made or 'not finished'}{state}")
     size = _size(sum(one.bytes for one in chosen))
-    typer.echo(f"{len(chosen)} {'removed' if remove else 'found'}, {size}.")
+    typer.echo(f"{len(chosen)} found, {size}; {len(chosen) - kept if remove else 0} removed.")
 
 
 @app.command()

@@ -190,10 +190,11 @@ def test_the_store_is_listed_by_use_and_pruned_but_for_what_is_worked_on(
     for one in found:
         assert one.made.endswith("seed 2") == (one.folder != begun) and not one.of_other_code
         assert one.bytes == sum(file.stat().st_size for file in one.folder.iterdir())
-    assert said(other_code=True) == "0 found, 0.0 kB.\n"
+    assert said(other_code=True) == "0 found, 0.0 kB; 0 removed.\n"
     with FileLock(begun / "lock"):
         os.utime(begun, (0, 0))
-        assert "kept: another process works in it" in said(days=30, remove=True)
+        text = said(days=30, remove=True)
+        assert "kept: another process works in it" in text and text.endswith("; 0 removed.\n")
     os.utime(begun, (0, 0))
     assert said(days=30, remove=True).startswith("begun") and not begun.exists()
     assert said().count("seed 2") == len(found) - 1 == len(list(folder.iterdir()))

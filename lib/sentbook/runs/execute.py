@@ -59,11 +59,10 @@ def run(source: Path, profile: str, parameters: Mapping[str, Any]) -> str:
     Raises:
         NotebookError, StorageError: see `execute`.
     """
+    from sentbook.config import digest
     from sentbook.runs import batch
 
     name = f"{source.parent.name}/{source.stem}"
-    from sentbook.config import digest
-
     recorded = set(parameters) <= {"profile"}
     kind = profile if recorded else f"custom/{digest(parameters)}"
     say(f"{name} ({kind})")
