@@ -9,11 +9,14 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat import v4
+from playwright.sync_api import Browser
 
 from sentbook.report import book
 from sentbook.report.markup import Fragment
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import NotebookError, executed_path
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -67,6 +70,22 @@ def test_one_notebook_has_a_page_that_needs_no_network(checkout: Path, executed:
     text = page.read_text(encoding="utf-8")
     assert text.index("inlineMath: [['$', '$']]") < text.index("tex-svg.js")
     assert not re.search(r'<(?:script|img|link)[^>]*(?:src|href)="(?:https?:)?//', text) and str(checkout) not in text
+
+
+def test_a_dollar_that_a_cell_puts_out_is_a_dollar(checkout: Path, browser: Browser) -> None:
+    (checkout / "book").mkdir(exist_ok=True)
+    (checkout / "book" / "_static").symlink_to(ROOT / "book" / "_static")
+    content = executed_with(v4.new_output("display_data", {"text/html": "<p>It cost $5 and then $10.</p>"}))
+    content.cells[0].source = "# A toy\n\nBut $a^2$ is mathematics."
+    file = executed_path(checkout / "notebooks" / "toy" / "one.ipynb", "demo")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(content, file)
+    page = browser.new_page()
+    page.goto(book.write_page(checkout / "notebooks" / "toy" / "one.ipynb", "demo").as_uri(), wait_until="load")
+    page.evaluate("() => MathJax.startup.promise.then(() => true)")
+    assert page.locator("mjx-container").count() == 1
+    assert page.get_by_text("It cost $5 and then $10.").count() == 1
+    page.close()
 
 
 # -- laying out --------------------------------------------------------------------------------------------------------
