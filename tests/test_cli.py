@@ -11,7 +11,7 @@ import pytest
 
 from sentbook import cli, config
 from sentbook.report import book
-from sentbook.runs import execute
+from sentbook.runs import batch, execute
 
 
 @dataclass
@@ -109,6 +109,11 @@ def test_run_hands_the_notebook_its_parameters(
 def test_a_misspelt_profile_writes_nothing(sentbook: Callable[..., Answer], command: list[str], profile: str) -> None:
     answer = sentbook(*command, "--profile", profile)
     assert_sentence(answer, 2, f"There is no profile '{profile}'; choose one of demo, small, paper.")
+
+
+def test_a_misspelt_encoder_writes_nothing(sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "recorded", lambda *given: pytest.fail("a state was written"))
+    assert_sentence(sentbook("prepare", "vectors", "../x"), 2, "Unknown sentence encoder '../x'")
 
 
 @pytest.mark.parametrize("command", [["list"], ["check", "eval/sick2014"]])

@@ -174,6 +174,8 @@ def prepare(
         raise ConfigError(f"'{kind}' is neither data nor vectors; write for example sentbook prepare data cse.")
     if kind == "data" and not batches.files_of(name, profile):
         raise ConfigError(f"No recorded run of {name} tells which files it read; name a paper with results/{profile}.")
+    if kind == "vectors":
+        modern.available(name)  # refuses a name that it does not know, before anything is written
     with batches.recorded(profile, f"{kind}/{name}"):
         if kind == "vectors":
             sentences, matrix = modern.kept_vectors(name)
