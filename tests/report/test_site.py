@@ -30,8 +30,12 @@ def book(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (folder / "book" / "index.md").write_text(f"# sentbook\n\nShort.\n\n{FIRST}\n")
     (folder / "book" / "references.md").write_text("# References\n\nNothing.\n")
     (folder / "book" / "references.bib").write_text("")
-    drawing = '<svg viewBox="0 0 40 20"><rect width="40" height="20" style="fill: var(--sb-hue-0,#0067a5)"/></svg>'
-    cells = [nbformat.v4.new_markdown_cell(f'# One\n\n$a^2$\n\n<div class="sb-plot">{drawing}</div>')]
+    figures = [
+        f'<figure class="sentbook"{run}><div class="sb-plot"><svg viewBox="0 0 40 20"><rect width="40" height="20" '
+        f'style="fill: var(--sb-hue-0,{colour})"/></svg></div></figure>'
+        for run, colour in ((' data-run="demo/toy/one"', "#c8500a"), (' data-run="small/toy/one"', "#0067a5"))
+    ]
+    cells = [nbformat.v4.new_markdown_cell("\n\n".join(["# One", "$a^2$", *figures]))]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(
         nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}),
@@ -73,7 +77,7 @@ def test_a_page_says_what_it_is(book: tuple[str, Path]) -> None:
     assert said["og:image"] == ("https://you.github.io/fork/" if address else "../") + "_static/page.png"
     one = page(html, "book/_executed/toy/one.html")
     assert one.title is not None and one.title.get_text() == "One – sentbook"
-    # A page with a figure shows it where its address is shared, in the light colours.
+    # A page with a figure that is not of toy data shows it where its address is shared, in the light colours.
     picture = str(one.select_one("meta[property='og:image']")["content"])  # type: ignore[index]
     assert picture.endswith("_static/pages/book/_executed/toy/one.png")
     pixels = imread(html / "_static/pages/book/_executed/toy/one.png")

@@ -27,6 +27,7 @@ _LETTERS = 200
 _PICTURE = "_static/page.png"
 _PICTURES = Path("_static/pages")
 _PIXELS = 1200
+_FIGURE = re.compile(r'<figure (?![^>]*data-run="demo/)[^>]*>\s*<div class="sb-plot">(<svg.*?</svg>)', re.DOTALL)
 # A description says more than a name.
 _FEWEST = 50
 _BRACKETS = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
@@ -66,10 +67,11 @@ def _described(doctree: nodes.document) -> str:
 def _picture(app: Sphinx, page: str, body: str) -> str:
     """Draw the first figure of a page as an image, and give its path; that of all pages where there is none.
 
+    A figure of toy data says so beside its drawing alone, and is no card of the page.
     Figures are SVG in the colours of the reader's theme, and what reads og:image has no theme and draws no SVG. The
     font is matplotlib's own, so that a machine without fonts draws the same.
     """
-    found = re.search(r'<div class="sb-plot">(<svg.*?</svg>)', body, re.DOTALL)
+    found = _FIGURE.search(body)
     if not found:
         return _PICTURE
     light = re.sub(r"var\(--sb-[\w-]+,(#\w+)\)", r"\1", found[1]).replace(
