@@ -37,13 +37,14 @@ LARGE = 100e6
 
 
 def _known(profile: str) -> str:
+    from sentbook.config import PROFILES  # half a second of imports, which help need not wait for
+
     if profile not in PROFILES:
         raise ConfigError(f"There is no profile '{profile}'; choose one of {', '.join(PROFILES)}.")
     return profile
 
 
-PROFILES = ("demo", "small", "paper")
-Profile = Annotated[str, typer.Option(help=", ".join(PROFILES), callback=_known)]
+Profile = Annotated[str, typer.Option(help="demo, small or paper", callback=_known)]
 Changes = Annotated[list[str] | None, typer.Option("--set", help="a parameter: section.name=value")]
 Names = Annotated[list[str] | None, typer.Argument(help="files or folders, e.g. eval/sick2014; all when left out")]
 

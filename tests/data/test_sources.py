@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -211,8 +212,8 @@ def test_what_a_user_may_mistake(entry: dict, tmp_path: Path, monkeypatch: pytes
 def test_no_space_keeps_what_was_there(entry: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = put(tmp_path / "cache", b"old")
 
-    def full(url: str, target: str, _: None) -> None:
-        Path(target).write_bytes(b"half")
+    def full(url: str, target: BinaryIO, _: None) -> None:
+        target.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(sources.pooch, "HTTPDownloader", lambda **options: full)

@@ -198,7 +198,7 @@ def test_a_download(place: Place, said: str, monkeypatch: pytest.MonkeyPatch) ->
     body = bytes(100_000)
     entry = {"sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body), "url": "http://127.0.0.1/x"}
     monkeypatch.setattr(sources, "registry", lambda: {"eval/x.txt": entry})
-    fetch = lambda url, target, _: Path(target).write_bytes(body)  # noqa: E731
+    fetch = lambda url, target, _: target.write(body)  # noqa: E731
     monkeypatch.setattr(sources.pooch, "HTTPDownloader", lambda **options: fetch)
     monkeypatch.setenv("SENTBOOK_CACHE", str(place.folder))
     monkeypatch.delenv("SENTBOOK_DATA", raising=False)

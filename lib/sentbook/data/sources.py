@@ -7,8 +7,8 @@ is verified after download and before use; downloads go to a temporary name and 
 
 from __future__ import annotations
 
+import io
 import json
-import math
 import os
 import warnings
 import zlib
@@ -189,30 +189,15 @@ def verify(name: str, file: Path) -> None:
     raise DataError(f"{name} {fault}; {first}run `sentbook data fetch {name}`.")
 
 
-class _Most:
-    """Stop a download that is longer than its file; pooch tells of each chunk as it would tell a bar of progress."""
+class _Capped(io.BufferedWriter):
+    """A file that takes little more than ``most`` bytes, and raises OverflowError at those that follow."""
 
-    total = 0
+    most = 0
 
-    def __init__(self, size: int) -> None:
-        self.left: float = size + _CHUNK  # what is told of is whole chunks
-
-    def update(self, size: int) -> None:
-        """Take note of so many bytes more.
-
-        Raises:
-            OverflowError: there are more than there should be.
-        """
-        self.left -= size
-        if self.left < 0:
+    def write(self, content: Any) -> int:
+        if self.tell() + len(content) > self.most + _CHUNK:
             raise OverflowError
-
-    def reset(self) -> None:
-        """Begin again, since all is here and a bar would be filled to its end now."""
-        self.left = math.inf
-
-    def close(self) -> None:
-        """Do nothing."""
+        return super().write(content)
 
 
 def download(name: str) -> Path:
@@ -228,11 +213,10 @@ def download(name: str) -> Path:
     again = f"run `sentbook data fetch {name}` again, or set SENTBOOK_DATA to a mirror."
     with replacing(target, "free some space or set SENTBOOK_CACHE to a writable folder.") as temporary:
         try:
-            most = _Most(entry["bytes"])
-            fetch = pooch.HTTPDownloader(
-                progressbar=most, chunk_size=_CHUNK, timeout=30, headers={"Accept-Encoding": "identity"}
-            )
-            fetch(entry["url"], str(temporary), None)
+            fetch = pooch.HTTPDownloader(chunk_size=_CHUNK, timeout=30, headers={"Accept-Encoding": "identity"})
+            with _Capped(temporary.open("wb", buffering=0)) as stream:
+                stream.most = entry["bytes"]
+                fetch(entry["url"], stream, None)
         except OverflowError:
             raise DataError(f"{name} was not downloaded: {entry['url']} has more than it should; {again}") from None
         except requests.RequestException as error:

@@ -9,14 +9,15 @@ import gzip
 import importlib.util
 import io
 import itertools
+import re
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from statistics import mode
 from typing import BinaryIO, Literal, get_args
 
 import numpy as np
@@ -144,6 +145,9 @@ def _distinct(words: list[str], matrix: NDArray[np.float32]) -> WordVectors:
     return WordVectors([words[row] for row in rows], matrix[rows])
 
 
+_NUMBER = re.compile(r"[-+]?\d*\.?\d+(?:e[-+]?\d+)?", re.IGNORECASE)
+
+
 def read_text(path: Path) -> WordVectors:
     """GloVe .txt, PARAGRAM .txt and word2vec text: a word and D numbers a line, after a line ``V D`` in word2vec's.
 
@@ -161,14 +165,14 @@ def read_text(path: Path) -> WordVectors:
         head = begin[0].split() if begin else []
         count, width = map(int, head) if len(head) == 2 and all(part.isdigit() for part in head) else (None, 0)
         lines = begin[1:] if count is not None else begin
-        widths = Counter(len(line.rstrip().split(" ")) - 1 for line in lines)
-        width = width or max(1, *(most for most, _ in widths.most_common(1)), 1)
+        width = width or max(1, mode([len(line.rstrip().split(" ")) - 1 for line in lines] or [1]))
         for number, line in enumerate(itertools.chain(lines, file), start=1 + (count is not None)):
             parts = line.rstrip().split(" ")
             word, row = parts[:-width], np.empty(0, dtype=np.float32)
             with suppress(ValueError):
                 row = np.array(parts[-width:], dtype=np.float32)
-            if not word or len(row) != width or not np.isfinite(row).all() or (len(word) > 1 and _is_number(word[-1])):
+            too_many = len(word) > 1 and _NUMBER.fullmatch(word[-1])
+            if not word or too_many or len(row) != width or not np.isfinite(row).all():
                 raise DataError(
                     f"{path.name}, line {number}: not a word and {width} finite numbers; the file is damaged, "
                     "truncated or not a vectors file."
@@ -178,14 +182,6 @@ def read_text(path: Path) -> WordVectors:
     if not rows or (count is not None and len(rows) != count):
         raise DataError(f"{path.name} holds {len(rows)} vectors{f' of {count}' if count else ''}; fetch it again.")
     return _distinct(words, np.stack(rows))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @contextmanager

@@ -88,8 +88,6 @@ def execute(source: Path, profile: str, parameters: Mapping[str, Any], *, show: 
         NotebookError: with the last lines of the traceback.
         StorageError: no space or a read-only folder; an earlier output is intact.
     """
-    # The grammar of web addresses that jsonschema would build takes a second; no notebook holds such a format.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     from nbclient.exceptions import DeadKernelError
     from papermill.engines import papermill_engines
     from papermill.exceptions import PapermillExecutionError
