@@ -18,6 +18,7 @@ from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, L
 from sentbook.models.decoders.lstm import Output, Start
 from sentbook.models.decoders.recurrence import recurrence
 from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
+from sentbook.models.recurrent import states
 from sentbook.system.errors import ConfigError
 
 WORDS, DEPTH, CODES, HIDDEN = 9, 4, 6, 5
@@ -113,6 +114,22 @@ def test_torchs_lstm_gives_the_same_states_and_gradients(start: Start, output: O
     assert torch.equal(library.target, own.target)
     for one, other in zip(torch.autograd.grad(reconstruction_loss(*library[:4]), trained), expected, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
+def test_an_lstm_computes_in_float32_under_autocast() -> None:
+    """Half precision loses most gradients of its weights; torch's own autocast would take float16 on a GPU."""
+    torch.manual_seed(0)
+    words, lengths = torch.randn(3, 5, 4), torch.tensor([5, 2, 4])
+    for both_ways in (False, True):
+        lstm = nn.LSTM(4, 6, batch_first=True, bidirectional=both_ways)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = states(lstm, words.bfloat16(), lengths)
+        assert torch.equal(found, states(lstm, words.bfloat16().float(), lengths))
+    decoder, table = made("zero", "full")
+    given_, codes = sentences([3, 7]), codes_of(2)
+    with pytest.MonkeyPatch.context() as patch, torch.autocast("cpu", dtype=torch.bfloat16):
+        patch.setattr(decoder, "_states", decoder._library_states)
+        assert decoder(table, *given_, codes).features.dtype == torch.float32
 
 
 def test_the_gradients_of_the_recurrence_hold_against_differences() -> None:

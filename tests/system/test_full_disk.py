@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import resource
 import subprocess
@@ -285,7 +286,7 @@ def test_a_training_goes_on_where_there_was_no_space(
 
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(place.folder))
     recipes.obtain([recipe(1)], device="cpu")
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -math.inf)
     step, calls = training.Trainer._step, 0
 
     def failing(*given: Any) -> torch.Tensor:

@@ -71,7 +71,7 @@ for kind in ("composite", "hierarchical"):
     train(kind, kind, accumulate=2)
 
 # Interrupted inside an epoch and resumed, with dropout, which is not the same in one process and in two.
-loop.CHECKPOINT_SECONDS = -1.0
+loop.CHECKPOINT_SECONDS = -float("inf")
 train("whole", "composite", dropout=0.2)
 try:
     train("broken", "composite", dropout=0.2, folder=out / "run", stop=6)

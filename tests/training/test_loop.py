@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -117,7 +118,7 @@ def cut(problem: Problem, step: int) -> None:
 @pytest.fixture
 def checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     """One after each step."""
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -math.inf)
 
 
 # -- resume ------------------------------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def test_a_training_cut_anywhere_ends_as_if_it_had_not_been(
     given = margin(**changes) if kind == "pairs" else in_parts(**changes, accumulate=parts)
     expected, history = whole(kind, given)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(loop, "CHECKPOINT_SECONDS", -1.0)
+        patch.setattr(loop, "CHECKPOINT_SECONDS", -math.inf)
         for step in steps:
             problem = MAKERS[kind]()
             cut(problem, step * (parts if kind != "pairs" else 1))
@@ -177,7 +178,7 @@ def test_checkpoints_are_rare_and_a_loss_that_is_not_finite_is_never_saved(
 ) -> None:
     trained(generation(), in_parts(), folder=tmp_path)
     assert not list(tmp_path.iterdir())  # none in a minute
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -math.inf)
     made, calls = generation(), iter([1, 1, float("nan")])
     loss = made.loss
     made.loss = lambda *given: loss(*given) * next(calls)  # type: ignore[method-assign]
@@ -186,6 +187,21 @@ def test_checkpoints_are_rare_and_a_loss_that_is_not_finite_is_never_saved(
     tensors, metadata = checkpoint.load(tmp_path / checkpoint.IN_PROGRESS, "k")
     assert metadata["midway"]["batch"] == 2
     assert all(value.isfinite().all() for value in tensors.values())
+
+
+@pytest.mark.parametrize("update", ["lazy", "frozen"])
+def test_a_checkpoint_holds_what_training_has_moved(tmp_path: Path, checkpoints: None, update: str) -> None:
+    """Of a large table of words the few rows that were touched, or none."""
+    problem = paraphrase()
+    before = problem.encoder.embedding.weight.detach().clone()
+    cut(problem, 3)
+    with pytest.raises(RuntimeError, match="power cut"):
+        trained(problem, margin(embedding_update=update, batch_size=4), folder=tmp_path)
+    tensors, _ = checkpoint.load(tmp_path / checkpoint.IN_PROGRESS, "k")
+    moved = (problem.encoder.embedding.weight != before).any(dim=1)
+    words = [value for value in tensors.values() if value.dim() == 2 and value.shape[1] == before.shape[1]]
+    assert [len(value) for value in words] == [int(moved.sum())] * (3 if update == "lazy" else 0)
+    assert 3 * moved.sum() < 2 * len(before)
 
 
 @pytest.mark.parametrize("kept", [0, 8, 1000, -1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -224,7 +225,7 @@ def test_an_interrupted_work_ends_as_if_it_had_not_been(
     make: Callable[..., Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a checkpoint after each step, cut in its midst and at each of its last files."""
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -math.inf)
     save, files = checkpoint.save, list[str]()
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "save", lambda path, *given: (files.append(path.name), save(path, *given)))

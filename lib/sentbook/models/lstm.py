@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from sentbook.models.base import EncoderOptions, SentenceEncoder
+from sentbook.models.recurrent import run
 
 
 class LSTMEncoder(EncoderOptions):
@@ -58,5 +59,4 @@ class LSTM(SentenceEncoder):
         """Encode (B, T) ids and (B,) lengths to (B, h) vectors."""
         words = self.words(ids)[:, : int(lengths.max())]
         packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        last: Tensor = self.lstm(packed)[1][0][0]
-        return last
+        return run(self.lstm, packed)[1][0]

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+
+def run(
+    lstm: nn.LSTM, packed: PackedSequence, start: tuple[Tensor, Tensor] | None = None
+) -> tuple[PackedSequence, Tensor]:
+    """Run torch's LSTM outside autocast: the packed states, and the (directions, B, h) last ones.
+
+    On a GPU autocast runs it in float16, whatever type is asked for, and most gradients of its weights are then too
+    small to be told from zero.
+    """
+    weight = lstm.get_parameter("weight_ih_l0")
+    with torch.autocast(weight.device.type, enabled=False):
+        states, (last, _) = lstm(packed.to(weight.dtype), start)
+    return states, last
 
 
 def states(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
@@ -18,5 +33,5 @@ def states(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
     Source: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000, as `torch.nn.LSTM` has it.
     """
     packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    found: Tensor = pad_packed_sequence(lstm(packed)[0], batch_first=True, total_length=words.shape[1])[0]
+    found: Tensor = pad_packed_sequence(run(lstm, packed)[0], batch_first=True, total_length=words.shape[1])[0]
     return found

@@ -14,10 +14,13 @@ from torch.nn import functional
 from sentbook.data.text import PADDING
 from sentbook.models import additive
 from sentbook.models.base import EncoderOptions, SentenceEncoder
+from sentbook.system.errors import DataError
 
 MapPadding = Literal["masked", "zeros in training"]
 Selection = Literal["largest", "smallest"]
 Activation = Literal["relu", "sigmoid"]
+# Words of a sentence whose map a second layer can read: a million cells for each filter are some GB.
+LONGEST_MAP = 1_000
 
 
 class WSVEncoder(EncoderOptions):
@@ -73,6 +76,9 @@ class WSV(SentenceEncoder):
             occurs.
 
     Shapes: ids (B, T), lengths (B,) to (B, F). Parameters: 9 D F + 9 F^2 (L - 1) + 2.
+
+    Raises:
+        DataError: with two or three layers, a sentence of more than `LONGEST_MAP` words.
 
     Example:
         >>> wsv = WSV(torch.zeros(10, 300), filters=600)
@@ -160,6 +166,11 @@ class WSV(SentenceEncoder):
 
     def _deeper(self, terms: Tensor, projected: Tensor, places: Tensor, lengths: Tensor) -> Tensor:
         """Apply layers 2 to L by ordinary convolution, then the k-max pool. ``terms`` carry the sign of `selection`."""
+        if (longest := places.shape[1]) > LONGEST_MAP:
+            raise DataError(
+                f"{len(self.kernels)} layers read a map of all pairs of words, and a sentence has {longest:,} of them; "
+                f"cut it to {LONGEST_MAP:,} words, or take one layer, whose map need not be made."
+            )
         sign = -1 if self.selection == "smallest" else 1
         sizes = lengths
         first = additive.cells(terms, lengths.clamp(min=2))

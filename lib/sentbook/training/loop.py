@@ -32,6 +32,9 @@ from sentbook.training.settings import Training
 from sentbook.training.state import Midway, load_optimiser, optimiser_tensors, part
 
 CHECKPOINT_SECONDS = 60.0
+# A checkpoint that takes long to write is written the more rarely: twenty times as long lies between two.
+_SPARED = 20.0
+_WORDS = "encoder.embedding.weight"
 
 
 @dataclass
@@ -88,7 +91,7 @@ class Trainer:
         problem.encoder.dropout = settings.dropout
         self.device, self.history, self.next_segment = device, History(), 0
         self.midway: Midway | None = None
-        self.saved = time.monotonic()
+        self.saved, self.saving = time.monotonic(), 0.0
         self.best: dict[str, Tensor] = {}
         words = problem.encoder.embedding
         self.lazy: optim.LazyAdam | None = None
@@ -109,7 +112,7 @@ class Trainer:
         # What training changes, by its name in the state; frozen word vectors need no second copy.
         still = {name for name, parameter in self.modules.named_parameters() if not parameter.requires_grad}
         if self.lazy is not None:
-            still.discard("encoder.embedding.weight")
+            still.discard(_WORDS)
         self.moving = [name for name in self.modules.state_dict() if name not in still]
         self.divided = self._divided() if self.parts > 1 or distributed.size() > 1 else None
 
@@ -256,7 +259,7 @@ class Trainer:
         return self.history
 
     def _is_due(self) -> bool:
-        return distributed.is_first() and time.monotonic() - self.saved > CHECKPOINT_SECONDS
+        return distributed.is_first() and time.monotonic() - self.saved > CHECKPOINT_SECONDS + _SPARED * self.saving
 
     def _train_segment(self, epoch: int, segment: int, batches: list[Rows], folder: Path | None = None) -> float:
         """The mean loss of the steps over ``batches``, those before a checkpoint inside the segment included."""
@@ -337,15 +340,18 @@ class Trainer:
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:
-        """Write all that the rest of the training depends on.
+        """Write all that the rest of the training depends on and that it has moved: of lazy words, touched rows.
 
         Raises:
             StorageError: no space or a read-only folder; an earlier checkpoint is intact.
         """
-        tensors = {f"model.{name}": tensor for name, tensor in self.modules.state_dict().items()}
+        began, state = time.monotonic(), self.modules.state_dict()
+        tensors = {f"model.{name}": state[name] for name in self.moving}
         tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
         if self.lazy is not None:
             tensors |= self.lazy.state()
+            for name in {f"model.{_WORDS}", f"best.{_WORDS}"} & tensors.keys():
+                tensors[name] = tensors[name][self.lazy.touched]
         groups: list[Any] = []
         if self.optimiser is not None:
             groups = self.optimiser.state_dict()["param_groups"]
@@ -356,6 +362,7 @@ class Trainer:
             metadata["midway"] = self.midway.metadata()
         checkpoint.save(folder / checkpoint.IN_PROGRESS, tensors, metadata)
         self.saved = time.monotonic()
+        self.saving = self.saved - began
 
     def resume(self, folder: Path, report: Callable[[str], None] = print) -> bool:
         """Take up the checkpoint in ``folder``, if there is one.
@@ -371,6 +378,8 @@ class Trainer:
         if found:
             try:
                 tensors, metadata = checkpoint.load(path, self.key)
+                if self.lazy is not None and optim.TOUCHED not in tensors:
+                    raise DamagedCheckpointError(f"{path} was written by an earlier version.")
             except DamagedCheckpointError:
                 found = False
                 if distributed.is_first():
@@ -378,10 +387,13 @@ class Trainer:
                     path.replace(aside)
                     report(f"the checkpoint is damaged; it is now {aside}, and the training begins again")
         if found:
-            self.modules.load_state_dict(part(tensors, "model."))
-            self.best = {name: value.to(self.device) for name, value in part(tensors, "best.").items()}
             if self.lazy is not None:
                 self.lazy.load(tensors)
+                words = self.problem.encoder.embedding.weight.detach()  # as it began: other rows have not moved
+                for name in {f"model.{_WORDS}", f"best.{_WORDS}"} & tensors.keys():
+                    tensors[name] = words.index_put((self.lazy.touched,), tensors[name].to(self.device))
+            self.modules.load_state_dict(self.modules.state_dict() | part(tensors, "model."))
+            self.best = {name: value.to(self.device) for name, value in part(tensors, "best.").items()}
             if self.optimiser is not None:
                 load_optimiser(self.optimiser, tensors, metadata["groups"])
             self.history = History(**metadata["history"])

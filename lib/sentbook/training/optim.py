@@ -16,6 +16,8 @@ OPTIMISERS = {
     "adadelta": torch.optim.Adadelta,
     "sgd": torch.optim.SGD,
 }
+# The rows that training has touched, in a checkpoint.
+TOUCHED = "lazy.touched"
 
 
 def dense(name: str, groups: Iterable[tuple[list[nn.Parameter], float]], **options: bool) -> torch.optim.Optimizer:
@@ -37,6 +39,9 @@ class LazyAdam:
     Untouched rows and their moments stay as they are, whereas dense Adam goes on moving them by the decaying momentum;
     the pull-back $\lambda (W - W_0)$ likewise acts on a row only when it is touched.
     Cost: O(touched rows x D), not O(V D).
+
+    Attributes:
+        touched: (V,) whether a row was ever updated; all other rows are as they began.
 
     Args:
         embedding: the table; its `lazy` flag is set.
@@ -63,6 +68,7 @@ class LazyAdam:
         self.step_count = 0
         self.first = torch.zeros_like(embedding.weight)
         self.second = torch.zeros_like(embedding.weight)
+        self.touched = torch.zeros(len(embedding.weight), dtype=torch.bool, device=embedding.weight.device)
 
     @torch.no_grad()
     def step(self) -> None:
@@ -72,6 +78,7 @@ class LazyAdam:
         rate = self.learning_rate / (1 - beta1**self.step_count)
         correction = (1 - beta2**self.step_count) ** 0.5
         for words, rows, gradient in self._gradients():
+            self.touched[words] = True
             moment = self.first[words].lerp_(gradient, 1 - beta1)
             square = self.second[words].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
             self.first[words], self.second[words] = moment, square
@@ -102,9 +109,13 @@ class LazyAdam:
         return result
 
     def state(self) -> dict[str, Tensor]:
-        return {"lazy.first": self.first, "lazy.second": self.second, "lazy.step": torch.tensor(self.step_count)}
+        """Return the count of steps, the rows touched, and these rows' moments."""
+        moments = {"lazy.first": self.first[self.touched], "lazy.second": self.second[self.touched]}
+        return {**moments, TOUCHED: self.touched, "lazy.step": torch.tensor(self.step_count)}
 
     def load(self, state: dict[str, Tensor]) -> None:
-        self.first.copy_(state["lazy.first"])
-        self.second.copy_(state["lazy.second"])
+        """Take up a state; rows that it had not touched keep the moments of a beginning, zero."""
+        self.touched.copy_(state[TOUCHED])
+        self.first[self.touched] = state["lazy.first"].to(self.first.device)
+        self.second[self.touched] = state["lazy.second"].to(self.second.device)
         self.step_count = int(state["lazy.step"])

@@ -15,6 +15,7 @@ from sentbook.config import Section, Share
 from sentbook.data.text import PADDING
 from sentbook.models.base import WordEmbedding
 from sentbook.models.decoders.recurrence import Packing, initialise, recurrence
+from sentbook.models.recurrent import run
 from sentbook.system.errors import ConfigError
 
 # Nothing is predicted beyond an end, so that the id of padding is free to be the end's among the predicted words.
@@ -186,8 +187,8 @@ class LSTMDecoder(nn.Module):
     def _library_states(self, inputs: Tensor, codes: Tensor, rows: Tensor, initial: Tensor, sizes: Tensor) -> Tensor:
         """Do the same by torch's LSTM, on CUDA cuDNN's: it multiplies z again with each word, but waits for no step."""
         both = torch.cat([inputs, codes[rows].to(inputs.dtype)], dim=1)
-        start = initial.to(both.dtype).unsqueeze(0)
-        found: Tensor = self.lstm(PackedSequence(both, sizes), (start, torch.zeros_like(start)))[0].data
+        start = initial.to(self._inputs.dtype).unsqueeze(0)
+        found: Tensor = run(self.lstm, PackedSequence(both, sizes), (start, torch.zeros_like(start)))[0].data
         return found
 
     def predictors(self, table: WordEmbedding, states: Tensor) -> tuple[Tensor, Tensor]:
