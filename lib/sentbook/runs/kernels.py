@@ -59,7 +59,8 @@ class PrivateKernelManager(AsyncKernelManager):
         await super().start_kernel(stdout=subprocess.DEVNULL, **options)
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
-        return forkserver.kernel_command(super().format_kernel_cmd(extra_arguments))
+        # A kernel that is told to end logs the interrupt as an error where its last cell is still being answered.
+        return forkserver.kernel_command([*super().format_kernel_cmd(extra_arguments), "--log-level=CRITICAL"])
 
     async def cleanup_resources(self, restart: bool = False) -> None:  # type: ignore[override]
         await super().cleanup_resources(restart)
