@@ -26,7 +26,7 @@ from sentbook.system import versions
 from sentbook.system.loaded import loaded_sources
 from sentbook.training import store
 from sentbook.training.cosine import cosine_scores, tokenise_sets
-from sentbook.training.devices import device_of, peak_memory_bytes
+from sentbook.training.devices import described, device_of, peak_memory_bytes
 from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, untrained
 from sentbook.training.search import searches_of
 from sentbook.training.settings import Paper, Stage
@@ -262,7 +262,7 @@ class Study:
                 substitutions=self._substitutions(),
                 packages=versions.packages(),
                 python=versions.python_version(),
-                device=str(device_of(settings.device)),
+                device=described(device_of(settings.device)),
                 started=self.started,
                 wall_seconds=round(time.monotonic() - self._clock, 1),
                 training_seconds=round(sum(item.metadata["wall_seconds"] for item in trained), 1),

@@ -28,6 +28,17 @@ def device_of(name: str) -> torch.device:
     return torch.device("cpu")
 
 
+def described(device: torch.device) -> str:
+    """Name a device as a run records it: a CUDA device with its model."""
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
+
+
+def count_memory_anew(device: torch.device) -> None:
+    """Let `peak_memory_bytes` of a CUDA device be that of what comes; a process's own cannot be reset."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
 def peak_memory_bytes() -> int:
     """The largest memory so far: of the CUDA device where one is used, else of this process."""
     if torch.cuda.is_available() and torch.cuda.is_initialized():

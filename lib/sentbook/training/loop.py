@@ -26,7 +26,7 @@ from torch.nn.parallel import DistributedDataParallel
 from sentbook.data.text import bucketed_batches, shuffled_batches
 from sentbook.system.errors import CheckpointError, ConfigError, DamagedCheckpointError, NumericalError, SentbookError
 from sentbook.training import checkpoint, distributed, optim
-from sentbook.training.devices import device_of, peak_memory_bytes, tensor_cores
+from sentbook.training.devices import count_memory_anew, device_of, peak_memory_bytes, tensor_cores
 from sentbook.training.problem import DivisibleProblem, Problem, Rows
 from sentbook.training.settings import Training
 from sentbook.training.state import Midway, load_optimiser, optimiser_tensors, part
@@ -444,6 +444,12 @@ def fit(
     trainer = Trainer(problem, settings, seed=seed, device=device_of(device), key=key)
     if not distributed.is_first():
         report = silent
+    if (processes := distributed.size()) > 1:
+        each = settings.batch_size / processes
+        report(
+            f"{processes} processes share a batch of {settings.batch_size}, {each:g} each; raise batch_size for more"
+        )
+    count_memory_anew(trainer.device)
     try:
         if folder is not None and trainer.resume(folder, report):
             report(f"resumed after {trainer.history.examples:,} examples")
