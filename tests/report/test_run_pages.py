@@ -66,7 +66,7 @@ def test_a_page_says_all_that_is_known_of_a_run(run: Run, kept: Path, well_forme
         "make run NOTEBOOK=cse/table1 PROFILE=small", "1, 2, 3, 4, 5", "30.6 min", "1.4 GB", "cpu",
         "2026-11-21 06:12:00",
         "torch 2.13.0", "captions for PPDB XL", "https://code.example/x/tree/0123456789abcdef0123456789abcdef01234567",
-        "- `eval/sick2014/SICK_test_annotated.txt` `aaaaaaaaaaaa`", "- `lib/sentbook/optim.py` `0f0f0f0f0f0f0f0f`",
+        "\naaaaaaaaaaaa  eval/sick2014/SICK_test_annotated.txt\n", "\n0f0f0f0f0f0f0f0f  lib/sentbook/optim.py\n",
         "PP 1: found ac61e822136c4d86\nCSE 1: trained, 61 s", "<code>ac61e822136c4d86</code>", "2.0 min",
         "524\u202f236",
     ):  # fmt: skip
@@ -121,7 +121,7 @@ def test_a_stale_run_names_the_files(run: Run, kept: Path) -> None:
     text = of_table1(run, ["lib/sentbook/optim.py", "data:eval/x.txt"])
     assert "stale: 2 files changed since</li></ul>" in text
     assert "dropdown} Stale: 2 files changed since\n\n- `lib/sentbook/optim.py`\n- `data:eval/x.txt`\n" in text
-    assert "`0f0f0f0f0f0f0f0f`, changed since" in text
+    assert "0f0f0f0f0f0f0f0f  lib/sentbook/optim.py, changed since" in text
     assert "sources not recorded</li></ul>" in of_table1(run, ["unknown"])
 
 

@@ -127,7 +127,9 @@ def _part(run: Run, changed: list[str], *, drawn: bool) -> dict[str, Any]:
         "stale": stale,
         "changed": [] if changed in (lineage.UNKNOWN, lineage.EARLIER) else changed,
         "differences": [(name, _short(ours), _short(theirs)) for name, ours, theirs in differences(run, "paper")],
-        "configuration": yaml.safe_dump(run.provenance.config, sort_keys=False, allow_unicode=True, width=110),
+        "configuration": yaml.safe_dump(
+            run.provenance.config, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None
+        ),
         "encoders": _html(_encoders(run).body) if run.extra.get("artifacts") else "",
         "curves_folded": folded,
         "curves": Html(curves),
