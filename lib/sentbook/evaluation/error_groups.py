@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook.evaluation.predictions import KIND, Predictions
-from sentbook.evaluation.statistics import Estimate, mean_bootstrap
-from sentbook.records import Metric, Test
+from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.statistics import mean_bootstrap
+from sentbook.records import Test
 from sentbook.system.errors import ConfigError
 
 Array = NDArray[np.float64]
@@ -265,40 +265,3 @@ def all_pairs(book: Predictions) -> AllPairs:
         gold=np.concatenate([book.gold(name) for name in names]),
         scores={method: np.hstack([book.stacked(method, name) for name in names]) for method in book.methods},
     )
-
-
-def group_rows(groups: pd.DataFrame, methods: list[str]) -> list[Metric]:
-    """Mean absolute errors by group and map, from the frame of `groups`; seeds are pooled.
-
-    A group without pairs has no error, and no row.
-    """
-    return [
-        Metric(
-            method=method,
-            dataset=f"{row['map']} map/{row['group']}",
-            metric="mae",
-            protocol="cosine, mean absolute error, seeds pooled",
-            seed=None,
-            value=float(row[method]),
-            n=int(row["n"]),
-        )
-        for row in groups.to_dict("records")
-        if row["n"]
-        for method in methods
-    ]
-
-
-def group_tests(groups: pd.DataFrame, a: str, b: str) -> list[Test]:
-    """The difference of errors, A minus B, by group and map."""
-    return [
-        Test.of(
-            Estimate(*(float(row[f"difference{end}"]) for end in ("", " low", " high"))),
-            kind=KIND,
-            a=a,
-            b=b,
-            dataset=f"{row['map']} map/{row['group']}",
-            metric="mae",
-        )
-        for row in groups.to_dict("records")
-        if row["n"]
-    ]
