@@ -17,7 +17,6 @@ from sentbook.evaluation import classification
 from sentbook.evaluation.features import OUTCOME_VERSION, Features, combined
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
-from sentbook.models.encode import encode
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.lstm import LSTMEncoder
 from sentbook.papers.cnn_lstm.settings import Settings
@@ -25,8 +24,7 @@ from sentbook.records import Search
 from sentbook.runs import ledger
 from sentbook.study import Study
 from sentbook.training import pretraining
-from sentbook.training.devices import device_of
-from sentbook.training.recipes import Recipe, Trained, load
+from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.search import searches_of
 from sentbook.training.settings import GenerationTraining
 from sentbook.training.store import Arrays, outcomes
@@ -202,22 +200,6 @@ def projected(rows: Sequence[Features]) -> list[Features]:
         for row in rows
         if row.method.startswith("combine") and isinstance(encoder := halves[row.method], CNNEncoder)
     ]
-
-
-@dataclass(frozen=True)
-class AtCheck(Features):
-    """The vectors of one encoder as it was at a check of its training, counted from 1."""
-
-    check: int = 1
-
-    def key(self) -> str:
-        return digest({"of": super().key(), "check": self.check})
-
-    def vectors(self, sentences: Sequence[str], device: str = "cpu") -> NDArray[np.float32]:
-        (recipe,) = self.parts
-        assert isinstance(recipe, Recipe)
-        found = load(recipe).at(self.check)
-        return encode(found.encoder().to(device_of(device)), found.vocabulary, sentences, recipe.tokenisation)
 
 
 def random_start(settings: Settings, *, fixed: bool, twice: bool = False) -> CNNEncoder:
