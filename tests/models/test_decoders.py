@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from sentbook.data.text import TokenIds
 from sentbook.models import WordEmbedding
 from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.decoders.lstm import Output, Start
-from sentbook.models.decoders.recurrence import recurrence
 from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
-from sentbook.models.recurrent import states
+from sentbook.models.recurrence import recurrence
+from sentbook.models.recurrent import run, states
 from sentbook.system.errors import ConfigError
 
 WORDS, DEPTH, CODES, HIDDEN = 9, 4, 6, 5
@@ -124,7 +125,13 @@ def test_an_lstm_computes_in_float32_under_autocast() -> None:
         lstm = nn.LSTM(4, 6, batch_first=True, bidirectional=both_ways)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             found = states(lstm, words.bfloat16(), lengths)
-        assert torch.equal(found, states(lstm, words.bfloat16().float(), lengths))
+            packed = pack_padded_sequence(words.bfloat16(), lengths, batch_first=True, enforce_sorted=False)
+            last = run(lstm, packed)[1]
+        expected = pack_padded_sequence(words.bfloat16().float(), lengths, batch_first=True, enforce_sorted=False)
+        assert torch.equal(last, run(lstm, expected)[1])
+        library = pad_packed_sequence(run(lstm, expected)[0], batch_first=True)[0]
+        torch.testing.assert_close(found, library, atol=0.01, rtol=0)  # inputs' products alone are halves
+        torch.testing.assert_close(states(lstm, words.bfloat16().float(), lengths), library)
     decoder, table = made("zero", "full")
     given_, codes = sentences([3, 7]), codes_of(2)
     with pytest.MonkeyPatch.context() as patch, torch.autocast("cpu", dtype=torch.bfloat16):

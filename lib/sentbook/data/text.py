@@ -180,6 +180,12 @@ class TokenIds:
         return ids, lengths
 
 
+def joined(first: TokenIds, second: TokenIds) -> TokenIds:
+    """The sentences of ``first``, then those of ``second``."""
+    offsets = np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]])
+    return TokenIds(np.concatenate([first.flat, second.flat]), offsets)
+
+
 class Vocabulary:
     """Words to ids. Id 0 is padding, id 1 every unknown word, words follow from 2.
 

@@ -113,7 +113,7 @@ class SentenceEncoder(nn.Module, ABC):
 
     def words(self, ids: Tensor) -> Tensor:
         """Look up (B, T, D) word vectors, after dropout while training; padded cells are zero."""
-        vectors = functional.dropout(self.embedding(ids), self.dropout, self.training)
+        vectors = _dropped(self.embedding(ids), self.dropout if self.training else 0.0)
         return vectors * (ids != PADDING).unsqueeze(-1)
 
     def composition(self) -> list[nn.Parameter]:
@@ -123,3 +123,17 @@ class SentenceEncoder(nn.Module, ABC):
     def parameter_count(self) -> int:
         """Count the trainable numbers outside the word vectors."""
         return sum(parameter.numel() for parameter in self.composition())
+
+
+def _dropped(vectors: Tensor, probability: float) -> Tensor:
+    """Zero each element with ``probability``, to the nearest of 65,536 parts, and scale the others to keep the mean.
+
+    On a CPU torch draws one number after the other, an eighth of an LSTM's training step; four are cut from each draw
+    of 64 bits here.
+    """
+    if not probability or vectors.device.type != "cpu":
+        return functional.dropout(vectors, probability)
+    draws = torch.empty(-(-vectors.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+    below = round(probability * 2**16)
+    kept = draws.view(torch.int16)[: vectors.numel()].view(vectors.shape) >= below - 2**15
+    return vectors * kept.to(vectors.dtype).mul_(2**16 / (2**16 - below))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from sentbook.models.recurrence import Packing, recurrence
 
 
 def run(
@@ -27,11 +30,24 @@ def states(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
     $i, f, o = \sigma(W_{\cdot} [x_t, h_{t-1}] + b_{\cdot})$, $g = \tanh(W_g [x_t, h_{t-1}] + b_g)$,
     $c_t = f \odot c_{t-1} + i \odot g$, $h_t = o \odot \tanh(c_t)$.
 
-    Sequences are packed, so that the backward direction begins at each sentence's own last word. (On a CPU, turning
-    sentences round by hand and running over the padding takes as long.)
+    Sequences are packed, so that the backward direction begins at each sentence's own last word. On a CPU `recurrence`
+    takes the place of torch's LSTM, whose gradients fill a table of all words at each of them.
 
     Source: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000, as `torch.nn.LSTM` has it.
     """
-    packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
-    found: Tensor = pad_packed_sequence(run(lstm, packed)[0], batch_first=True, total_length=words.shape[1])[0]
-    return found
+    if words.device.type != "cpu":
+        packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        found: Tensor = pad_packed_sequence(run(lstm, packed)[0], batch_first=True, total_length=words.shape[1])[0]
+        return found
+    packing = Packing.of(lengths, words.device)
+    initial = words.new_zeros(len(words), lstm.hidden_size)
+    parts = []
+    for suffix in ("", "_reverse")[: 1 + lstm.bidirectional]:
+        names = (f"{name}_l0{suffix}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+        inputs, recurrent, bias, second = (lstm.get_parameter(name) for name in names)
+        times = lengths[packing.rows] - 1 - packing.times if suffix else packing.times
+        gates = functional.linear(words[packing.rows, times], inputs, bias + second)
+        cells = recurrence(gates, recurrent, initial, packing.sizes)
+        part = cells.new_zeros(*words.shape[:2], lstm.hidden_size)
+        parts.append(part.index_put((packing.rows, times), cells))
+    return torch.cat(parts, dim=2)

@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import PackedSequence
 from sentbook.config import Section, Share
 from sentbook.data.text import PADDING
 from sentbook.models.base import WordEmbedding
-from sentbook.models.decoders.recurrence import Packing, initialise, recurrence
+from sentbook.models.recurrence import Packing, initialise, recurrence
 from sentbook.models.recurrent import run
 from sentbook.system.errors import ConfigError
 

@@ -51,9 +51,7 @@ class EntailmentProblem(Problem):
         self.lengths = self._tokens["train"].lengths.reshape(2, len(train)).max(axis=0)
 
     def _logits(self, name: str, rows: Rows) -> Tensor:
-        tokens = self._tokens[name]
-        first, second = self.vectors(tokens, np.concatenate([rows, rows + len(tokens) // 2])).chunk(2)
-        logits: Tensor = self.head(first, second)
+        logits: Tensor = self.head(*self.pair_vectors(self._tokens[name], rows))
         return logits
 
     def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:

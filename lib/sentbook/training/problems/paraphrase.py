@@ -43,13 +43,7 @@ class ParaphraseProblem(Problem):
         self.lengths = tokens.lengths.reshape(2, self.pairs).max(axis=0)
 
     def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
-        order = self._scrambling(rows, rng)
-        if self.encoder.batch_dependent:
-            keys = (None, None) if order is None else np.split(order, 2)
-            sides = (rows, rows + self.pairs)
-            first, second = (self.vectors(self.tokens, side, one) for side, one in zip(sides, keys, strict=True))
-        else:  # one call for both sides, half the overhead
-            first, second = self.vectors(self.tokens, np.concatenate([rows, rows + self.pairs]), order).chunk(2)
+        first, second = self.pair_vectors(self.tokens, rows, self._scrambling(rows, rng))
         settings = self.settings
         return margin_loss(first.float(), second.float(), settings.margin, settings.selection, settings.candidates)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sentbook.data.suites import measure_of
-from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
+from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens, joined
 from sentbook.data.types import ScoredPairs
 from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.losses import RelatednessHead, relatedness_loss, score_error, sparse_target, squared_error_loss
@@ -112,6 +112,7 @@ class RelatednessProblem(Problem):
                 encoder.dimension, classes, settings.hidden, settings.normalise is not False
             )
         self.sides = self.tokens(train)
+        self._both = joined(*self.sides)
         self.gold = torch.from_numpy(train.gold).float()
         self.target = sparse_target(self.gold, classes)
         self.trial, self.trial_sides = trial, self.tokens(trial)
@@ -135,27 +136,23 @@ class RelatednessProblem(Problem):
     def _root_mean_square(self) -> float:
         """Measure the size of a vector's numbers over the training sentences."""
         self.unit = 1.0
-        squares = [float(self._vectors(side, rows).square().mean()) for side in self.sides for rows in self._all(side)]
-        return float(np.mean(squares)) ** 0.5
+        parts = np.array_split(np.arange(len(self._both)), max(2, len(self._both) // 256))
+        return float(np.mean([float(self.vectors(self._both, rows).square().mean()) for rows in parts])) ** 0.5
 
-    @staticmethod
-    def _all(tokens: TokenIds) -> list[Rows]:
-        return np.array_split(np.arange(len(tokens)), max(1, len(tokens) // 256))
-
-    def _vectors(self, tokens: TokenIds, rows: Rows) -> Tensor:
+    def vectors(self, tokens: TokenIds, rows: Rows, order: NDArray[np.float64] | None = None) -> Tensor:
         """(B, F) vectors of sentences, from the encoder or the shared table."""
-        return self._looked_up(tokens, rows) / self.unit
+        return self._looked_up(tokens, rows, order) / self.unit
 
-    def _looked_up(self, tokens: TokenIds, rows: Rows) -> Tensor:
+    def _looked_up(self, tokens: TokenIds, rows: Rows, order: NDArray[np.float64] | None) -> Tensor:
         if self.frozen is None:
-            return self.vectors(tokens, rows)
+            return super().vectors(tokens, rows, order)
         if id(tokens) not in self._places:
             self._places[id(tokens)] = tokens, self.frozen.places(tokens)
         device = self.encoder.embedding.weight.device
         return self.frozen.table[torch.from_numpy(self._places[id(tokens)][1][rows])].to(device)
 
     def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
-        output = self.head(self._vectors(self.sides[0], rows), self._vectors(self.sides[1], rows))
+        output = self.head(*self.pair_vectors(self._both, rows))
         if self._loss in ("squared", "absolute"):
             return score_error(self.head.expectation(output.float()), self.gold[rows].to(output.device), self._loss)
         target = self.target[rows].to(output.device)
@@ -168,7 +165,7 @@ class RelatednessProblem(Problem):
         """(N,) expected scores."""
         predictions = np.empty(len(sides[0]))
         for rows in batches_by_tokens(np.maximum(sides[0].lengths, sides[1].lengths), 20_000):
-            output = self.head(self._vectors(sides[0], rows), self._vectors(sides[1], rows))
+            output = self.head(self.vectors(sides[0], rows), self.vectors(sides[1], rows))
             predictions[rows] = self.head.expectation(output).double().cpu().numpy()
         return predictions
 
