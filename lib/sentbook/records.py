@@ -139,15 +139,15 @@ class Search(Record):
 
     Attributes:
         dataset: on which its own transfer was chosen; empty: one choice for all data sets.
-        seed: of the trainings that decided.
+        seed: with which every point was tried; points close to its best were with the other seeds too.
         grid: the values tried, by setting; empty: nothing was searched.
         chosen: the values taken.
-        trainings: how many trainings decided.
+        trainings: how many points were tried.
         selected_on: the pairs that decided, in words.
         at_edge: settings whose chosen value is the least or the largest tried.
         last_quarter_gain: what the best validation value gained in the last quarter of the final trainings, mean over
             seeds; None: not known.
-        tried: every point with its validation value, None where it diverged.
+        tried: every point with its validation value, None where it diverged; ``seeds``: of how many it is the mean.
         of: digest of the encoder and the chosen settings, by which other runs know that they use this choice.
     """
 

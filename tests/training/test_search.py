@@ -40,9 +40,9 @@ def settings(**changes: Any) -> Settings:
 
 
 class Told(Study):
-    """A study whose trainings are told: rate -> development value by seed, None for a divergence."""
+    """A study whose trainings are told: rate -> development value, or one by seed, None for a divergence."""
 
-    def __init__(self, values: dict[float, float | None]) -> None:
+    def __init__(self, values: dict[float, float | dict[int, float | None] | None]) -> None:
         super().__init__("dnt/table4", settings())
         self.values, self.asked = values, list[tuple[float, int]]()
 
@@ -50,6 +50,7 @@ class Told(Study):
         stage = recipe.stages[-1]
         self.asked.append((stage.learning_rate, recipe.seed))
         value = self.values[stage.learning_rate]
+        value = value.get(recipe.seed) if isinstance(value, dict) else value
         return None if value is None else Trained(recipe, {"history": {"best": value}})
 
     def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
@@ -77,10 +78,29 @@ def test_development_pairs_choose_and_a_divergence_loses() -> None:
     [found] = search(study, [wanted(study, Grid(batch_sizes=(32,)))])
     assert found.stage.learning_rate == 0.001  # of equals the first
     assert [item.seed for item in found.trained] == [4, 5, 6]
-    assert [point["development"] for point in found.tried] == [None, 0.5, 0.7, 0.7]
-    # Every point with the first seed, the chosen one with all.
-    assert study.asked == [(rate, 4) for rate in (0.1, 0.01, 0.001, 0.0001)] + [(0.001, seed) for seed in (4, 5, 6)]
+    assert [point["development"] for point in found.tried] == [None, 0.5, pytest.approx(0.7), pytest.approx(0.7)]
+    # Every point with the first seed, the equals with the others too, the chosen one with all.
+    equals = [(rate, seed) for rate in (0.001, 0.0001) for seed in (5, 6)]
+    first = [(rate, 4) for rate in (0.1, 0.01, 0.001, 0.0001)]
+    assert study.asked == [*first, *equals, *((0.001, seed) for seed in (4, 5, 6))]
     assert found.development() == pytest.approx(0.7)
+
+
+def test_all_seeds_decide_among_points_that_the_first_leaves_close() -> None:
+    """The first seed's best is the luck of one training; a close point that diverges once is out, as is a far one."""
+    rates: dict[float, float | dict[int, float | None] | None] = {
+        0.1: {4: 0.7, 5: 0.5, 6: 0.6},
+        0.01: {4: 0.695, 5: 0.7, 6: 0.66},
+        0.001: {4: 0.698, 5: 0.9, 6: None},
+        0.0001: {4: 0.68, 5: 0.9, 6: 0.9},
+    }
+    study = Told(rates)
+    [found] = search(study, [wanted(study, Grid(batch_sizes=(32,)))])
+    assert found.stage.learning_rate == 0.01
+    assert [(point["development"], point.get("seeds")) for point in found.tried] == [
+        (pytest.approx(0.6), 3), (pytest.approx(0.685), 3), (None, 3), (0.68, None),
+    ]  # fmt: skip
+    assert (0.0001, 5) not in study.asked
 
 
 def test_a_grid_that_diverges_everywhere_says_so() -> None:

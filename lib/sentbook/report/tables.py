@@ -551,7 +551,7 @@ def searches(run: Run | None, *, caption: str = "How settings were chosen") -> T
         "The gain is of the best validation value in the last quarter of the final training, mean over seeds. "
         "A number at the edge of those tried that is no better than its neighbour is no edge."
     )
-    heads = ["Trainings", "Tried", "Chosen", "Gain"]
+    heads = ["Points", "Tried", "Chosen", "Gain"]
     return Table("Method", heads, rows, caption, how, foot, run=run, kinds={1: TEXT, 2: TEXT}, facts=True)
 
 

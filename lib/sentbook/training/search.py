@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -19,8 +19,11 @@ from sentbook.training.settings import DirectTransfer, Grid, HeadTraining, Stage
 
 Transfer = DirectTransfer | HeadTraining
 Values = Mapping[str, Sequence[Any]]
+History = Mapping[str, Any]
 # An edge that is no better than its neighbour by this much of the validation metric is flat, and no edge.
 FLAT = 0.002
+# The points that the first seed leaves this close to its best, at most so many of them, are tried with every seed.
+CLOSE, FINALISTS = 0.01, 3
 # What a final training may have other than the trainings that chose its settings.
 LENGTH = {"epochs", "checks_per_epoch", "limit", "patience", "keep_checks"}
 
@@ -73,6 +76,9 @@ class Descent:
     The settings that a step does not name stay as the steps before have chosen them, so that five values each of six
     settings are 30 trainings and not 15,625. What it gives up: a point that is good only in two settings at once.
 
+    The first seed tries every point. Where it leaves several within `CLOSE` of its best, the best `FINALISTS` of them
+    are trained with the other seeds too, and the mean over seeds decides.
+
     Args:
         method: spelt as in the paper's table.
         start: what the stage is trained on top of; its seed is the search's.
@@ -80,6 +86,7 @@ class Descent:
         steps: values by the name of a setting; a step of two names trains every pair of their values.
         selected_on: the pairs whose metric decides, in words.
         dataset: on which the choice is made for it alone; empty: for all.
+        others: what the stage is trained on top of with the other seeds; none: the first one decides.
     """
 
     method: str
@@ -88,24 +95,45 @@ class Descent:
     steps: Sequence[Values]
     selected_on: str = "development pairs"
     dataset: str = ""
+    others: Sequence[Recipe] = ()
     tried: list[dict[str, Any]] = field(default_factory=list, init=False)
 
-    def recipe(self, stage: Stage) -> Recipe:
-        """Return the recipe of one point."""
-        return self.start.model_copy(update={"method": self.method, "stages": (*self.start.stages, stage)})
+    def recipe(self, stage: Stage, start: Recipe | None = None) -> Recipe:
+        """Return the recipe of one point; ``start``: of another seed."""
+        start = start or self.start
+        return start.model_copy(update={"method": self.method, "stages": (*start.stages, stage)})
 
     def points(self, step: int) -> list[Stage]:
         """Return the points of a step, at the best point so far in all that it does not name."""
         return points(self.stage, self.steps[step]) if step < len(self.steps) else []
 
-    def choose(self, step: int, points: Sequence[Stage], found: Sequence[Mapping[str, Any] | None]) -> None:
+    def finalists(self, found: Sequence[History | None]) -> list[int]:
+        """Return which points the other seeds try too, by the first one's histories; one point needs no others."""
+        values = {at: float(history["best"]) for at, history in enumerate(found) if history is not None}
+        close = [at for at, value in values.items() if value > max(values.values()) - CLOSE]
+        close = sorted(close, key=lambda at: -values[at])[:FINALISTS]
+        return close if self.others and len(close) > 1 else []
+
+    def choose(
+        self,
+        step: int,
+        points: Sequence[Stage],
+        found: Sequence[History | None],
+        more: Mapping[int, Sequence[History | None]] | None = None,
+    ) -> None:
         """Take the best of a step's points by their histories; of equals, the first.
+
+        Args:
+            found: the first seed's, None where it diverged.
+            more: those of the other seeds, by the places of `finalists`, among which the mean over seeds decides.
 
         Raises:
             NumericalError: every one of them diverged.
         """
-        values = [None if history is None else float(history["best"]) for history in found]
-        told = [value for value in values if value is not None]
+        more = more or {}
+        values = [_mean_best([history, *more.get(at, ())]) for at, history in enumerate(found)]
+        in_final = {at: values[at] for at in more if values[at] is not None}
+        told = [value for value in (in_final.values() if in_final else values) if value is not None]
         if not told:
             rates = sorted({point.learning_rate for point in points}, reverse=True)
             on = f" on {self.dataset}" if self.dataset else ""
@@ -113,9 +141,12 @@ class Descent:
                 f"{self.method}{on} diverged at every learning rate of {', '.join(f'{rate:g}' for rate in rates)}; "
                 "add a lower one."
             )
-        for point, value in zip(points, values, strict=True):
-            self.tried.append({"step": step + 1, **_named(point, self.steps[step]), "development": value})
-        self.stage = points[values.index(max(told))]
+        for at, (point, value) in enumerate(zip(points, values, strict=True)):
+            row = {"step": step + 1, **_named(point, self.steps[step]), "development": value}
+            self.tried.append(row | ({"seeds": 1 + len(more[at])} if at in more else {}))
+        best = max(told)
+        places = in_final or range(len(points))
+        self.stage = next(points[at] for at in sorted(places) if values[at] == best)
 
     def _ends_at_the_edge(self, name: str) -> bool:
         """Tell whether the best value of a setting may lie beyond those tried: see `FLAT`."""
@@ -153,6 +184,11 @@ class Descent:
         )
 
 
+def _mean_best(histories: Sequence[History | None]) -> float | None:
+    values = [math.nan if history is None else float(history["best"]) for history in histories]
+    return None if any(map(math.isnan, values)) else float(np.mean(values))
+
+
 def _named(stage: Stage, names: Values) -> dict[str, Any]:
     return {name: getattr(stage, name) for name in names}
 
@@ -179,23 +215,35 @@ def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False) -
     Raises:
         NumericalError: every point of a step diverged.
     """
-    for step in range(max((len(search.steps) for search in searches), default=0)):
-        points = [search.points(step) for search in searches]
-        recipes = [search.recipe(point) for search, own in zip(searches, points, strict=True) for point in own]
+
+    def histories(recipes: Sequence[Recipe]) -> Iterator[History | None]:
+        if not recipes:
+            return iter(())
         if keep:
-            histories = [None if item is None else item.metadata["history"] for item in study.attempt(recipes)]
-        else:
-            histories = study.histories(recipes)
-        found = iter(histories)
-        for search, own in zip(searches, points, strict=True):
-            if own:
-                search.choose(step, own, [next(found) for _ in own])
+            return iter([None if item is None else item.metadata["history"] for item in study.attempt(recipes)])
+        return iter(study.histories(recipes))
+
+    for step in range(max((len(search.steps) for search in searches), default=0)):
+        grids = [(search, points) for search in searches if (points := search.points(step))]
+        first = histories([search.recipe(point) for search, points in grids for point in points])
+        found = [[next(first) for _ in points] for _, points in grids]
+        final = [search.finalists(own) for (search, _), own in zip(grids, found, strict=True)]
+        other = histories(
+            [
+                search.recipe(points[at], start)
+                for (search, points), places in zip(grids, final, strict=True)
+                for at in places
+                for start in search.others
+            ]
+        )
+        for (search, points), own, places in zip(grids, found, final, strict=True):
+            search.choose(step, points, own, {at: [next(other) for _ in search.others] for at in places})
 
 
 def trained_at_best(
     study: Trains, rows: Sequence[tuple[Sequence[Recipe], Sequence[Values]]], selected_on: str, *, keep: bool = False
 ) -> tuple[list[Trained], list[Search]]:
-    """Search the last stage of each row with its first seed, then train it with every seed at the best point.
+    """Search the last stage of each row, then train it with every seed at the best point.
 
     Args:
         rows: a row's recipes, one a seed, and the steps of its search.
@@ -208,10 +256,11 @@ def trained_at_best(
     Raises:
         NumericalError: every point of a step diverged.
     """
-    searches = [
-        Descent(first.method, first.prefix(len(first.stages) - 1), first.stages[-1], steps, selected_on)
-        for (first, *_), steps in rows
-    ]
+    searches = []
+    for recipes, steps in rows:
+        start, *others = (one.prefix(len(one.stages) - 1) for one in recipes)
+        stage = recipes[0].stages[-1]
+        searches.append(Descent(recipes[0].method, start, stage, steps, selected_on, others=others))
     descend(study, searches, keep=keep)
     groups = [
         [one.model_copy(update={"stages": (*one.stages[:-1], search.stage)}) for one in recipes]
@@ -232,7 +281,7 @@ class Wanted:
 
     Args:
         method: spelt as in the paper's table, or the name of a setting whose row the search chooses.
-        starts: the pre-trained encoders, one a seed; the first one's seed chooses the point of the grid.
+        starts: the pre-trained encoders, one a seed.
         stage: the transfer; its rate, batch size, epochs and patience are the grid's.
         also: values of further settings, each tried with every point of the grid.
         name: the row by the transfer that was chosen; None: ``method``.
@@ -269,7 +318,8 @@ class Wanted:
         if self.share < self.stage.share:
             on += f", after training on {self.grid.pairs:,} pairs where there are more"
         stage = stage.model_copy(update={"share": self.share})
-        return Descent(self.method, self.starts[0], stage, [{**self.also, **values}], on, self.stage.dataset)
+        start, *others = self.starts
+        return Descent(self.method, start, stage, [{**self.also, **values}], on, self.stage.dataset, others)
 
     def recipes(self, stage: Transfer) -> list[Recipe]:
         """This row's recipes, one a seed, by the transfer ``stage``."""
@@ -303,7 +353,7 @@ class Found:
 
 
 def search(study: Trains, wanted: Sequence[Wanted]) -> list[Found]:
-    """Train every point of every grid with the first seed, then the best point with every seed on all its pairs.
+    """Train every point of every grid, see `Descent`, then the best point with every seed on all its pairs.
 
     The best point is that of the highest development value; of equals, the first. Test pairs decide nothing.
 

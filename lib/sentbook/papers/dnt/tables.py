@@ -236,7 +236,8 @@ def choices(run: Run, *, caption: str = "What the development pairs chose") -> T
             rows.append(Row(name, [_choice(held.get((method, dataset)), dataset) for dataset in columns]))
     counts = ordered(str(one.trainings) for one in run.searches)
     foot = (
-        f"Each chosen among {' or '.join(counts)} trainings with the first seed, which a cell's title has. "
+        f"Each chosen among {' or '.join(counts)} points, which a cell's title has; those close to the best were tried "
+        "with every seed. "
         "Below a rate: what else was searched. *: the rate is at the edge of those tried; a further one may be better."
     )
     how = "learning rates · " + "; ".join(ordered(one.selected_on for one in run.searches))
@@ -256,6 +257,5 @@ def _choice(one: Search | None, dataset: str) -> Cell:
         said = "diverged" if value is None else numbers.shown(value, MEASURES[dataset])
         return ", ".join(filter(None, (f"{point['learning_rate']:g}", words(point)))) + f": {said}"
 
-    best = max(one.tried, key=lambda point: -2 if point["development"] is None else point["development"])
     edge = "*" if "learning_rate" in one.at_edge else ""
-    return Cell(f"{best['learning_rate']:g}{edge}", words(best), title="; ".join(map(shown, one.tried)))
+    return Cell(f"{one.chosen['learning_rate']:g}{edge}", words(one.chosen), title="; ".join(map(shown, one.tried)))
