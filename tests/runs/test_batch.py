@@ -17,6 +17,7 @@ from sentbook.runs import batch, forkserver
 from sentbook.system.errors import ConfigError
 from sentbook.system.loaded import PACKAGE
 
+NODE = str(Path(__file__).parents[2] / "tools" / "slurm_node.sh")
 COUNT = "with open({note!r}, 'a') as file:\n    file.write('{name} ')"
 
 
@@ -102,6 +103,47 @@ def test_after_a_kill_the_same_command_goes_on(
     assert ran(note)[0] == "one"
     log = checkout / "build" / "batch" / "demo" / "notebooks" / "toy" / "one.log"
     assert "done in" in log.read_text()
+
+
+@pytest.fixture
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A SLURM of one node on this machine, while the test works."""
+    if missing := [name for name in ("munged", "slurmctld", "slurmd", "sbatch") if shutil.which(name) is None]:
+        pytest.skip(f"needs {', '.join(missing)}: Debian's slurmctld, slurmd, slurm-client and munge")
+    if os.getuid() or Path("/etc/slurm/slurm.conf").exists():
+        pytest.skip("needs root, and a machine that belongs to no cluster")
+    folder = str(tmp_path_factory.mktemp("node"))
+    # Its daemons keep what they inherit: no pipe, which would never end.
+    subprocess.run([NODE, "start", folder], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    yield
+    subprocess.run([NODE, "stop", folder], check=True, timeout=60)
+
+
+@pytest.mark.long
+def test_a_cancelled_job_of_slurm_fails_alone_and_the_same_command_goes_on(
+    checkout: Path, note: Path, write: Callable[..., Path], slurm: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE.parent))
+    monkeypatch.delenv(forkserver.ADDRESS)
+    note.write_text("")
+    write("one", COUNT.format(note=str(note), name="one") + "\nimport time\ntime.sleep(600)")
+    command = [sys.executable, "-m", "sentbook.cli", "batch", "notebooks", "--executor", "slurm", "--jobs", "2"]
+    log = checkout / "batch.log"
+    with log.open("w") as file:
+        running = subprocess.Popen(command, cwd=checkout, stdout=file, stderr=file)
+        until = time.monotonic() + 300
+        while set(note.read_text().split()) != {"one", "two"}:
+            assert time.monotonic() < until and running.poll() is None, log.read_text()
+            time.sleep(0.5)
+        time.sleep(5)  # the job of the other one ends
+        subprocess.run(["scancel", "--state", "RUNNING", "--user", "root"], check=True)
+        assert running.wait(300) == 9, log.read_text()
+    done = checkout / "build" / "batch" / "demo" / "notebooks" / "toy"
+    assert sorted(path.name for path in done.glob("*.done")) == ["two.done"]
+    write("one", COUNT.format(note=str(note), name="one"))
+    assert ran(note, "--executor", "slurm")[0] == "one"
+    assert sorted(path.name for path in done.glob("*.done")) == ["one.done", "two.done"]
 
 
 @pytest.mark.slow
