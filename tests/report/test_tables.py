@@ -76,8 +76,6 @@ PRINTED = pd.DataFrame(
      "value": [0.5, 1.0], "note": HOSTILE}
 )  # fmt: skip
 SAID = [f"{HOSTILE} a dog", "", "A dog &amp; 7 cats"]
-GROUPS = pd.DataFrame({"map": [HOSTILE], "group": HOSTILE, "n": 3, **{
-    f"{name}{end}": 0.5 for name in (HOSTILE, "difference", "closer") for end in ("", " low", " high")}})  # fmt: skip
 ADAPTERS: dict[str, Callable[[Run], Any]] = {
     "comparison": lambda run: tables.comparison(
         run, PRINTED, pair=(run.tests[0].a, HOSTILE), caption=HOSTILE, notes={HOSTILE: HOSTILE}
@@ -95,7 +93,6 @@ ADAPTERS: dict[str, Callable[[Run], Any]] = {
         SAID, SAID[::-1], [1, 2, 5], {HOSTILE: [0.1, 0.2, 0.3], "b": [0.3, 0.2, 0.1]}, a=HOSTILE, b="b",
         caption=HOSTILE, run=run,
     ),
-    "groups": lambda run: examples.groups_table(GROUPS, a=HOSTILE, b=HOSTILE, caption=HOSTILE, run=run),
     "sentences": lambda run: examples.sentences(
         HOSTILE, [HOSTILE], [Row(examples.marked(text, HOSTILE), [examples.below(HOSTILE, text)]) for text in SAID],
         HOSTILE, HOSTILE, run=run,

@@ -1,15 +1,13 @@
-"""Sentences in tables: where two encoders err, on which pairs they differ most, and what decoders write.
+"""Sentences in tables: on which pairs two encoders differ most, and what decoders write.
 
 Sentences are shown when a notebook runs and are kept in no record. All text is escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from sentbook.evaluation.error_groups import WORD, Array, MapName, Thresholds, both, jaccard, mapped, words
@@ -24,50 +22,6 @@ MAP_WORDS: dict[str, str] = {
     "identity": "the encoder, trained on the gold scale",
 }
 _LONGEST = 400  # characters of a sentence that are shown
-
-
-def groups_table(
-    frame: pd.DataFrame,
-    *,
-    a: str,
-    b: str,
-    caption: str = "Mean absolute error by group",
-    run: Recorded | None = None,
-) -> Table:
-    """Show the frame of `sentbook.evaluation.error_groups.groups`, of ``run``, with a body for each map."""
-    methods = [name.removesuffix(" low") for name in frame.columns if name.endswith(" low")]
-    methods = [name for name in methods if name not in ("difference", "closer")]
-    rows = []
-    for how, part in frame.groupby("map", sort=False):
-        rows.append(Row(MAP_WORDS.get(str(how), str(how)), head=True))
-        for row in part.to_dict("records"):
-            least = min((round(row[m], 2) for m in methods if np.isfinite(row[m])), default=None)
-            cells = [
-                Cell(numbers.count(row["n"])),
-                *(_cell(row, m, 2, best=round(row[m], 2) == least and len(methods) > 1) for m in methods),
-                _cell(row, "difference", 2, signed=True),
-                _cell(row, "closer", 0, scale=100.0),
-            ]
-            rows.append(Row(str(row["group"]).capitalize(), cells, own=row["group"] == "all pairs"))
-    heads = ["n", *methods, f"{a} {numbers.MINUS} {b}", f"{a} closer, %"]
-    how_words = (
-        "error on the 0\u20135 scale \u00b7 95 % intervals by paired bootstrap \u00b7 "
-        "fitted maps are fitted on other pairs"
-    )
-    return Table("Pairs", heads, rows, caption, how_words, run=run)
-
-
-def _cell(
-    row: Mapping[Hashable, Any], name: str, places: int, *, scale: float = 1.0, signed: bool = False, best: bool = False
-) -> Cell:
-    value, low, high = (float(row[key]) * scale for key in (name, f"{name} low", f"{name} high"))
-    around = ""
-    if np.isfinite(low) and np.isfinite(high):
-        around = f"[{numbers.plain(low, places, signed=signed)}, {numbers.plain(high, places, signed=signed)}]"
-    return Cell(numbers.plain(value, places, signed=signed), around, best=best)
-
-
-# -- the pairs themselves --------------------------------------------------------------------------------------------
 
 
 def marked(sentence: str, other: str = "") -> Html:
