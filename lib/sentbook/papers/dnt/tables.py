@@ -257,5 +257,6 @@ def _choice(one: Search | None, dataset: str) -> Cell:
         said = "diverged" if value is None else numbers.shown(value, MEASURES[dataset])
         return ", ".join(filter(None, (f"{point['learning_rate']:g}", words(point)))) + f": {said}"
 
+    taken = next(point for point in one.tried if one.chosen.items() <= point.items())
     edge = "*" if "learning_rate" in one.at_edge else ""
-    return Cell(f"{one.chosen['learning_rate']:g}{edge}", words(one.chosen), title="; ".join(map(shown, one.tried)))
+    return Cell(f"{taken['learning_rate']:g}{edge}", words(taken), title="; ".join(map(shown, one.tried)))
