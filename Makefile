@@ -49,7 +49,7 @@ test: .venv/.installed-test book ## all tests but the long ones; builds the book
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not long" $(PYTEST_ARGS)
 	@echo "Tests that take more than a minute were left out; run them with: make test-long"
 
-test-long: .venv/.installed-test book ## the tests that take more than a minute
+test-long: .venv/.installed-test .venv/.installed-kubernetes-schema book ## the tests that take more than a minute
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long $(PYTEST_ARGS)
 
 lint: .venv/.installed-lint ## ruff and mypy

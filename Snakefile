@@ -41,7 +41,7 @@ for level, command in COMMANDS.items():
     rule:
         name: level
         input:
-            local(f"{AT}/{level}/{{name}}.digests"),
+            f"{AT}/{level}/{{name}}.digests",
             lambda wildcards, level=level: before(f"{level}/{wildcards.name}"),
         output: f"{AT}/{level}/{{name}}.done"
         wildcard_constraints: name=r"[\w/-]+"
@@ -58,7 +58,7 @@ for level, command in COMMANDS.items():
 
 
 rule verdicts:
-    input: local(f"{AT}/verdicts.digests"), [f"{AT}/{job}.done" for job in JOBS["verdicts"].after]
+    input: f"{AT}/verdicts.digests", [f"{AT}/{job}.done" for job in JOBS["verdicts"].after]
     output: f"{AT}/verdicts.done"
     log: f"{AT}/verdicts.log"
     message: "verdicts"
@@ -66,7 +66,7 @@ rule verdicts:
 
 
 rule book:
-    input: local(f"{AT}/book.digests"), [f"{AT}/{job}.done" for job in JOBS["book"].after]
+    input: f"{AT}/book.digests", [f"{AT}/{job}.done" for job in JOBS["book"].after]
     output: f"{AT}/book.done"
     log: f"{AT}/book.log"
     message: "book"

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 
 OPTIONAL = ("glove", "modern")
 # What conda-forge may not have comes with the package itself, by pip.
-PYPI = {"resvg-py"}
+PYPI = {"kubernetes-validate", "resvg-py"}
 ROOT = Path(__file__).resolve().parents[1]
 # Where conda-forge has another name.
 CONDA = {

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,6 +149,80 @@ def test_a_cancelled_job_of_slurm_fails_alone_and_the_same_command_goes_on(
     write("one", COUNT.format(note=str(note), name="one"))
     assert ran(note, "--executor", "slurm")[0] == "one"
     assert sorted(path.name for path in done.glob("*.done")) == ["one.done", "two.done"]
+
+
+@pytest.fixture
+def kubernetes(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    """What an API server on loopback is sent; each of its pods is a process that is told what a pod would be."""
+    sent: list[dict[str, Any]] = []
+    ended: list[int] = []
+
+    def run(container: dict[str, Any]) -> int:
+        secret = {name: base64.b64decode(value).decode() for name, value in sent[0]["data"].items()}
+        own = {row["name"]: secret[row["valueFrom"]["secretKeyRef"]["key"]] for row in container["env"]}
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        command, folder = [*container["command"], *container["args"]], checkout / f"pod-{len(ended)}"
+        folder.mkdir()
+        environment = {"PATH": path, "HOME": str(folder), "PYTHONPATH": str(PACKAGE.parent), **own}
+        return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+
+    class Server(BaseHTTPRequestHandler):
+        def _answer(self, status: int, content: dict[str, Any]) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(content).encode())
+
+        def do_POST(self) -> None:
+            sent.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            if "spec" in sent[-1]:
+                ended.append(run(sent[-1]["spec"]["template"]["spec"]["containers"][0]))
+            self._answer(201, sent[-1])
+
+        def do_GET(self) -> None:
+            well = {"succeeded": 1} if not any(ended) else {"failed": 1}
+            self._answer(200, {"items": []} if "/pods" in self.path else {"status": well})
+
+        def do_DELETE(self) -> None:
+            self._answer(200, {})
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    at = {"server": f"http://127.0.0.1:{server.server_port}"}
+    config = {"clusters": [{"name": "one", "cluster": at}], "users": [{"name": "one", "user": {}}]}
+    config |= {"contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}], "current-context": "one"}
+    (checkout / "kubeconfig").write_text(json.dumps(config))
+    monkeypatch.setenv("KUBECONFIG", str(checkout / "kubeconfig"))
+    profile = checkout / "workflow" / "profiles" / "kubernetes" / "config.yaml"
+    profile.write_text(profile.read_text().replace("/sentbook/checkout", str(checkout)))
+    yield sent
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.long
+def test_the_pods_of_a_gpu_profile_are_what_kubernetes_takes(
+    checkout: Path, note: Path, kubernetes: list[dict[str, Any]]
+) -> None:
+    """Their manifests hold against the schema of its API, and a GPU is limited to what is asked: else it refuses."""
+    schema = pytest.importorskip("kubernetes_validate", reason="needs the extra kubernetes-schema")
+    if shutil.which("rsync") is None:
+        pytest.skip("needs rsync")
+    (checkout / "params" / "toy" / "paper.yaml").write_text("profile: paper\n")
+    found, said = ran(note, "--profile", "paper", "--executor", "kubernetes", "--jobs", "2")
+    assert found == "one two", said
+    jobs = [one for one in kubernetes if "spec" in one]
+    assert len(kubernetes) == 3 and len(jobs) == 2, said  # the secret with the pods' variables, and a job a notebook
+    for one in jobs:
+        schema.validate({"apiVersion": "batch/v1", "kind": "Job", **one}, schema.latest_version(), strict=True)
+        [container] = one["spec"]["template"]["spec"]["containers"]
+        asked, limits = container["resources"]["requests"], container["resources"]["limits"]
+        assert asked["nvidia.com/gpu"] == limits["nvidia.com/gpu"] == "1" and asked["memory"] == limits["memory"]
+        assert {"SENTBOOK_ROOT", "SENTBOOK_DATA", "SENTBOOK_ARTIFACTS"} <= {row["name"] for row in container["env"]}
+        assert {row["mountPath"] for row in container["volumeMounts"]} == {"/workdir", "/sentbook"}
 
 
 @pytest.mark.slow
