@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
@@ -171,6 +171,7 @@ def test_holm(p_values: list[float]) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=seeds, half=st.floats(0, 1), shift=st.floats(-1, 1))
+@example(seed=0, half=0.0, shift=5.4e-114)
 def test_seeds_widen_an_interval_over_items(seed: int, half: float, shift: float) -> None:
     """By nothing where there is one seed or no spread; as Welch's t alone where items have no width."""
     rng = np.random.default_rng(seed)

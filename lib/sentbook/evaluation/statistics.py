@@ -196,7 +196,7 @@ def seed_spread(*sides: ArrayLike) -> float:
     total = sum(part for part, _ in parts)
     if total <= 0:
         return 0.0
-    freedom = total**2 / sum(part**2 / one for part, one in parts)
+    freedom = 1 / sum((part / total) ** 2 / one for part, one in parts)  # squares of tiny variances are nothing
     return float(special.stdtrit(freedom, 0.975) * np.sqrt(total))
 
 
