@@ -158,6 +158,23 @@ def test_dropout_is_in_training_alone(options: EncoderOptions) -> None:
     assert encoder.training  # encoding puts the mode back
 
 
+@given(probability=st.floats(0.01, 0.99), seed=st.integers(0, 9))
+@settings(max_examples=20, deadline=None)
+def test_dropout_zeroes_that_share_of_elements_and_scales_the_others(probability: float, seed: int) -> None:
+    """Within five standard deviations; and no element is zeroed with another more often than chance has it."""
+    encoder = build(AverageEncoder(), torch.ones(3, 301), seed=1, dropout=probability).train()
+    torch.manual_seed(seed)
+    found = encoder.words(torch.full((40, 25), 2)).detach()
+    kept = (found != 0).float()
+    noise = 5 * (probability * (1 - probability) / found.numel()) ** 0.5
+    assert abs(float(kept.mean()) - (1 - probability)) < noise
+    torch.testing.assert_close(found[found != 0].mean(), torch.tensor(1 / (1 - probability)), rtol=1e-3, atol=0)
+    for apart in (1, 2, 3, 4):  # four come from one draw
+        flat = kept.flatten()
+        both = float((flat[apart:] * flat[:-apart]).mean())
+        assert abs(both - (1 - probability) ** 2) < 5 * (probability / found.numel()) ** 0.5
+
+
 # -- construction ------------------------------------------------------------------------------------------------------
 
 
