@@ -12,15 +12,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import torch
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 from sentbook.data.vectors import Vectors
 from sentbook.models.cse import CSEEncoder
@@ -154,45 +154,35 @@ print(sources.path("eval/slow.bin"))
 """
 
 
-class Slow(BaseHTTPRequestHandler):
-    """Sends a file in two seconds."""
+def slowly(request: Request) -> Response:
+    """Send the file in two seconds."""
 
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(BYTES)))
-        self.end_headers()
-        with suppress(OSError):  # the reader was killed
-            for at in range(0, len(BYTES), len(BYTES) // 40):
-                self.wfile.write(BYTES[at : at + len(BYTES) // 40])
-                time.sleep(0.05)
+    def parts() -> Iterator[bytes]:
+        for at in range(0, len(BYTES), len(BYTES) // 40):
+            yield BYTES[at : at + len(BYTES) // 40]
+            time.sleep(0.05)
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
+    return Response(parts(), headers={"Content-Length": str(len(BYTES))})
 
 
 @pytest.mark.slow
-def test_a_killed_download_leaves_no_file_and_the_next_one_is_whole(tmp_path: Path, start: Start) -> None:
+def test_a_killed_download_leaves_no_file_and_the_next_one_is_whole(
+    tmp_path: Path, start: Start, httpserver: HTTPServer
+) -> None:
     place = tmp_path / "cache" / "eval"
-    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    httpserver.expect_request("/slow.bin").respond_with_handler(slowly)
 
-        def fetch() -> subprocess.Popen[bytes]:
-            url, digest = f"http://127.0.0.1:{server.server_port}/slow.bin", hashlib.sha256(BYTES).hexdigest()
-            return start(
-                [FETCH, url, digest, str(len(BYTES))], lambda: any(place.glob(".slow.bin.*")),
-                SENTBOOK_CACHE=str(tmp_path / "cache"), SENTBOOK_DATA="", NO_PROXY="127.0.0.1",
-            )  # fmt: skip
+    def fetch() -> subprocess.Popen[bytes]:
+        url, digest = httpserver.url_for("/slow.bin"), hashlib.sha256(BYTES).hexdigest()
+        return start(
+            [FETCH, url, digest, str(len(BYTES))], lambda: any(place.glob(".slow.bin.*")),
+            SENTBOOK_CACHE=str(tmp_path / "cache"), SENTBOOK_DATA="", NO_PROXY=httpserver.host,
+        )  # fmt: skip
 
-        try:
-            for seconds in (0.1, 0.9):
-                process = fetch()
-                time.sleep(seconds)
-                assert kill(process, group=False)
-                assert half_files(place) and not (place / "slow.bin").exists()
-            assert fetch().wait(60) == 0
-        finally:
-            server.shutdown()
-            thread.join()
+    for seconds in (0.1, 0.9):
+        process = fetch()
+        time.sleep(seconds)
+        assert kill(process, group=False)
+        assert half_files(place) and not (place / "slow.bin").exists()
+    assert fetch().wait(60) == 0
     assert (place / "slow.bin").read_bytes() == BYTES and len(list(place.iterdir())) == 1

@@ -7,15 +7,16 @@ import gc
 import hashlib
 import importlib.util
 import re
-import threading
 import warnings
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
+from pytest_httpserver import HTTPServer
 from typer.testing import CliRunner, Result
+from werkzeug import Request, Response
 
 from sentbook import cli
 from sentbook.data import sources
@@ -25,51 +26,37 @@ NAME = "eval/made up/pairs.txt"
 GOOD = b"one\ttwo\n" * 40
 
 
-class Server(ThreadingHTTPServer):
-    """Answers every request with ``body``, and claims ``length`` bytes."""
+@dataclass
+class Answer:
+    """What the server says to every request: ``body``, of which it claims ``length`` bytes."""
 
-    daemon_threads = True
     body: bytes = GOOD
     length: int | None = None
     status: int = 200
-    requested: list[str]
+    requested: list[str] = field(default_factory=list)
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_GET(self) -> None:
-        self.server.requested.append(self.path)
-        self.send_response(self.server.status)
-        length = len(self.server.body) if self.server.length is None else self.server.length
-        self.send_header("Content-Length", str(length))
-        self.end_headers()
-        self.wfile.write(self.server.body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
+    def __call__(self, request: Request) -> Response:
+        self.requested.append(request.path)
+        length = len(self.body) if self.length is None else self.length
+        return Response([self.body], self.status, {"Content-Length": str(length)})
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server(httpserver: HTTPServer) -> Iterator[Answer]:
     """A server on this machine; what pooch leaves of a broken connection is taken away with it."""
-    with Server(("127.0.0.1", 0), Handler) as running:
-        running.requested = []
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
+    answer = Answer()
+    httpserver.expect_request(re.compile("")).respond_with_handler(answer)
+    yield answer
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()
 
 
 @pytest.fixture
-def entry(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
+def entry(httpserver: HTTPServer, server: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
     """A registry of one file, an empty cache, no mirror, no proxy."""
     for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, "127.0.0.1")
+        monkeypatch.setenv(name, httpserver.host)
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SENTBOOK_DATA", raising=False)
     made = {
@@ -78,7 +65,7 @@ def entry(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> di
         "licence": "[bold]none[/bold]",  # text is never markup
         "paper": "",
         "source": "copy",
-        "url": f"http://127.0.0.1:{server.server_port}/made%20up/pairs.txt",
+        "url": httpserver.url_for("/made%20up/pairs.txt"),
     }
     monkeypatch.setattr(sources, "registry", lambda: {NAME: made})
     monkeypatch.setattr(sources, "_used", {})
@@ -121,7 +108,7 @@ def left_over(folder: Path) -> list[Path]:
 
 
 def test_mirror_then_cache_then_one_download(
-    in_mirror: Path, entry: dict, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_mirror: Path, entry: dict, server: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cached = put(tmp_path / "cache", GOOD)
     assert sources.used() == {} and sources.path(NAME) == in_mirror
@@ -130,7 +117,7 @@ def test_mirror_then_cache_then_one_download(
     assert sources.path(NAME) == cached and server.requested == []
     cached.unlink()
     assert sources.path(NAME) == sources.path(NAME) == cached and cached.read_bytes() == GOOD
-    assert server.requested == ["/made%20up/pairs.txt"] and left_over(tmp_path / "cache") == [cached]
+    assert server.requested == ["/made up/pairs.txt"] and left_over(tmp_path / "cache") == [cached]
 
 
 def test_a_file_known_by_its_md5(by_md5: None, entry: dict, tmp_path: Path) -> None:
@@ -158,7 +145,7 @@ FAULTS = pytest.mark.parametrize(
 )
 
 
-def test_a_download_that_is_far_too_long_is_cut(entry: dict, server: Server, tmp_path: Path) -> None:
+def test_a_download_that_is_far_too_long_is_cut(entry: dict, server: Answer, tmp_path: Path) -> None:
     server.body = GOOD * 10_000
     refused("was not downloaded: .* has more than it should")
     assert left_over(tmp_path / "cache") == []
@@ -166,7 +153,7 @@ def test_a_download_that_is_far_too_long_is_cut(entry: dict, server: Server, tmp
 
 @FAULTS
 def test_a_bad_download_is_named_and_not_kept(
-    entry: dict, server: Server, tmp_path: Path, content: bytes, said: str
+    entry: dict, server: Answer, tmp_path: Path, content: bytes, said: str
 ) -> None:
     server.body = content
     assert f"`sentbook data fetch {NAME}`" in refused(said)
@@ -186,7 +173,7 @@ def test_a_bad_file_here(in_mirror: Path, entry: dict, tmp_path: Path, content: 
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pooch leaves the broken socket open
-def test_what_the_network_does(entry: dict, server: Server, tmp_path: Path) -> None:
+def test_what_the_network_does(entry: dict, server: Answer, tmp_path: Path) -> None:
     server.body, server.length = GOOD[:120], len(GOOD)
     assert "sentbook data fetch" in refused("the connection broke before all 320 bytes were here")
     server.status = 404
@@ -269,7 +256,7 @@ def call(*words: str) -> Result:
     return CliRunner().invoke(cli.app, ["data", *words])
 
 
-def test_list_fetch_and_check(in_mirror: Path, entry: dict, server: Server, tmp_path: Path) -> None:
+def test_list_fetch_and_check(in_mirror: Path, entry: dict, server: Answer, tmp_path: Path) -> None:
     shown = call("list").output
     assert " mirror " in shown and "[bold]none[/bold]" in shown and "1 files" in shown
     assert "1 files are as registered, 0 are not here" in call("check").output

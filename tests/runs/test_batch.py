@@ -5,18 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 from sentbook.runs import batch, forkserver
 from sentbook.system.errors import ConfigError
@@ -152,7 +153,7 @@ def test_a_cancelled_job_of_slurm_fails_alone_and_the_same_command_goes_on(
 
 
 @pytest.fixture
-def kubernetes(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+def kubernetes(checkout: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What an API server on loopback is sent; each of its pods is a process that is told what a pod would be."""
     sent: list[dict[str, Any]] = []
     ended: list[int] = []
@@ -166,41 +167,22 @@ def kubernetes(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
         environment = {"PATH": path, "HOME": str(folder), "PYTHONPATH": str(PACKAGE.parent), **own}
         return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
-    class Server(BaseHTTPRequestHandler):
-        def _answer(self, status: int, content: dict[str, Any]) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps(content).encode())
+    def answer(request: Request) -> Response:
+        content: dict[str, Any] = {"status": {"failed" if any(ended) else "succeeded": 1}, "items": []}
+        if request.method == "POST":
+            sent.append(content := request.get_json())
+            if "spec" in content:
+                ended.append(run(content["spec"]["template"]["spec"]["containers"][0]))
+        return Response(json.dumps(content), content_type="application/json")
 
-        def do_POST(self) -> None:
-            sent.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            if "spec" in sent[-1]:
-                ended.append(run(sent[-1]["spec"]["template"]["spec"]["containers"][0]))
-            self._answer(201, sent[-1])
-
-        def do_GET(self) -> None:
-            well = {"succeeded": 1} if not any(ended) else {"failed": 1}
-            self._answer(200, {"items": []} if "/pods" in self.path else {"status": well})
-
-        def do_DELETE(self) -> None:
-            self._answer(200, {})
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    at = {"server": f"http://127.0.0.1:{server.server_port}"}
-    config = {"clusters": [{"name": "one", "cluster": at}], "users": [{"name": "one", "user": {}}]}
-    config |= {"contexts": [{"name": "one", "context": {"cluster": "one", "user": "one"}}], "current-context": "one"}
+    httpserver.expect_request(re.compile("")).respond_with_handler(answer)
+    config: dict[str, Any] = {"clusters": [{"name": "one", "cluster": {"server": httpserver.url_for("")}}], "users": []}
+    config |= {"contexts": [{"name": "one", "context": {"cluster": "one", "user": ""}}], "current-context": "one"}
     (checkout / "kubeconfig").write_text(json.dumps(config))
     monkeypatch.setenv("KUBECONFIG", str(checkout / "kubeconfig"))
     profile = checkout / "workflow" / "profiles" / "kubernetes" / "config.yaml"
     profile.write_text(profile.read_text().replace("/sentbook/checkout", str(checkout)))
-    yield sent
-    server.shutdown()
-    server.server_close()
+    return sent
 
 
 @pytest.mark.long
