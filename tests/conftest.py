@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 import yaml
 from nbformat import v4
 from playwright.sync_api import Browser, sync_playwright
@@ -30,6 +31,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         live = item.path.name == "test_notebooks_live.py"
         item.add_marker(pytest.mark.xdist_group(item.name if live else str(item.path)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Leave the other cores to the other workers."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -22,11 +22,10 @@ import torch
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from sentbook.data.vectors import Vectors
 from sentbook.models.cse import CSEEncoder
 from sentbook.training import checkpoint
-from sentbook.training.recipes import Recipe
 from sentbook.training.settings import MarginTraining
+from trainings import PHRASE, recipe
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 # Attempts that may end before their kill; each begins anew.
@@ -67,10 +66,7 @@ def half_files(folder: Path) -> list[str]:
 
 # -- trainings ---------------------------------------------------------------------------------------------------------
 
-STAGE = MarginTraining(
-    corpora=("miniworld-phrases",), validation="miniworld", limit=200, epochs=8, batch_size=20, checks_per_epoch=2,
-    dropout=0.1, scramble=0.3, learning_rate=0.01,
-)  # fmt: skip
+STAGE = PHRASE.model_copy(update={"limit": 200, "epochs": 8})
 SECOND = STAGE.model_copy(update={"corpora": ("miniworld-sentences",), "epochs": 4})
 TRAIN = """
 import sys
@@ -81,12 +77,8 @@ recipes.obtain([Recipe.model_validate_json(one) for one in sys.argv[3:]], device
 """
 
 
-def recipe(seed: int, *stages: MarginTraining) -> str:
-    made = Recipe(
-        method="CSE", seed=seed, vectors=Vectors(name="miniworld"), encoder=CSEEncoder(filters=30), stages=stages,
-        suite="miniworld",
-    )  # fmt: skip
-    return made.model_dump_json()
+def described(seed: int, *stages: MarginTraining) -> str:
+    return recipe(*stages, seed=seed, encoder=CSEEncoder(filters=30)).model_dump_json()
 
 
 def encoders(artifacts: Path) -> dict[str, tuple[dict[str, torch.Tensor], dict[str, object]]]:
@@ -102,10 +94,10 @@ def encoders(artifacts: Path) -> dict[str, tuple[dict[str, torch.Tensor], dict[s
 @pytest.mark.parametrize(
     ("wanted", "jobs", "kills"),
     [
-        pytest.param([recipe(1, STAGE)], 1, 2, marks=pytest.mark.slow, id="one"),
+        pytest.param([described(1, STAGE)], 1, 2, marks=pytest.mark.slow, id="one"),
         pytest.param(
-            [recipe(1, STAGE, SECOND), *(recipe(seed, STAGE) for seed in (1, 2, 3))], 2, 5, marks=pytest.mark.long,
-            id="side by side",
+            [described(1, STAGE, SECOND), *(described(seed, STAGE) for seed in (1, 2, 3))], 2, 5,
+            marks=pytest.mark.long, id="side by side",
         ),
     ],
 )  # fmt: skip

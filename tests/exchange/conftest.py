@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from sentbook.data.text import Vocabulary
-from sentbook.data.vectors import Vectors
 from sentbook.exchange.portable import Description, Portable
 from sentbook.models import build
 from sentbook.models.average import AverageEncoder
@@ -21,26 +20,20 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.gran import GRANEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training import pretraining, recipes
-from sentbook.training.settings import GenerationTraining, MarginTraining, SimilarityTraining, Stage
+from sentbook.training.settings import SimilarityTraining, Stage
+from trainings import PHRASE, STORIES, recipe
 
-MARGIN = MarginTraining(
-    corpora=("miniworld-phrases",), validation="miniworld", limit=40, epochs=1, batch_size=20, learning_rate=0.01
-)
-BOOKS = GenerationTraining(
-    corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, epochs=1, checks_per_epoch=1, paragraph=4,
-    held_out=64, bound=0.1, learning_rate=0.01,
-)  # fmt: skip
 PAIRS = SimilarityTraining(dataset="miniworld", epochs=1)
 
 Stages = tuple[Stage, ...]
 TRAINED: dict[str, tuple[Encoder, Stages]] = {
-    "average": (AverageEncoder(), (MARGIN,)),
-    "cse": (CSEEncoder(filters=4), (MARGIN, MARGIN.model_copy(update={"corpora": ("miniworld-sentences",)}))),
-    "gran": (GRANEncoder(hidden=6), (MARGIN,)),
-    "bilstm": (BiLSTMEncoder(hidden=6), (MARGIN,)),
+    "average": (AverageEncoder(), (PHRASE,)),
+    "cse": (CSEEncoder(filters=4), (PHRASE, PHRASE.model_copy(update={"corpora": ("miniworld-sentences",)}))),
+    "gran": (GRANEncoder(hidden=6), (PHRASE,)),
+    "bilstm": (BiLSTMEncoder(hidden=6), (PHRASE,)),
     "wsv": (WSVEncoder(filters=6), (PAIRS,)),
-    "cnn": (CNNEncoder(filters=4, bound=0.1), (BOOKS,)),
-    "cnn fixed": (CNNEncoder(filters=4, bound=0.1), (BOOKS.model_copy(update={"embedding_update": "frozen"}),)),
+    "cnn": (CNNEncoder(filters=4, bound=0.1), (STORIES,)),
+    "cnn fixed": (CNNEncoder(filters=4, bound=0.1), (STORIES.model_copy(update={"embedding_update": "frozen"}),)),
 }
 BATCHES: dict[str, Encoder] = {
     "faithful": CSEEncoder(filters=4, windows="batch"),
@@ -49,29 +42,21 @@ BATCHES: dict[str, Encoder] = {
 }
 
 
-def recipe(method: str, encoder: Encoder, stages: Stages, **more: Any) -> recipes.Recipe:
-    given = {"seed": 1, "vectors": Vectors(name="miniworld"), "suite": "miniworld", **more}
-    return recipes.Recipe(method=method, encoder=encoder, stages=stages, **given)
-
-
 @pytest.fixture(scope="session")
 def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, recipes.Trained]]:
     """A trained encoder of each kind, by its name, and those of `BATCHES`, which depend on theirs."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("exchange")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTBOOK_CACHE", str(folder / "cache"))
         patch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
         pretraining._prepared.cache_clear()
         recipes._book_words.cache_clear()
-        wanted = [recipe(name, *of) for name, of in TRAINED.items()]
-        wanted += [recipe(name, encoder, (MARGIN,)) for name, encoder in BATCHES.items()]
+        trained = TRAINED | {name: (encoder, (PHRASE,)) for name, encoder in BATCHES.items()}
+        wanted = [recipe(*stages, method=name, encoder=encoder) for name, (encoder, stages) in trained.items()]
         found = recipes.obtain(wanted, device="cpu")
         yield {item.method: recipes.from_file(recipes._artifact(item.recipe)) for item in found}
         pretraining._prepared.cache_clear()
         recipes._book_words.cache_clear()
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -27,16 +27,13 @@ from nbformat import v4
 from sentbook import records as results
 from sentbook.data import novels, sources
 from sentbook.data.text import Vocabulary
-from sentbook.data.vectors import Vectors
-from sentbook.models.cse import CSEEncoder
 from sentbook.runs import execute
 from sentbook.runs import ledger as store
 from sentbook.system.errors import StorageError
 from sentbook.training import checkpoint, recipes
 from sentbook.training import loop as training
-from sentbook.training.recipes import Recipe
-from sentbook.training.settings import MarginTraining
 from sentbook.training.store import outcomes
+from trainings import PHRASE, recipe
 
 ROOT = os.name == "posix" and os.geteuid() == 0
 LIMIT = 64  # bytes a file
@@ -262,17 +259,7 @@ def test_an_executed_notebook(place: Place, said: str, tmp_path: Path, monkeypat
 
 # -- trainings ---------------------------------------------------------------------------------------------------------
 
-STAGE = MarginTraining(
-    corpora=("miniworld-phrases",), validation="miniworld", limit=80, epochs=2, batch_size=20, checks_per_epoch=2,
-    dropout=0.1, scramble=0.3, learning_rate=0.01,
-)  # fmt: skip
-
-
-def recipe(seed: int) -> Recipe:
-    return Recipe(
-        method="CSE", seed=seed, vectors=Vectors(name="miniworld"), encoder=CSEEncoder(filters=3), stages=(STAGE,),
-        suite="miniworld",
-    )  # fmt: skip
+ONE, TWO = (recipe(PHRASE, seed=seed) for seed in (1, 2))
 
 
 @on_disks  # a limit would hold for what pytest writes too
@@ -281,11 +268,11 @@ def test_a_training_goes_on_where_there_was_no_space(
 ) -> None:
     """A finished encoder and an unfinished one's checkpoint stay; with space again the numbers are the usual ones."""
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "whole"))
-    recipes.obtain([recipe(2)], device="cpu")
-    expected, _ = checkpoint.load(recipes.StageTraining(recipe(2)).path, recipe(2).key())
+    recipes.obtain([TWO], device="cpu")
+    expected, _ = checkpoint.load(recipes.StageTraining(TWO).path, TWO.key())
 
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(place.folder))
-    recipes.obtain([recipe(1)], device="cpu")
+    recipes.obtain([ONE], device="cpu")
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -math.inf)
     step, calls = training.Trainer._step, 0
 
@@ -298,11 +285,11 @@ def test_a_training_goes_on_where_there_was_no_space(
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="power cut"):
         patch.setattr(training.Trainer, "_step", failing)
-        recipes.obtain([recipe(2)], device="cpu")
-    assert (place.folder / recipe(2).key() / "checkpoint.safetensors").is_file()
-    assert_refused(place, said, lambda: recipes.obtain([recipe(1), recipe(2)], device="cpu"))
-    recipes.obtain([recipe(1), recipe(2)], device="cpu")
-    got, _ = checkpoint.load(recipes.StageTraining(recipe(2)).path, recipe(2).key())
+        recipes.obtain([TWO], device="cpu")
+    assert (place.folder / TWO.key() / "checkpoint.safetensors").is_file()
+    assert_refused(place, said, lambda: recipes.obtain([ONE, TWO], device="cpu"))
+    recipes.obtain([ONE, TWO], device="cpu")
+    got, _ = checkpoint.load(recipes.StageTraining(TWO).path, TWO.key())
     assert all(torch.equal(got[name], value) for name, value in expected.items())
 
 
@@ -310,7 +297,7 @@ def test_a_training_goes_on_where_there_was_no_space(
 def test_a_folder_that_cannot_be_begun(place: Place, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the folder of a key nor its lock is there yet; on a full tmpfs both still can be made."""
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(place.folder))
-    assert_refused(place, said, lambda: recipes.obtain([recipe(1)], device="cpu"))
+    assert_refused(place, said, lambda: recipes.obtain([ONE], device="cpu"))
 
 
 # -- the command line --------------------------------------------------------------------------------------------------

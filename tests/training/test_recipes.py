@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
+import trainings
 from sentbook.config import Section
 from sentbook.data import suites, vectors
 from sentbook.data.text import TOKENISERS, UNKNOWN, Vocabulary
@@ -36,26 +37,17 @@ from sentbook.training.settings import (
     AnyStage,
     DirectTransfer,
     EntailmentTraining,
-    GenerationTraining,
     HeadTraining,
-    MarginTraining,
     RelatednessTraining,
     SimilarityTraining,
 )
+from trainings import PHRASE, STORIES
 
-MARGIN = MarginTraining(
-    corpora=("miniworld-phrases",), validation="miniworld", limit=80, epochs=1, batch_size=20, checks_per_epoch=2,
-    dropout=0.1, scramble=0.3, learning_rate=0.01,
-)  # fmt: skip
 SIMILARITY = SimilarityTraining(dataset="miniworld", epochs=2, batch_size=45, dropout=0.1, learning_rate=0.01)
 PARAPHRASE = SimilarityTraining(dataset="miniworld-paraphrase", epochs=1, score="euclidean", loss="cross-entropy")
-STORIES = GenerationTraining(
-    corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, epochs=1, checks_per_epoch=2, paragraph=4,
-    held_out=64, bound=0.1, learning_rate=0.01,
-)  # fmt: skip
 HEAD = HeadTraining(dataset="miniworld", epochs=1, hidden=5)
 STAGES: list[AnyStage] = [
-    MARGIN, SIMILARITY, DirectTransfer(dataset="miniworld", epochs=1), HEAD, STORIES,
+    PHRASE, SIMILARITY, DirectTransfer(dataset="miniworld", epochs=1), HEAD, STORIES,
     EntailmentTraining(corpus="miniworld-entailment", epochs=1, hidden=5),
 ]  # fmt: skip
 WSV, CNN = WSVEncoder(filters=4), CNNEncoder(filters=8, bound=0.1)
@@ -65,21 +57,15 @@ SAID = ["the dog sees a cat", "the cook"]
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Books and artifacts of this module: what one test trains, the next one finds."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("recipes")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTBOOK_CACHE", str(folder / "cache"))
         patch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
         yield folder
-    torch.set_num_threads(threads)
 
 
 def recipe(*stages: AnyStage, **changes: Any) -> Recipe:
-    values: dict[str, Any] = {
-        "method": "CSE", "seed": 1, "vectors": Vectors(name="miniworld"), "encoder": WSV, "suite": "miniworld",
-    }  # fmt: skip
-    return Recipe(stages=stages, **values | changes)
+    return trainings.recipe(*stages, **{"encoder": WSV} | changes)
 
 
 def told(*more: AnyStage, encoder: EncoderOptions = CNN, **changes: Any) -> Recipe:
@@ -129,13 +115,13 @@ def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -
     assert {type(stage) for stage in STAGES} == set(get_args(AnyStage)), "a new kind of stage must be in this test"
     encoders = [options() for kind in ENCODERS if (options := encoder_class(kind).options) is not None]
     assert len(encoders) == len(ENCODERS)
-    every = [recipe(), recipe(MARGIN, SIMILARITY), recipe(SIMILARITY, MARGIN), recipe(MARGIN, MARGIN)]
+    every = [recipe(), recipe(PHRASE, SIMILARITY), recipe(SIMILARITY, PHRASE), recipe(PHRASE, PHRASE)]
     stages = [kind for stage in STAGES for kind in (stage, *variants(stage))]
     every += [
         recipe().model_copy(update={"stages": (kind,)}) for kind in stages
     ]  # unchecked: some go with others alone
     every += [recipe(encoder=kind) for one in encoders for kind in (one, *variants(one)) if kind != WSV]
-    every += [recipe(MARGIN, **{name: value}) for name, value in {
+    every += [recipe(PHRASE, **{name: value}) for name, value in {
         "seed": 2, "vectors": Vectors(name="glove-6b-50d"), "encoder": CNN, "tokenisation": "words", "suite": "sts",
         "random_words": True,
     }.items()]  # fmt: skip
@@ -148,8 +134,8 @@ def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -
 
 
 def test_the_key_of_a_beginning_ignores_what_comes_after() -> None:
-    cumulative = recipe(MARGIN, SIMILARITY)
-    assert cumulative.key(1) == recipe(MARGIN).key() == cumulative.prefix(1).key()
+    cumulative = recipe(PHRASE, SIMILARITY)
+    assert cumulative.key(1) == recipe(PHRASE).key() == cumulative.prefix(1).key()
     assert cumulative.key(0) == recipe().key()
     assert cumulative.key() == cumulative.key(2)
     assert recipe(PARAPHRASE, SIMILARITY, PARAPHRASE).datasets() == ("miniworld-paraphrase", "miniworld")
@@ -158,10 +144,10 @@ def test_the_key_of_a_beginning_ignores_what_comes_after() -> None:
 def test_the_contents_of_files_decide_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, folder = tmp_path / "v.txt", tmp_path / "shelf"
     file.write_text("cat 1 2\ndog 3 4\n")
-    own = recipe(MARGIN, vectors=Vectors(name="file", path=str(file)))
+    own = recipe(PHRASE, vectors=Vectors(name="file", path=str(file)))
     keys = {own.key()}
     (tmp_path / "moved.txt").write_bytes(file.read_bytes())
-    keys.add(recipe(MARGIN, vectors=Vectors(name="file", path=str(tmp_path / "moved.txt"))).key())
+    keys.add(recipe(PHRASE, vectors=Vectors(name="file", path=str(tmp_path / "moved.txt"))).key())
     file.write_text("cat 1 2\ndog 3 5\n")
     keys.add(own.key())
     folder.mkdir()
@@ -182,9 +168,9 @@ def test_the_contents_of_files_decide_the_key(tmp_path: Path, monkeypatch: pytes
 
 def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs of files are pinned by their digests, not by the generator."""
-    real = MARGIN.model_copy(update={"corpora": ("ppdb",), "validation": "sts2016"})
+    real = PHRASE.model_copy(update={"corpora": ("ppdb",), "validation": "sts2016"})
     glove: dict[str, Any] = {"vectors": Vectors(name="glove-6b-50d"), "suite": "sts"}
-    files, generated = recipe(real, **glove), [recipe(MARGIN), recipe(SIMILARITY, **glove), recipe(PARAPHRASE, **glove)]
+    files, generated = recipe(real, **glove), [recipe(PHRASE), recipe(SIMILARITY, **glove), recipe(PARAPHRASE, **glove)]
     keys = {one.key() for one in (files, *generated)}
     monkeypatch.setattr(recipes, "fingerprint", lambda: "another generator")
     assert files.key() in keys
@@ -205,7 +191,7 @@ def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeyp
         recipe(SIMILARITY.model_copy(update={"embedding_update": "dense"}), encoder=WSVEncoder(filters=4, layers=2)),
         recipe(SIMILARITY.model_copy(update={"new_words": "shared"}), encoder=AverageEncoder(), tokenisation="stems"),
         recipe(SIMILARITY.model_copy(update={"embedding_update": "frozen"}), random_words=True),
-        recipe(MARGIN, SIMILARITY, encoder=CSEEncoder(filters=3)),
+        recipe(PHRASE, SIMILARITY, encoder=CSEEncoder(filters=3)),
         told(SIMILARITY),
     ],
 )  # fmt: skip
@@ -248,7 +234,7 @@ def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Pat
 
 def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of vectors may be replaced by one with more words, or with others in its first rows."""
-    found = trained(recipe(MARGIN, encoder=CSEEncoder(filters=3)))
+    found = trained(recipe(PHRASE, encoder=CSEEncoder(filters=3)))
     loaded = vectors.load("miniworld")
     more = vectors.WordVectors([*loaded.words, "unheard-of"], np.vstack([loaded.matrix, loaded.matrix[:1]]))
     others = vectors.WordVectors([*loaded.words[1::-1], *loaded.words[2:]], loaded.matrix)
@@ -309,7 +295,7 @@ def test_scores_are_those_of_the_best_and_of_the_last_state() -> None:
     gold = suites.pairs("miniworld", "trial").gold
     assert history["best"] == pytest.approx(np.corrcoef(best.scores("trial"), gold)[0, 1])
     with pytest.raises(CheckpointError, match=r"scores\.safetensors does not exist; delete its folder and run"):
-        trained(recipe(MARGIN)).scores("test")
+        trained(recipe(PHRASE)).scores("test")
 
 
 def without_vector(dataset: str) -> list[str]:
@@ -406,7 +392,7 @@ def test_a_folder_of_books_is_trained_on_and_no_other(tmp_path: Path) -> None:
 
 
 def test_decoders_that_cannot_be_had_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for stages in ((MARGIN, STORIES), (STORIES, STORIES)):
+    for stages in ((PHRASE, STORIES), (STORIES, STORIES)):
         with pytest.raises(ConfigError, match=r"^Training with decoders starts an encoder; make it the first stage\.$"):
             recipes.prepare_stage(recipe(*stages, encoder=CNN))
     for wanted in (recipe(method="random CNN"), recipe(SIMILARITY, method="random CNN"), told(SIMILARITY)):
@@ -432,7 +418,7 @@ RELATED = RelatednessTraining(
 
 
 def test_the_key_of_a_fine_tuning_is_of_its_start_and_all_its_settings() -> None:
-    starts = [recipe(), recipe(seed=2), recipe(MARGIN)]
+    starts = [recipe(), recipe(seed=2), recipe(PHRASE)]
     works = [FineTuning(start, RELATED) for start in starts] + [FineTuning(recipe(), one) for one in variants(RELATED)]
     assert len({work.key for work in works}) == len(works)
     assert FineTuning(recipe(method="other"), RELATED).key == works[0].key
@@ -449,10 +435,10 @@ def test_fine_tuning_never_reads_the_test_labels(monkeypatch: pytest.MonkeyPatch
         return pairs
 
     monkeypatch.setattr(suites, "relatedness", sealed)
-    [found] = recipes.fine_tune([recipe(MARGIN)], RELATED, device="cpu")
+    [found] = recipes.fine_tune([recipe(PHRASE)], RELATED, device="cpu")
     test = relatedness("miniworld", "test")
     assert found.predictions.shape == (len(test.first),)
     assert ((found.predictions >= 1) & (found.predictions <= 5)).all()
-    assert found.cost().parameters > 0 and found.key == FineTuning(recipe(MARGIN), RELATED).key
+    assert found.cost().parameters > 0 and found.key == FineTuning(recipe(PHRASE), RELATED).key
     values = [point.value for point in found.curve() if point.split == "validation"]
     assert found.metadata["history"]["best"] == max(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,44 +16,25 @@ from filelock import FileLock
 from torch import Tensor
 
 from sentbook import cli
-from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
-from sentbook.models.cse import CSEEncoder
 from sentbook.papers.cnn_lstm import fine_tuning
 from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.system.errors import CheckpointError, NumericalError
 from sentbook.system.loaded import file_digest
 from sentbook.training import checkpoint, loop, pretraining, recipes, store
-from sentbook.training.recipes import Recipe
 from sentbook.training.settings import (
     AnyStage,
-    GenerationTraining,
     HeadTraining,
-    MarginTraining,
     RelatednessTraining,
     SimilarityTraining,
 )
+from trainings import PHRASE, STORIES, recipe
 
-PHRASE = MarginTraining(
-    corpora=("miniworld-phrases",), validation="miniworld", limit=80, epochs=2, batch_size=20, checks_per_epoch=2,
-    dropout=0.1, scramble=0.3, learning_rate=0.01,
-)  # fmt: skip
 PAIRS = SimilarityTraining(dataset="miniworld", epochs=2, batch_size=100, watch="test", learning_rate=0.01)
 HEAD = HeadTraining(dataset="miniworld", epochs=1, batch_size=100, frozen=True, embedding_update="frozen", hidden=5)
-STORIES = GenerationTraining(
-    corpus="miniworld-stories", books=40, vocabulary=150, hidden=6, epochs=1, held_out=64, bound=0.1, batch_size=32,
-    learning_rate=0.01,
-)  # fmt: skip
 RELATED = RelatednessTraining(dataset="miniworld", hidden=5, epochs=1, batch_size=100, normalise=False)
 SOFTMAX = ClassifierTraining(epochs=1, batch_size=64)
 Contents = dict[str, tuple[dict[str, Tensor], list[Any]]]
-
-
-def recipe(*stages: AnyStage, seed: int = 1, kind: Any = None) -> Recipe:
-    return Recipe(
-        method="CSE", seed=seed, vectors=Vectors(name="miniworld"), encoder=kind or CSEEncoder(filters=3),
-        stages=stages, suite="miniworld",
-    )  # fmt: skip
 
 
 def trained(*stages: AnyStage) -> Callable[[Sequence[int], int], object]:
@@ -65,7 +46,7 @@ def fine_tuned(seeds: Sequence[int], jobs: int) -> object:
 
 
 def cells(seeds: Sequence[int], jobs: int) -> object:
-    start = recipes.load(recipe(kind=CNNEncoder(widths=(2,), filters=4)))
+    start = recipes.load(recipe(encoder=CNNEncoder(widths=(2,), filters=4)))
     wanted = [fine_tuning.Cell("miniworld/question", 0.3, "random", seed) for seed in seeds]
     return fine_tuning.fine_tune_grid({"random": start}, wanted, SOFTMAX, device="cpu", jobs=jobs)
 
@@ -91,12 +72,9 @@ works = pytest.mark.parametrize("make", WORKS.values(), ids=WORKS.keys())
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield tmp_path / "artifacts"
-    torch.set_num_threads(threads)
+    return tmp_path / "artifacts"
 
 
 @pytest.fixture
