@@ -91,7 +91,7 @@ def test_without_a_run_no_number_is_claimed(
 @pytest.mark.parametrize(
     ("kind", "parts"),
     [
-        ("average", ["Wieting et al. 2016", "paraphrase pairs (miniworld-phrases), margin 0.6; 1 epoch\n"]),
+        ("average", ["Wieting et al. 2016", "paraphrase pairs (miniworld-phrases), margin 0.6; 2 epochs\n"]),
         ("cse", ["Jiao et al. 2018", "1. paraphrase pairs (miniworld-phrases)", "2. paraphrase pairs (miniworld-sent"]),
         ("gran", ["Wieting and Gimpel 2017"]),
         ("bilstm", ["Conneau et al. 2017"]),
