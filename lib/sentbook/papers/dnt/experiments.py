@@ -150,9 +150,9 @@ def wanted_settings(
 ) -> list[Wanted]:
     """The transfers of all ``starts`` by a setting to all ``datasets``; its row is a part of the search.
 
-    Every setting has as many points: of feature transfer the classifier sees vectors as they are or of size one, of the
-    two others words are updated or frozen. An average has no parameters but its words, which are updated; its batches
-    are of one length or random.
+    Every setting has as many points: a classifier sees vectors as they are or of size one, an encoder that is trained
+    has its words updated or frozen, and where both are so, batches are of one size alone. An average has no parameters
+    but its words, which are updated; its batches are of one length or random.
     """
 
     def name(encoder: str) -> Callable[[Transfer], str]:

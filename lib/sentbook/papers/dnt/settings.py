@@ -36,8 +36,9 @@ class Settings(Paper):
     datasets: tuple[Dataset, ...] = Field(TRANSFER, min_length=1)
     head: HeadTraining = HeadTraining()
     direct: DirectTransfer = DirectTransfer()
+    # As many points for each setting: each chooses two of batch size, updated words and rescaled vectors.
     feature_grid: Grid = Grid(rescale=(False, True))
-    network_grid: Grid = Grid()
+    network_grid: Grid = Grid(batch_sizes=(32,), rescale=(False, True))
     direct_grid: Grid = Grid()
     compared_datasets: tuple[Dataset, ...] = Field(
         ("sts12", "sim", "sag"), min_length=1, description="of pages that compare rows of a setting: one of each kind"

@@ -249,8 +249,9 @@ def _choice(one: Search | None, dataset: str) -> Cell:
         return Cell()
 
     def words(point: Mapping[str, Any]) -> str:
-        updated = {"lazy": "words updated", "frozen": "words frozen"}.get(point.get("embedding_update", ""), "")
-        return updated or ("rescaled" if point.get("rescale") else "")
+        updated = {"lazy": "words updated", "frozen": "words frozen"}.get(point.get("embedding_update", ""))
+        batches = f"batches of {point['batch_size']}" if "batch_size" in one.grid else None
+        return ", ".join(filter(None, (updated, batches, "rescaled" if point.get("rescale") else None)))
 
     def shown(point: Mapping[str, Any]) -> str:
         value = point["development"]
