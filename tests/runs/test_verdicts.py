@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.evaluation.statistics import Estimate, seed_spread
-from sentbook.records import Claim, Finding, Provenance, Run, Search, Test
+from sentbook.records import Claim, Finding, Metric, Provenance, Run, Search, Test
 from sentbook.runs import claims, verdicts
 from sentbook.runs import printed as reported
 from sentbook.runs.evidence import Evidence
@@ -22,6 +23,7 @@ from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
 
 ENDS = st.tuples(st.floats(-0.9, 0.9), st.floats(-0.9, 0.9)).map(sorted)
+STANDS = "the verdict is the same with these as far ahead as may be"
 VALUES = st.lists(st.floats(-0.9, 0.9), min_size=1, max_size=6)
 
 
@@ -323,7 +325,6 @@ def searched(method: str, **changes: Any) -> Search:
         ({}, ""),
         ({"last_quarter_gain": 1e-4}, ""),
         ({"trainings": 2}, "PP was searched less than CSE"),
-        ({"trainings": 4}, "CSE was searched less than PP"),
         ({"at_edge": ["rate"]}, "PP took the edge of its grid in rate"),
         ({"last_quarter_gain": 0.5}, "PP was still rising, by 50.0 points in its last quarter of training"),
     ],
@@ -331,6 +332,41 @@ def searched(method: str, **changes: Any) -> Search:
 def test_a_verdict_against_an_under_tuned_side_is_inconclusive_and_names_it(change: dict[str, Any], said: str) -> None:
     found = judged_with(searched("CSE"), searched("PP", **change))
     assert (found.verdict, found.notes) == (("inconclusive", [said]) if said else ("reproduced", []))
+    # An under-tuned side that is ahead could only be further ahead.
+    ahead = judged_with(searched("CSE", **change), searched("PP"))
+    assert ahead.verdict == "reproduced" and ahead.notes[1:] == ([STANDS] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("doubted", "on", "at_least", "verdict"),
+    [
+        ("PP", "won", "3 of 4", "inconclusive"),
+        ("PP", "won", "2 of 4", "reproduced"),
+        ("CSE", "won", "3 of 4", "reproduced"),
+        ("PP", "lost", "3 of 4", "reproduced"),
+        ("CSE", "lost", "3 of 4", "reproduced"),
+        ("CSE", "lost", "4 of 4", "inconclusive"),
+    ],
+)
+def test_a_count_stands_where_no_under_tuned_side_could_turn_it(
+    doubted: str, on: str, at_least: str, verdict: str
+) -> None:
+    ahead = {"won": 0.1, "two": 0.1, "three": 0.1, "lost": -0.1}
+    values = {("CSE", name): 0.5 + by for name, by in ahead.items()} | {("PP", name): 0.5 for name in ahead}
+    common: dict[str, Any] = {"metric": "pearson", "protocol": "cosine", "n": 9}
+    metrics = [
+        Metric(method=method, dataset=name, seed=seed, value=value, **common)
+        for (method, name), value in values.items()
+        for seed in (1, 2)
+    ]
+    searches = [searched(method, dataset=name) for method, name in values]
+    searches.append(searched(doubted, dataset=on, at_edge=["rate"]))
+    tests = [made(by - 0.01, by + 0.01, dataset=name) for name, by in ahead.items()]
+    entry = {"id": "cse-99", "in": "table1", "source": "here", "text": "Wins", "wins": ["CSE", "PP"]}
+    entry |= {"where": list(ahead), "at_least": at_least}
+    spec = claims.parse_claims(yaml.safe_dump({"claims": [entry]}), "cse")["cse-99"]
+    run = run_of(*searches).model_copy(update={"metrics": metrics, "tests": tests})
+    assert claims.judged(spec, Evidence.of(run)).verdict == verdict
 
 
 def test_a_search_that_is_not_recorded_is_said_and_one_training_is_not_enough() -> None:

@@ -18,7 +18,7 @@ from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Claim, Finding, Part, Run, Verdict
 from sentbook.report import numbers
 from sentbook.runs.claims import ClaimSpec, specifications
-from sentbook.runs.evidence import Missing
+from sentbook.runs.evidence import Evidence, Missing
 from sentbook.runs.limits import limited
 from sentbook.runs.recorded import RecordedEvidence
 from sentbook.runs.rules import applied
@@ -88,7 +88,12 @@ def _judged(spec: ClaimSpec, evidence: RecordedEvidence) -> tuple[Verdict, Verdi
         found = applied(asked, spec.operands)
     except Missing:
         return None
-    verdicts: list[Verdict] = [limited(one, asked, spec.scale)[0].verdict for one in (found, within(found))]
+
+    def again(other: Evidence) -> Judgement:
+        return applied(other, spec.operands)
+
+    judges = [(found, again), (within(found), lambda other: within(again(other)))]
+    verdicts: list[Verdict] = [limited(one, asked, spec.scale, judge)[0].verdict for one, judge in judges]
     if spec.contradicts:
         verdicts = ["the paper contradicts itself"] * 2
     return verdicts[0], verdicts[1], found

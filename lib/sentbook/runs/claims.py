@@ -160,7 +160,7 @@ def judged(spec: ClaimSpec, evidence: Evidence) -> Claim:
         found = verdicts.not_run(spec.absent) if spec.absent else applied(own, spec.operands)
     except Missing as reason:
         found = verdicts.not_run(str(reason))
-    found, notes = limited(found, own, spec.scale)
+    found, notes = limited(found, own, spec.scale, lambda other: applied(other, spec.operands))
     if spec.contradicts:
         found, notes = found.with_verdict("the paper contradicts itself"), [spec.contradicts, *notes]
     return Claim(

@@ -6,9 +6,10 @@ about given encoders asks for new items alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,6 +23,10 @@ from sentbook.system.errors import ConfigError
 MEAN = "mean of single sentences"
 OVER_ITEMS = "bootstrap over items"
 Place = tuple[str, str]
+# Less is better in these: errors, and ranks of what was looked for.
+_LOWER = re.compile(r"mse|mae|.*MedR")
+# Beyond any value of a measure.
+_FAR = 1e9
 
 
 class Rows:
@@ -121,6 +126,9 @@ class Evidence:
         about: what the intervals are over.
         asked: method and data set -> the trainings behind the numbers that a rule took.
         pairs: the two sides of each comparison.
+        doubted: under-tuned sides, which might be better than they were.
+        side: which side of a comparison is taken to be as good as it might be, where it is doubted.
+        weighed: those of ``doubted`` that a rule met.
     """
 
     paper: str
@@ -137,6 +145,9 @@ class Evidence:
     about: Level = "models"
     asked: dict[Place, int] = field(default_factory=dict)
     pairs: list[tuple[Place, Place]] = field(default_factory=list)
+    doubted: Collection[Place] = ()
+    side: Literal["a", "b"] = "a"
+    weighed: set[Place] = field(default_factory=set)
 
     @classmethod
     def of(cls, run: Run, book: Any = None, resamples: int = 2000, findings: Mapping[str, Any] | None = None) -> Any:
@@ -197,9 +208,12 @@ class Evidence:
         return float(np.mean(self.book.values(method, dataset_of(row), metric)))
 
     def measured(self, method: str, row: str, metric: str) -> tuple[Estimate, str]:
-        """One value with its interval, and what that is over."""
+        """One value with its interval, and what that is over; without an upper end where the method is doubted."""
         self.need([method], row)
-        return self._over_seeds(*self._of_items(method, row, metric), row, metric, method)
+        found, how = self._over_seeds(*self._of_items(method, row, metric), row, metric, method)
+        if self._doubts(method, row):
+            found = replace(found, **({"low": -_FAR} if less_is_better(metric) else {"high": _FAR}))
+        return found, how
 
     def _of_items(self, method: str, row: str, metric: str) -> tuple[Estimate, str]:
         return self.book.interval(method, dataset_of(row), metric, self.resamples, resample_seeds=False), OVER_ITEMS
@@ -229,11 +243,21 @@ class Evidence:
         self.pairs.append((self._place(test.a, row), self._place(test.b, row)))
         value = Estimate(test.estimate, test.low, test.high, test.p)
         found, kind = self._over_seeds(value, test.kind, row, test.metric, test.a, test.b, book=book)
+        if self._doubts(getattr(test, self.side), row):
+            better = _FAR if (self.side == "a") != less_is_better(test.metric) else -_FAR
+            ends = {"low": found.low, "high": found.high, "high" if better > 0 else "low": better}
+            return test.model_copy(update={**ends, "estimate": better if better * test.estimate < 0 else test.estimate})
         if kind == test.kind:
             return test
         return test.model_copy(
             update={"kind": kind, "low": found.low, "high": found.high, "p": found.p, "p_holm": None}
         )
+
+    def _doubts(self, method: str, row: str) -> bool:
+        """Whether a method is doubted on a row, which is kept in mind."""
+        if found := self.doubted and (place := self._place(method, row)) in self.doubted:
+            self.weighed.add(place)
+        return bool(found)
 
     def _has(self, book: Any, method: str, row: str) -> bool:
         return all(book.has(method, name) for name in self._sets(row))
@@ -299,6 +323,11 @@ class Evidence:
             if name in held:
                 return held[name]
         raise Missing(f"needs {name}, which this run did not measure")
+
+
+def less_is_better(metric: str) -> bool:
+    """Tell whether less of a measure is better: errors, and ranks of what was looked for."""
+    return _LOWER.fullmatch(metric) is not None
 
 
 def turned(test: Test) -> Test:

@@ -5,16 +5,18 @@ Each limit is a rule on the record of the run, and leaves a sentence beside the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from sentbook.data.suites import TEST_NAMES
-from sentbook.records import Finding, Run, Search
+from sentbook.records import Finding, Run, Search, Verdict
 from sentbook.runs.evidence import Evidence, Place
 from sentbook.runs.verdicts import DECIDED, ERRORS, HOLDS, Judgement
 
+Judge = Callable[[Evidence], Judgement]
 # Searches step by step cannot have the same number of trainings on both sides to the last one.
 ENOUGH = 0.8
 
@@ -54,24 +56,37 @@ class Scale(BaseModel):
         return found
 
 
-def limited(found: Judgement, evidence: Evidence, scale: Scale | None = None) -> tuple[Judgement, list[str]]:
+def limited(
+    found: Judgement,
+    evidence: Evidence,
+    scale: Scale | None = None,
+    again: Judge | None = None,
+) -> tuple[Judgement, list[str]]:
     """Bound a verdict by what the run records; and say by what.
 
     A decided verdict becomes inconclusive where a claim about models stands on one training of a side, or where a side
     had less than four fifths of the other's trainings to choose from (stages that follow each other are chosen one by
-    one, and their largest search counts), or was not tuned to the end; one against the paper also where the run records
-    no search of a side. A claim that does not hold, or is not decided, is out of scale where the run has less than what
-    it is about.
+    one, and their largest search counts), or was not tuned to the end, unless the verdict would be the same with that
+    side as far ahead as may be; one against the paper also where the run records no search of a side. A claim that does
+    not hold, or is not decided, is out of scale where the run has less than what it is about.
+
+    Args:
+        again: judge once more, on other evidence.
     """
     notes: list[str] = []
     unsearched: list[str] = []
+    bounded = False
     if evidence.about == "models":
         alone = sorted({method for (method, _), trainings in evidence.asked.items() if trainings == 1})
         notes = [f"one training of {_listed(alone)}, where a claim about models needs several"] if alone else []
+        bounded = bool(alone)
         if evidence.run:
             unfair, unsearched = _tuning(found, evidence, evidence.run.searches)
-            notes += unfair
-    if (notes and found.verdict in DECIDED) or (unsearched and found.verdict == "not reproduced"):
+            notes += dict.fromkeys(note for _, note in unfair)
+            if unfair and found.verdict in DECIDED and not bounded:
+                bounded = not (again and _stands(found.verdict, evidence, {place for place, _ in unfair}, again))
+                notes += [] if bounded else ["the verdict is the same with these as far ahead as may be"]
+    if (bounded and found.verdict in DECIDED) or (unsearched and found.verdict == "not reproduced"):
         found = found.with_verdict("inconclusive")
     if unsearched:
         notes.append(f"no search of the settings of {_listed(unsearched)} is recorded")
@@ -82,27 +97,40 @@ def limited(found: Judgement, evidence: Evidence, scale: Scale | None = None) ->
     return found, notes
 
 
+def _stands(verdict: Verdict, evidence: Evidence, doubted: set[Place], again: Judge) -> bool:
+    """Tell whether a verdict is the same with the doubted sides, first A's and then B's, as far ahead as may be."""
+    weighed: set[Place] = set()
+    for side in ("a", "b"):
+        own = replace(evidence, doubted=doubted, side=side, weighed=weighed, asked={}, pairs=[])
+        if again(own).verdict != verdict:
+            return False
+    return weighed == doubted
+
+
 # -- tuning ------------------------------------------------------------------------------------------------------------
 
 
-def _tuning(found: Judgement, evidence: Evidence, searches: Sequence[Search]) -> tuple[list[str], list[str]]:
-    """Say which sides are under-tuned, and name those that no search is recorded of."""
+def _tuning(
+    found: Judgement, evidence: Evidence, searches: Sequence[Search]
+) -> tuple[list[tuple[Place, str]], list[str]]:
+    """Say which sides are under-tuned, and by what, and name those that no search is recorded of."""
     trained = [place for place, trainings in evidence.asked.items() if trainings]
     known = {place: own for place in trained if (own := list(_of(searches, place)))}
     half = _half_width(found)
     notes = []
     for first, second in evidence.pairs:
         if first in known and second in known and (less := _less(known, first, second)):
-            notes.append(f"{_said(less)} was searched less than {_said(second if less == first else first)}")
+            notes.append((less, f"{_said(less)} was searched less than {_said(second if less == first else first)}"))
     for place, own in known.items():
         edges = sorted({name for search in own for name in search.at_edge})
         if edges:
-            notes.append(f"{_said(place)} took the edge of its grid in {_listed(edges)}")
+            notes.append((place, f"{_said(place)} took the edge of its grid in {_listed(edges)}"))
         gain = max((search.last_quarter_gain or 0.0 for search in own), default=0.0)
         if half and gain > half:
-            notes.append(f"{_said(place)} was still rising, by {100 * gain:.1f} points in its last quarter of training")
+            gained = f"by {100 * gain:.1f} points in its last quarter of training"
+            notes.append((place, f"{_said(place)} was still rising, {gained}"))
     unsearched = {place[0] for place in trained if not any(search.grid for search in known.get(place, ()))}
-    return list(dict.fromkeys(notes)), sorted(unsearched)
+    return notes, sorted(unsearched)
 
 
 def _of(searches: Iterable[Search], place: Place) -> Iterator[Search]:

@@ -7,7 +7,6 @@ parameters. `sentbook.runs.verdicts` has what they do with the numbers.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.resources import files
@@ -16,12 +15,10 @@ from typing import Any, NamedTuple
 from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Finding, Test
 from sentbook.runs import verdicts
-from sentbook.runs.evidence import Evidence, Missing, dataset_of, turned
+from sentbook.runs.evidence import Evidence, Missing, dataset_of, less_is_better, turned
 from sentbook.runs.verdicts import Judgement, Rule
 
 Operands = dict[str, Any]
-# Less is better in these: errors, and ranks of what was looked for.
-_LOWER = re.compile(r"mse|mae|.*MedR")
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------
@@ -107,7 +104,7 @@ def _better(evidence: Evidence, side: Any, cell: _Cell) -> str:
     """The method of a side: itself, or the best or worst of several by their means over seeds."""
     if not isinstance(side, dict):
         return str(side)
-    up = ("best" in side) != bool(_LOWER.fullmatch(cell.metric))
+    up = ("best" in side) != less_is_better(cell.metric)
     names = side.get("best") or side["worst"]
     return str((max if up else min)(names, key=lambda name: evidence.mean(name, *cell)))
 
@@ -134,7 +131,7 @@ def _compare(evidence: Evidence, a: Any, b: Any, cell: _Cell, table: str = "") -
 def _best_printed(evidence: Evidence, methods: Any, cell: _Cell, table: str) -> tuple[float, str]:
     """The best printed value of several methods, and whose it is."""
     values = {name: evidence.printed(name, *cell, table) for name in _several(methods)}
-    best = (min if _LOWER.fullmatch(cell.metric) else max)(values, key=lambda name: values[name])
+    best = (min if less_is_better(cell.metric) else max)(values, key=lambda name: values[name])
     return values[best], best
 
 
@@ -212,7 +209,7 @@ def _summed(parts: Sequence[Judgement], count: str = "", note: str = "") -> Judg
 
 
 def _form(cell: _Cell, times: float | None) -> float:
-    return times if times is not None else 1 if _LOWER.fullmatch(cell.metric) else 100
+    return times if times is not None else 1 if less_is_better(cell.metric) else 100
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -233,7 +230,7 @@ def _beats(
     when it holds 0 and not the difference that the paper prints, which is larger; else inconclusive."""
     parts = []
     for test, printed, cell in _tests(evidence, beats, lambda: _cells(evidence, where, metric)):
-        lower = lower_is_better or (bool(_LOWER.fullmatch(cell.metric)) and not isinstance(beats, dict))
+        lower = lower_is_better or (less_is_better(cell.metric) and not isinstance(beats, dict))
         part = verdicts.beats(test, lower_is_better=lower, printed=printed)
         parts.append(part.said(prefix.format(**cell.words()) + part.evidence))
     return _summed(parts, count, note)
@@ -291,14 +288,14 @@ def _above(
     parts = []
     for method, cell, value, over in _measured(evidence, above, where, metric, how):
         goal, whose = _bounds(evidence, than, cell, method, table)
-        goal += margin if _LOWER.fullmatch(cell.metric) else -margin
+        goal += margin if less_is_better(cell.metric) else -margin
         parts.append(
             verdicts.above(
                 value,
                 goal,
                 name.format(**cell.words(method=method, printed=whose)),
                 scale=_form(cell, times),
-                lower_is_better=bool(_LOWER.fullmatch(cell.metric)) != worse,
+                lower_is_better=less_is_better(cell.metric) != worse,
                 unit=unit or cell.metric,
                 how=over,
                 stated=stated,
@@ -339,7 +336,7 @@ def _scores(
                 goal,
                 name.format(**cell.words(method=method, printed=whose)),
                 scale=_form(cell, times),
-                lower_is_better=lower_is_better or bool(_LOWER.fullmatch(cell.metric)),
+                lower_is_better=lower_is_better or less_is_better(cell.metric),
                 places=1 if cell.metric.endswith("MedR") else places,
                 unit=unit or cell.metric,
                 how=over,
@@ -365,7 +362,7 @@ def _ranks(
     """
     (cell,) = _cells(evidence, where, metric)
     others = [evidence.printed(name, *cell, table) for name in among]
-    lower = bool(_LOWER.fullmatch(cell.metric))
+    lower = less_is_better(cell.metric)
     value, how = evidence.measured(ranks, *cell)
     return verdicts.ranks(value, others, printed, cell.metric, lower_is_better=lower, how=how)
 
