@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -20,8 +21,9 @@ from sentbook.records import Test
 from sentbook.runs import printed as reported
 from sentbook.study import Study
 from sentbook.training.recipes import Trained
-from sentbook.training.search import Found
+from sentbook.training.search import Found, grid_of
 from sentbook.training.settings import DirectTransfer, Grid, HeadTraining
+from trainings import recipe
 
 SETS = ("STSB-dev", "STSB-test", "SIM", "STS12", "STS12/MSRpar")
 # Method -> noise beside gold: the more, the worse.
@@ -68,6 +70,14 @@ def test_a_profile_has_the_papers_batches_and_epochs(profile: str) -> None:
         if profile == "paper":
             assert part.learning_rates == paper.learning_rates
     assert profile == "small" or own.infersent.hidden == own.bilstm_average.hidden == 2048  # 4096 in two directions
+
+
+@pytest.mark.parametrize("profile", ["demo", "small", "paper"])
+def test_every_setting_chooses_among_as_many_points(profile: str) -> None:
+    own = config.load("dnt", {"profile": profile})
+    rows = dnt.wanted_settings(own, {"GRAN": [recipe(encoder=own.gran)]}, datasets=["miniworld"])
+    values = [{**row.also, **grid_of(row.stage, row.grid)[1]} for row in rows]
+    assert len(values) == 3 and len({math.prod(map(len, one.values())) for one in values}) == 1
 
 
 @pytest.mark.parametrize("row", dnt.ROWS)
