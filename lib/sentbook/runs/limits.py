@@ -81,10 +81,10 @@ def limited(
         notes = [f"one training of {_listed(alone)}, where a claim about models needs several"] if alone else []
         bounded = bool(alone)
         if evidence.run:
-            unfair, unsearched = _tuning(found, evidence, evidence.run.searches)
-            notes += dict.fromkeys(note for _, note in unfair)
-            if unfair and found.verdict in DECIDED and not bounded:
-                bounded = not (again and _stands(found.verdict, evidence, {place for place, _ in unfair}, again))
+            doubted, said, unsearched = _tuning(found, evidence, evidence.run.searches)
+            notes += said
+            if doubted and found.verdict in DECIDED and not bounded:
+                bounded = not (again and _stands(found.verdict, evidence, doubted, again))
                 notes += [] if bounded else ["the verdict is the same with these as far ahead as may be"]
     if (bounded and found.verdict in DECIDED) or (unsearched and found.verdict == "not reproduced"):
         found = found.with_verdict("inconclusive")
@@ -112,25 +112,31 @@ def _stands(verdict: Verdict, evidence: Evidence, doubted: set[Place], again: Ju
 
 def _tuning(
     found: Judgement, evidence: Evidence, searches: Sequence[Search]
-) -> tuple[list[tuple[Place, str]], list[str]]:
-    """Say which sides are under-tuned, and by what, and name those that no search is recorded of."""
+) -> tuple[set[Place], list[str], list[str]]:
+    """Name the under-tuned sides, say by what they are, and name those that no search is recorded of."""
     trained = [place for place, trainings in evidence.asked.items() if trainings]
     known = {place: own for place in trained if (own := list(_of(searches, place)))}
     half = _half_width(found)
-    notes = []
+    doubted, notes, rising = set(), [], []
     for first, second in evidence.pairs:
         if first in known and second in known and (less := _less(known, first, second)):
-            notes.append((less, f"{_said(less)} was searched less than {_said(second if less == first else first)}"))
+            doubted.add(less)
+            notes.append(f"{_said(less)} was searched less than {_said(second if less == first else first)}")
+    at_edge: dict[str, list[str]] = {}
     for place, own in known.items():
-        edges = sorted({name for search in own for name in search.at_edge})
-        if edges:
-            notes.append((place, f"{_said(place)} took the edge of its grid in {_listed(edges)}"))
+        if edges := sorted({name for search in own for name in search.at_edge}):
+            doubted.add(place)
+            at_edge.setdefault(_listed(edges), []).append(_said(place))
         gain = max((search.last_quarter_gain or 0.0 for search in own), default=0.0)
         if half and gain > half:
+            doubted.add(place)
             gained = f"by {100 * gain:.1f} points in its last quarter of training"
-            notes.append((place, f"{_said(place)} was still rising, {gained}"))
+            rising.append(f"{_said(place)} was still rising, {gained}")
+    for name, places in at_edge.items():
+        whose = "the edge of its grid" if len(places) == 1 else "the edges of their grids"
+        notes.append(f"{_listed(places)} took {whose} in {name}")
     unsearched = {place[0] for place in trained if not any(search.grid for search in known.get(place, ()))}
-    return notes, sorted(unsearched)
+    return doubted, [*dict.fromkeys(notes), *rising], sorted(unsearched)
 
 
 def _of(searches: Iterable[Search], place: Place) -> Iterator[Search]:
