@@ -119,12 +119,13 @@ def build_book(
         batches.run(profile, jobs, targets=["book"])
     else:
         from sentbook.papers.cross import protocol_page
-        from sentbook.papers.wsv import tables
+        from sentbook.papers.dnt import tables as dnt
+        from sentbook.papers.wsv import tables as wsv
         from sentbook.report import book
         from sentbook.runs import batch as batches
 
         with batches.recorded(profile, "book"):
-            book.build(profile, lambda: {**protocol_page.fragments(), **tables.fragments()})
+            book.build(profile, lambda: {**protocol_page.fragments(), **dnt.fragments(), **wsv.fragments()})
 
 
 @app.command()

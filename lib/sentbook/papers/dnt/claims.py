@@ -17,13 +17,14 @@ from sentbook.evaluation.predictions import INTERVALS
 from sentbook.evaluation.protocols import measure_on
 from sentbook.evaluation.statistics import Estimate
 from sentbook.papers.dnt.winners import (
-    CHOSEN,
     SETTINGS,
     encoder_of,
     judged_cells,
     named,
+    of_settings,
     partners,
     setting_of,
+    settings_of,
     words_pairs,
 )
 from sentbook.records import Finding, Run, Test, Verdict
@@ -209,19 +210,13 @@ RULES = {
 
 def recorded_book(run: Run) -> Cells | None:
     """Read the settings in cells from the rows that a run records, see `sentbook.runs.recorded`."""
-    if CHOSEN not in run.extra:
+    if not (names := settings_of(run)):
         return None
-    back = {(row, dataset): name for dataset, rows in run.extra[CHOSEN].items() for name, row in rows.items()}
-    metrics = [
-        row.model_copy(update={"method": back[row.method, row.dataset]})
-        for row in run.metrics
-        if (row.method, row.dataset) in back
-    ]
     intervals = {
         measure: {
-            dataset: {back[row, dataset]: ends for row, ends in by_row.items() if (row, dataset) in back}
+            dataset: {names[row, dataset]: ends for row, ends in by_row.items() if (row, dataset) in names}
             for dataset, by_row in by_dataset.items()
         }
         for measure, by_dataset in run.extra.get(INTERVALS, {}).items()
     }
-    return Cells(Rows(metrics, run.tests, intervals), ranges=run.experiment == "table5")
+    return Cells(Rows(of_settings(run), run.tests, intervals), ranges=run.experiment == "table5")

@@ -18,12 +18,14 @@ from sentbook.papers.dnt.winners import (
     encoder_of,
     is_row,
     named,
+    of_settings,
     row_label,
     setting_of,
     tie_group,
 )
 from sentbook.records import Run, Search
 from sentbook.report import numbers
+from sentbook.report.figures import paired_dots
 from sentbook.report.markup import Fragment
 from sentbook.report.summary import (
     Summary,
@@ -38,7 +40,9 @@ from sentbook.report.summary import (
 from sentbook.report.table import Cell, Row, Table, not_run
 from sentbook.report.tables import best, make_command
 from sentbook.report.view import of_run, of_view
+from sentbook.runs import ledger
 from sentbook.runs.evidence import Evidence
+from sentbook.runs.printed import table
 
 MEASURES = {name: str(measure) for name, measure in TEST_MEASURES.items()}  # each data set's own
 _STSB = suites.TEST_NAMES["stsb"]
@@ -261,3 +265,23 @@ def _choice(one: Search | None, dataset: str) -> Cell:
     taken = next(point for point in one.tried if one.chosen.items() <= point.items())
     edge = "*" if "learning_rate" in one.at_edge else ""
     return Cell(f"{taken['learning_rate']:g}{edge}", words(taken), title="; ".join(map(shown, one.tried)))
+
+
+def fragments() -> dict[str, str]:
+    """Make the figure at the top of the paper's page: file name in ``book/_generated`` to HTML."""
+    run, frame = ledger.read("dnt", "table4", "small"), table("dnt", "table4")
+    if run is None:
+        return {}
+    settings = [named(encoder_of(method), setting_of(method)) for method in frame["method"]]
+    best_printed = (
+        frame.assign(method=settings).groupby(["method", "dataset", "metric"], sort=False, as_index=False).max()
+    )
+    drawn = paired_dots(
+        run.model_copy(update={"metrics": of_settings(run)}),
+        best_printed,
+        a="GRAN [DNT]",
+        b="GRAN [NT]",
+        rows=["STSB-test", "SICK", "STS12", "SAG"],
+        caption="One encoder, GRAN: direct network transfer beside network transfer",
+    )
+    return {"dnt_front.md": drawn.html()}

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
-from sentbook.records import Test
+from sentbook.records import Metric, Run, Test
 from sentbook.runs.evidence import turned
 
 SETTINGS = ("UE", "FT", "NT", "DNT")
@@ -145,6 +145,19 @@ def judged_cells(best: Predictions, settings: Iterable[str] = SETTINGS) -> list[
 
 
 # -- rows by development pairs -----------------------------------------------------------------------------------------
+
+
+def of_settings(run: Run) -> list[Metric]:
+    """A run's rows that development pairs chose, each under its setting: ``GRAN [DNT]`` for ``GRAN [DNT] row1``."""
+    names = settings_of(run)
+    chosen = [row for row in run.metrics if (row.method, row.dataset) in names]
+    return [row.model_copy(update={"method": names[row.method, row.dataset]}) for row in chosen]
+
+
+def settings_of(run: Run) -> dict[tuple[str, str], str]:
+    """Row and data set -> the setting whose search chose it."""
+    chosen = run.extra.get(CHOSEN, {})
+    return {(row, dataset): name for dataset, rows in chosen.items() for name, row in rows.items()}
 
 
 def chosen_rows(book: Predictions) -> dict[tuple[str, str], str]:
