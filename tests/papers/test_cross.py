@@ -160,6 +160,9 @@ def test_the_recorded_matrix_has_the_numbers_of_the_recorded_pages(experiment: s
         name = f"{encoder_of(m.method)} [{setting_of(m.method)}]"
         if m.method == f"{name} {rows.get(setting_of(m.method), 'none')}".strip():
             known[name, m.dataset, m.seed, m.protocol] = m.value
+    trained = [{(one["key"], one["started"]) for one in run.extra["artifacts"]} for run in (ours, theirs)]
+    if not set.intersection(*trained):
+        pytest.skip("their encoders are other trainings of the same recipes; record cross/matrix again")
     both = [m for m in ours.metrics if (m.method, m.dataset, m.seed, m.protocol) in known]
     assert len(both) > 50
     for m in both:
