@@ -150,8 +150,8 @@ def test_a_page_opens_without_a_fault(reader: Reader, file: str, request: pytest
     # A drawing's ink is that of the page's mode.
     for drawing in page.locator(".sb-plot svg, .sb-diagram").all():
         assert drawing.is_visible()
-        ink = drawing.evaluate("svg => getComputedStyle(svg).getPropertyValue('--sb-ink').trim()")
-        assert ink == {"light": "#1f2328", "dark": "#e8eaed"}[mode]
+        ink = drawing.evaluate("svg => { svg.style.color = 'var(--sb-ink)'; return getComputedStyle(svg).color; }")
+        assert ink == {"light": "rgb(31, 35, 40)", "dark": "rgb(232, 234, 237)"}[mode]
     text = ":is(th, td, span, strong, li, p, dt, dd, a, summary, figcaption, button, legend, output, small)"
     assert page.evaluate(CONTRAST, f".sentbook {text}") == []
 

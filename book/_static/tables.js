@@ -3,6 +3,9 @@
    Below: tables on a phone. */
 "use strict";
 
+/** Of a number whose cell has nothing else to say. */
+const WHY = "Why this number";
+
 const words = element => element ? element.textContent.replace(/\s+/g, " ").trim() : "";
 
 /** What stands above each column of a table, both storeys as one line. */
@@ -24,7 +27,7 @@ function headsOf(table) {
 document.querySelectorAll(".sentbook .sb-scroll").forEach(box => {
   const table = box.querySelector("table"), links = table ? [...table.querySelectorAll("a[href]")] : [];
   if (links.length < 6) return;
-  const titled = table.querySelector("td a[title]:not([title='Why this number'])") !== null;
+  const titled = table.querySelector("td a[title]") !== null;
   const line = Object.assign(document.createElement("p"), {className: "sb-foot sb-told"});
   line.setAttribute("role", "status");
   if (titled) {
@@ -35,7 +38,7 @@ document.querySelectorAll(".sentbook .sb-scroll").forEach(box => {
   const tell = link => {
     const cell = link.closest("td, th"), row = cell.closest("tr");
     const at = [...row.cells].slice(0, cell.cellIndex).reduce((sum, one) => sum + one.colSpan, 0);
-    line.textContent = `${words(row.cells[0])}, ${headsOf(table)[at]}: ${words(link)} ${link.title === "Why this number" ? "" : link.title}`;
+    line.textContent = `${words(row.cells[0])}, ${headsOf(table)[at]}: ${words(link)} ${link.title === WHY ? "" : link.title}`;
   };
 
   /** The next link in a row, or the one in the same column of a row above or below. */
@@ -71,6 +74,8 @@ document.querySelectorAll(".sentbook .sb-scroll").forEach(box => {
     if (to) { event.preventDefault(); only(to); to.focus(); }
   });
 });
+
+document.querySelectorAll(".sentbook a[href*='_runs/']:not([title]):not([hidden])").forEach(link => { link.title = WHY; });
 
 /* A table that is too wide for a phone becomes cards, a row a card; elsewhere it scrolls, and the keyboard can scroll it.
    A box that does not scroll is no stop of the tab key. */

@@ -179,7 +179,7 @@ def test_all_runs_in_one_table(run: Run, kept: Path, well_formed: Check, monkeyp
     html = pedigree.linked(run_pages.overview(), "book/runs.md").strip()
     well_formed(html)
     assert '<a href="_runs/cse/table1.html">Table 1</a>' in html and ">fresh<" in html and ">not run<" in html
-    assert '<a href="_runs/cse/table1.html#profile-small" title="Why this number">30.6 min</a>' in html
+    assert '<a href="_runs/cse/table1.html#profile-small">30.6 min</a>' in html
     monkeypatch.setattr(lineage, "changed", lambda run: ["a", "b", "c"])
     assert ">stale: 3 files<" in run_pages.overview()
 

@@ -125,7 +125,7 @@ def why(text: object, run: str, row: str = "", title: str = "", *, hidden: bool 
     Args:
         run: as `run_name`, or a profile alone; empty: no link.
         row: as `row_key`; empty: the run as a whole.
-        title: the cell's own tooltip, in place of "Why this number".
+        title: the cell's own tooltip, in place of "Why this number" (book/_static/tables.js).
         hidden: the text serves the link alone, and is not shown without an address.
     """
     if not run:

@@ -111,8 +111,7 @@ def linked(body: str, page: str, stale: dict[str, str] | None = None) -> str:
         if not to:
             return "" if found["hidden"] else found["text"]
         anchor = f"#{row_id(split(run)[2], found['row'] or '')}" if "/" in run else ""
-        title = found["title"] or ("" if found["hidden"] else ' title="Why this number"')
-        return f'<a href="{to}{anchor}"{title}>{found["text"]}</a>'
+        return f'<a href="{to}{anchor}"{found["title"] or ""}>{found["text"]}</a>'
 
     def state(found: re.Match[str]) -> str:
         run = html.unescape(found[1])

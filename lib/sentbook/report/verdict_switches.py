@@ -170,6 +170,8 @@ def _dot(part: Part, alone: Finding | None) -> dict[str, Any] | None:
     for name, finding in (("both", ours), ("pairs", alone)):
         if finding is not None and finding.low is not None and finding.high is not None:
             dot[name] = [_hundredths(finding.low), _hundredths(finding.high)]
+    if dot.get("pairs") == dot.get("both"):
+        dot.pop("pairs", None)  # one training: its script takes the one for the other
     if printed is None or printed.how == BOUND:
         dot["bound"] = True
     return dot
