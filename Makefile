@@ -69,7 +69,7 @@ run: $(STAMP) ## one notebook: make run NOTEBOOK=cse/table1 PROFILE=small
 	$(BIN)/sentbook run "$$NOTEBOOK" --profile "$$PROFILE"
 
 lab: .venv/.installed-lab ## JupyterLab, from a list of the notebooks
-	$(BIN)/jupyter lab notebooks/start.ipynb
+	OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-PASSIVE} $(BIN)/jupyter lab notebooks/start.ipynb
 
 clean: ## remove what book and test make; keeps .venv, results and trained encoders
 	rm -rf _build book/_api book/_executed book/_generated book/_runs build/executed build/pages build/batch build/book.* .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -526,6 +526,8 @@ def main() -> None:
     """Run the command line: errors a user can mend are one sentence on standard error."""
     if (status := forkserver.in_fork("sentbook.cli:main", sys.argv)) is not None:
         sys.exit(status)
+    # Threads that wait sleep, and leave their processor to other work (not those of kernels begun by `papermill`).
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for name in ("SENTBOOK_DATA", "SENTBOOK_ORIGINALS", "SENTBOOK_ARTIFACTS", "SENTBOOK_CACHE"):
         if os.environ.get(name):  # kernels work in another folder
             os.environ[name] = str(Path(os.environ[name]).expanduser().absolute())

@@ -18,6 +18,7 @@ import pytest
 
 from sentbook.runs import execute, forkserver
 from sentbook.runs.execute import NotebookError, executed_path, failed_path
+from sentbook.system.errors import DataError
 
 
 def shown(path: Path) -> str:
@@ -45,16 +46,16 @@ def test_a_failure_is_told_and_keeps_the_last_good_output(checkout: Path, write:
     good.parent.mkdir(parents=True)
     good.write_text("good")
     mistake = "from sentbook.system.errors import DataError\nraise DataError('SICK is missing; fetch it.')"
-    for cell, words, kept in (
-        ("1 / 0", "ZeroDivisionError: division by zero", True),
-        (mistake, "Notebook toy/one failed: SICK is missing; fetch it.", True),
-        ("import os\nos._exit(1)", "its kernel was killed, most often for want of memory", False),
+    for cell, words, kept, code in (
+        ("1 / 0", "ZeroDivisionError: division by zero", True, 8),
+        (mistake, "Notebook toy/one failed: SICK is missing; fetch it.", True, DataError.exit_code),
+        ("import os\nos._exit(1)", "its kernel was killed, most often for want of memory", False, 8),
     ):
         source = write("one", cell)
         with pytest.raises(NotebookError) as caught:
             execute.execute(source, "demo", {})
         assert str(caught.value).startswith("Notebook toy/one failed: ") and words in str(caught.value)
-        assert "\x1b" not in str(caught.value)
+        assert "\x1b" not in str(caught.value) and caught.value.exit_code == code
         assert failed_path(source, "demo").is_file() or not kept
         assert good.read_text() == "good"
 

@@ -29,9 +29,18 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 class NotebookError(SentbookError):
-    """A notebook, or the book, failed."""
+    """A notebook, or the book, failed.
+
+    Args:
+        exit_code: that of a mistake which a cell names, None where it is none of them.
+    """
 
     exit_code = 8
+
+    def __init__(self, message: str, exit_code: int | None = None) -> None:
+        super().__init__(message)
+        if exit_code is not None:
+            self.exit_code = exit_code
 
 
 def say(line: str) -> None:
@@ -108,7 +117,9 @@ def execute(source: Path, profile: str, parameters: Mapping[str, Any], *, show: 
             failed.unlink(missing_ok=True)
         except PapermillExecutionError as error:
             _keep(scratch, failed)
-            raise NotebookError(_told(source, _shown(error), failed)) from None
+            mistake = getattr(errors, error.ename, None)
+            code = None if mistake is None else mistake.exit_code
+            raise NotebookError(_told(source, _shown(error), failed), code) from None
         except OSError as error:
             _keep(scratch, failed)
             if error.errno not in {*FULL, errno.EACCES, errno.EPERM}:
