@@ -139,11 +139,12 @@ def _tuning(
     return doubted, [*dict.fromkeys(notes), *rising], sorted(unsearched)
 
 
-def _of(searches: Iterable[Search], place: Place) -> Iterator[Search]:
+def _of(searches: Sequence[Search], place: Place) -> Iterator[Search]:
     """Yield the searches of a method: its own row's, or those of the rows that it stands for, ``GRAN [NT] KL``."""
     method, dataset = place
+    rows = method.endswith("]") and all(search.method != method for search in searches)
     for search in searches:
-        named = search.method == method or (method.endswith("]") and search.method.startswith(f"{method} "))
+        named = search.method == method or (rows and search.method.startswith(f"{method} "))
         if named and TEST_NAMES.get(search.dataset, search.dataset) in ("", dataset):
             yield search
 
