@@ -382,6 +382,20 @@ def test_a_search_that_is_not_recorded_is_said_and_one_training_is_not_enough() 
 
 
 @pytest.mark.parametrize(
+    ("searches", "notes"),
+    [
+        (["E [NT]", "E [NT] row1", "F"], []),  # a row that is named as its setting
+        (["E [NT] row1", "E [NT] row2", "F"], ["F was searched less than E [NT] on x"]),
+    ],
+)
+def test_a_setting_without_a_search_of_its_own_has_those_of_its_rows(searches: list[str], notes: list[str]) -> None:
+    setting, other = ("E [NT]", "x"), ("F", "x")
+    run = run_of(*map(searched, searches))
+    sides = Evidence("cse", "table1", None, run=run, asked={setting: 3, other: 3}, pairs=[(setting, other)])
+    assert limited(verdicts.beats(made(-0.2, -0.1)), sides)[1] == notes
+
+
+@pytest.mark.parametrize(
     ("scale", "lacks"),
     [
         ({"examples": 10}, "9 training examples"),

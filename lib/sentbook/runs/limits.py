@@ -5,7 +5,7 @@ Each limit is a rule on the record of the run, and leaves a sentence beside the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
