@@ -148,7 +148,7 @@ def test_a_page_opens_without_a_fault(reader: Reader, file: str, request: pytest
     assert page.locator("mjx-merror").count() == 0
     assert page.locator(".math.notranslate:visible").count() == page.locator("mjx-container:visible").count()
     # A drawing's ink is that of the page's mode.
-    for drawing in page.locator(".sb-plot svg, .sb-diagram").all():
+    for drawing in page.locator(".sb-plot:not(.sb-narrow) svg, .sb-diagram").all():
         assert drawing.is_visible()
         ink = drawing.evaluate("svg => { svg.style.color = 'var(--sb-ink)'; return getComputedStyle(svg).color; }")
         assert ink == {"light": "rgb(31, 35, 40)", "dark": "rgb(232, 234, 237)"}[mode]

@@ -295,6 +295,7 @@ def paired_dots(
         size=(WIDTH, 1.0 + (_ROW + 0.025) * len(lines)),
         caption=captioned(caption, how),
         alt=f"{a} and {b} on {len(rows)} rows by {numbers.name(metric)}; {a} is higher on {sum(g > 0 for g in gaps)}.",
+        narrow=True,
     )
 
 
@@ -529,10 +530,10 @@ def _row_axes(axes: Axes, lines: Sequence[tuple[str | None, str]], palette: Pale
             axes.axhspan(y - 0.5, y + 0.5, color=palette.faint, alpha=0.3, linewidth=0, zorder=0)
 
 
-def _legend_columns(names: Sequence[str]) -> int:
-    """As many columns as the width of a page has room for: 14 letters an inch, and a marker for each."""
+def _legend_columns(names: Sequence[str], width: float = WIDTH) -> int:
+    """As many columns as so many inches have room for: 14 letters an inch, and a marker for each."""
     longest = max((max(map(len, textwrap.wrap(name, 80) or [""])) for name in names), default=1)
-    return max(1, min(len(names), 5, int(WIDTH / (longest / 14 + 0.5))))
+    return max(1, min(len(names), 5, int(width / (longest / 14 + 0.5))))
 
 
 def legend_height(names: Sequence[str]) -> float:
@@ -543,10 +544,12 @@ def legend_height(names: Sequence[str]) -> float:
 def legend_above(axes: Axes) -> None:
     """Above the axes and over the whole width, so that it covers no line and takes no width from the axes."""
     handles, names = axes.get_legend_handles_labels()
+    figure: Any = axes.figure
+    columns = _legend_columns(names, figure.get_figwidth())
     if (drawn := axes.get_legend()) is not None:
         drawn.remove()
-    axes.figure.legend(
-        handles, [textwrap.fill(name, 80) for name in names], loc="outside upper left", ncols=_legend_columns(names),
+    figure.legend(
+        handles, [textwrap.fill(name, 80) for name in names], loc="outside upper left", ncols=columns,
         borderaxespad=0.2, handlelength=1.6, columnspacing=1.5, handletextpad=0.5, labelspacing=0.3,
     )  # fmt: skip
 

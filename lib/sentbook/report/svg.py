@@ -18,6 +18,7 @@ from sentbook.report.names import readable
 from sentbook.report.style import PALETTE, Palette, rc, style_tag
 
 Draw = Callable[[Figure, Palette], None]
+_PHONE, _LEGEND = 3.75, 0.3  # inches: 360 px, and room for the legend's further lines
 _FACES = "ui-sans-serif, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 
@@ -27,6 +28,7 @@ class Plot:
 
     Attributes:
         drawing: an SVG element with identifiers of its own, in colours of the page's theme.
+        narrow: another for phones, or empty.
         caption: shown below.
         alt: read aloud in place of the drawing.
         run: as of `sentbook.report.markup.Fragment`.
@@ -36,6 +38,7 @@ class Plot:
     caption: str
     alt: str
     run: str = ""
+    narrow: str = ""
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -44,24 +47,31 @@ class Plot:
         """The figure as an HTML element; without its style sheet where the page has it already."""
         link = why("Its run", self.run, hidden=True)
         caption = f"<figcaption>{esc(self.caption)} {link}</figcaption>" if self.caption else ""
-        return (
-            f'<figure class="sentbook sentbook-figure"{of_run(self.run)}>{style_tag() if style else ""}'
-            f'<div class="sb-plot">{self.drawing}</div>{caption}</figure>'
-        )
+        plot = f'<div class="sb-plot">{self.drawing}</div>'
+        if self.narrow:
+            plot = f'<div class="sb-plot sb-wide">{self.drawing}</div><div class="sb-plot sb-narrow">{self.narrow}</div>'
+        tag = style_tag() if style else ""
+        return f'<figure class="sentbook sentbook-figure"{of_run(self.run)}>{tag}{plot}{caption}</figure>'
 
     def __repr__(self) -> str:
         return f"Figure: {self.alt}"
 
 
-def render(draw: Draw, *, size: tuple[float, float], caption: str, alt: str) -> Plot:
-    """Draw once, in colours that the page's theme decides.
+def render(draw: Draw, *, size: tuple[float, float], caption: str, alt: str, narrow: bool = False) -> Plot:
+    """Draw in colours that the page's theme decides.
 
     Args:
         draw: fills an empty figure with the colours it is given.
         size: width and height in inches; 6.8 wide fills the column of a page.
         caption: shown below.
         alt: what the drawing shows, in a sentence.
+        narrow: draw once more for phones, where text of the wide one would be too small to read.
     """
+    alt, drawn = readable(alt), [_drawn(draw, size), *([_drawn(draw, (_PHONE, size[1] + _LEGEND))] if narrow else [])]
+    return Plot(inline(drawn[0], alt), readable(caption), alt, narrow=inline(drawn[1], alt) if narrow else "")
+
+
+def _drawn(draw: Draw, size: tuple[float, float]) -> str:
     # Figure and canvas by hand: no pyplot state, no backend, nothing left open.
     with matplotlib.rc_context(rc()):
         figure = Figure(figsize=size, layout="constrained")
@@ -71,7 +81,7 @@ def render(draw: Draw, *, size: tuple[float, float], caption: str, alt: str) -> 
             text.set_text(readable(text.get_text()))  # type: ignore[attr-defined]
         stream = io.StringIO()
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return Plot(inline(stream.getvalue(), readable(alt)), readable(caption), readable(alt))
+    return stream.getvalue()
 
 
 def inline(text: str, alt: str) -> str:
