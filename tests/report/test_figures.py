@@ -39,11 +39,13 @@ def test_figures_are_well_formed_and_follow_the_theme(name: str, run: Run, well_
         plot = DRAW[name](run)
     html = plot._repr_html_()
     well_formed(html)
-    assert html.count('role="img"') == html.count("aria-label=") == 1 and plot.alt
-    assert "<metadata" not in html and "*{" not in plot.drawing
-    # Every colour follows the theme: what is left of the palette is a fallback inside a variable.
-    assert not re.search(r"(?<!,)#[0-9a-f]{6}\b", plot.drawing)
-    assert "var(--sb-" in plot.drawing
+    drawings = [drawing for drawing in (plot.drawing, plot.narrow) if drawing]
+    assert html.count('role="img"') == html.count("aria-label=") == len(drawings) and plot.alt
+    for drawing in drawings:
+        assert "<metadata" not in drawing and "*{" not in drawing
+        # Every colour follows the theme: what is left of the palette is a fallback inside a variable.
+        assert not re.search(r"(?<!,)#[0-9a-f]{6}\b", drawing)
+        assert "var(--sb-" in drawing
     assert not re.search(r'(?:href|src)="(?!#)', html)  # nothing is fetched
 
 

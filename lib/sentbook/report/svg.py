@@ -49,7 +49,9 @@ class Plot:
         caption = f"<figcaption>{esc(self.caption)} {link}</figcaption>" if self.caption else ""
         plot = f'<div class="sb-plot">{self.drawing}</div>'
         if self.narrow:
-            plot = f'<div class="sb-plot sb-wide">{self.drawing}</div><div class="sb-plot sb-narrow">{self.narrow}</div>'
+            plot = (
+                f'<div class="sb-plot sb-wide">{self.drawing}</div><div class="sb-plot sb-narrow">{self.narrow}</div>'
+            )
         tag = style_tag() if style else ""
         return f'<figure class="sentbook sentbook-figure"{of_run(self.run)}>{tag}{plot}{caption}</figure>'
 
