@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from sentbook.config import TrainingShare
 from sentbook.data.suites import TRANSFER, Dataset, Suite
@@ -45,6 +45,9 @@ class Settings(Paper):
     )
     shares: tuple[TrainingShare, ...] = Field((0.1, 0.25, 0.5, 1.0), min_length=1)
     shared_datasets: tuple[Dataset, ...] = Field(("stsb", "sick", "sim", "sag"), min_length=1)
+    widths: tuple[PositiveInt, ...] = Field(
+        (50, 200), min_length=1, description="InferSent's units in each direction, on the page of widths"
+    )
     modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
         "all-minilm-l6-v2",
         "universal-sentence-encoder",
