@@ -70,6 +70,8 @@ def test_what_changed_runs_again_and_nothing_else(checkout: Path, note: Path, wr
     parameters.write_text("profile: demo\nseeds: [2]\n")
     assert call(checkout, "run", "toy/one", "--no-page").returncode == 0  # by hand, and the batch knows of it
     assert ran(note)[0] == "two"
+    (checkout / "build" / "batch" / "demo" / "notebooks" / "toy" / "one.digests").write_text("[1]")  # after a crash
+    assert ran(note)[0] == "one"
 
 
 @pytest.mark.slow

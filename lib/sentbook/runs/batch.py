@@ -277,8 +277,8 @@ def _left(job: Job) -> lineage.Digests:
 
 def _read(file: Path) -> dict[str, str]:
     try:
-        found = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+        found = dict(json.loads(file.read_bytes()))
+    except (OSError, ValueError, TypeError):  # not yet, or no digests
         return {}
     return {name: value for name, value in found.items() if name not in ("prose", "page")}
 
