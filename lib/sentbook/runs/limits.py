@@ -178,5 +178,6 @@ def _said(place: Place) -> str:
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
+    names = list(dict.fromkeys(names))  # a row on several data sets is named once
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
