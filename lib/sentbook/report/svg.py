@@ -69,8 +69,9 @@ def render(draw: Draw, *, size: tuple[float, float], caption: str, alt: str, nar
         alt: what the drawing shows, in a sentence.
         narrow: draw once more for phones, where text of the wide one would be too small to read.
     """
-    alt, drawn = readable(alt), [_drawn(draw, size), *([_drawn(draw, (_PHONE, size[1] + _LEGEND))] if narrow else [])]
-    return Plot(inline(drawn[0], alt), readable(caption), alt, narrow=inline(drawn[1], alt) if narrow else "")
+    alt = readable(alt)
+    phone = inline(_drawn(draw, (_PHONE, size[1] + _LEGEND)), alt) if narrow else ""
+    return Plot(inline(_drawn(draw, size), alt), readable(caption), alt, narrow=phone)
 
 
 def _drawn(draw: Draw, size: tuple[float, float]) -> str:
