@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import hypothesis
 import nbformat
 import pytest
 import torch
@@ -23,6 +24,8 @@ HERE = Path(__file__).resolve().parents[1]
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    hypothesis.settings.register_profile("untimed", deadline=None)  # machines are shared
+    hypothesis.settings.load_profile("untimed")
     config.addinivalue_line("markers", "real_data: needs the mirror of real data (SENTBOOK_DATA, or ../shared/data)")
 
 
@@ -47,6 +50,13 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.skip(f"no mirror of real data at {folder}; set SENTBOOK_DATA")
     monkeypatch.setenv("SENTBOOK_DATA", str(folder))
     return folder
+
+
+@pytest.fixture
+def artifacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the test's encoders and kept scores go; nothing is there yet."""
+    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
+    return tmp_path / "artifacts"
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from sentbook.system.errors import ConfigError
 
 SEEDS = st.integers(min_value=0, max_value=2**31)
 SPLITS = ("train", "trial", "test")
-quick = settings(max_examples=15, deadline=None)
+quick = settings(max_examples=15)
 
 
 def everything(world: World) -> dict[str, int]:
@@ -128,7 +128,7 @@ def test_words_and_meaning_are_crossed() -> None:
 # -- splits ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(SEEDS, SEEDS)
 def test_no_sentence_of_a_test_stands_in_a_corpus_of_any_seed(seed: int, other: int) -> None:
     corpus, world = World(other).sentences(1500), World(seed)

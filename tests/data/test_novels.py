@@ -75,7 +75,7 @@ def test_sentences_of_a_paragraph() -> None:
 # -- what is on disk ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=BOOKS, words=st.integers(1, 12))
 def test_ids_round_trip(found: list[list[list[str]]], words: int, cache: Path) -> None:
     books = prepare(stories(told(found)), words=words, every=1_000)
@@ -110,7 +110,7 @@ def test_ids_are_those_of_the_vocabulary_and_memory_mapped(cache: Path) -> None:
 # -- pairs and paragraphs ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     found=BOOKS,
     size=st.integers(1, 4),

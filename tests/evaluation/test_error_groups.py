@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sentbook.data.types import ScoredPairs
@@ -43,7 +43,6 @@ def test_affine_map_equals_least_squares_and_stays_on_the_scale() -> None:
     assert float(error_groups.affine_map([0.5, 0.5], [1.0, 3.0])(0.9)) == 2.0  # constant cosines: the mean
 
 
-@settings(deadline=None)  # the first call imports scikit-learn
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 5)), min_size=12, max_size=40))
 def test_isotonic_map_is_monotone_and_on_the_scale(points: list[tuple[float, float]]) -> None:
     cosine, gold = np.array(points).T

@@ -24,17 +24,12 @@ from sentbook.system.errors import CheckpointError, DataError, NumericalError
 from sentbook.training.recipes import Recipe, load
 from sentbook.training.settings import GenerationTraining
 
+pytestmark = pytest.mark.usefixtures("artifacts")
 AVERAGE, RANDOM_CNN = AverageEncoder(), CNNEncoder(filters=4, bound=0.1)
 SENTENCES = ["the dog sees a cat .", "the cook", "the dog sees a cat .", "a small dog runs", "the cook"]
 # One of each way: no test set, a test set, pairs.
 WAYS = ("miniworld/sentiment", "miniworld/question", "miniworld/paraphrase")
 FAMILIES: tuple[Family, ...] = ("skip-thoughts", "SentEval")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
-    return tmp_path / "artifacts"
 
 
 @pytest.fixture
@@ -148,10 +143,10 @@ def test_labels_are_those_of_the_familys_protocol_on_the_vectors(
 
 
 def test_an_outcome_is_found_again_by_its_vectors_task_and_family(
-    few: Callable[[str], ClassificationTask], folder: Path
+    few: Callable[[str], ClassificationTask], artifacts: Path
 ) -> None:
     def count() -> int:
-        return len(list(folder.rglob("outcome.safetensors")))
+        return len(list(artifacts.rglob("outcome.safetensors")))
 
     wanted, names = [of(), of(recipe(RANDOM_CNN), method="random CNN")], WAYS[1:]
     made = classify(wanted, names, device="cpu")
@@ -172,7 +167,7 @@ def test_an_outcome_is_found_again_by_its_vectors_task_and_family(
 
 
 def test_where_rounding_stops_a_descent_double_precision_goes_on(
-    few: Callable[[str], ClassificationTask], monkeypatch: pytest.MonkeyPatch, folder: Path
+    few: Callable[[str], ClassificationTask], monkeypatch: pytest.MonkeyPatch, artifacts: Path
 ) -> None:
     tried: list[str] = []
     evaluate = classification.train_and_test

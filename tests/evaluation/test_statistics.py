@@ -50,7 +50,7 @@ def test_bootstrap_is_the_metric_of_the_repeated_items(metric: Any) -> None:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=seeds, scale=st.floats(1e-9, 1e9), shift=st.floats(-1, 1), metric=st.sampled_from(["pearson", "spearman"]))
 def test_an_affine_map_of_scores_changes_no_correlation(seed: int, scale: float, shift: float, metric: Any) -> None:
     rng = np.random.default_rng(seed)
@@ -125,7 +125,7 @@ def test_williams_on_published_examples(correlations: tuple[float, float, float]
     assert statistics.williams(*correlations, n) == pytest.approx((t, p), abs=5e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=seeds, n=st.integers(4, 200), close=st.floats(0, 1))
 def test_dependent_tests_on_any_data(seed: int, n: int, close: float) -> None:
     rng = np.random.default_rng(seed)
@@ -169,7 +169,7 @@ def test_holm(p_values: list[float]) -> None:
         assert adjusted[index] == max(min(1, (m - i) * p_values[order[i]]) for i in range(rank + 1))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=seeds, half=st.floats(0, 1), shift=st.floats(-1, 1))
 @example(seed=0, half=0.0, shift=5.4e-114)
 def test_seeds_widen_an_interval_over_items(seed: int, half: float, shift: float) -> None:

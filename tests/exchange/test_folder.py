@@ -48,7 +48,7 @@ LETTERS = st.characters(exclude_characters="\n", exclude_categories=["Cs"])
 VOCABULARIES = st.lists(st.text(LETTERS, max_size=6), min_size=1, max_size=12, unique=True)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(encoder=ENCODERS, words=VOCABULARIES, data=st.data())
 def test_what_is_read_is_what_was_written(
     drawn: Callable[..., Portable], encoder: Encoder, words: list[str], data: st.DataObject

@@ -49,7 +49,7 @@ def saved(vectors: np.ndarray) -> bytes:
     return target.getvalue()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(count=st.integers(1, 40), end=st.sampled_from(["\n", "\r\n", ""]))
 def test_the_file_is_what_numpy_saves(model: Portable, count: int, end: str) -> None:
     texts = lines(count)

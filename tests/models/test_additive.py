@@ -100,7 +100,7 @@ lengths_strategy = st.lists(st.integers(2, 40), min_size=1, max_size=5)
 
 
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.float64, 1e-10), (torch.float32, 1e-5)])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(lengths_strategy, st.integers(1, 5), st.integers(1, 30), st.integers(0, 10_000))
 def test_cells_and_gradients_equal_those_of_the_map(
     dtype: torch.dtype, bound: float, lengths: list[int], k: int, words: int, seed: int
@@ -139,7 +139,7 @@ def class_of(at: int, length: int) -> int:
     return FIRST if at == 0 else LAST if at == length - 1 else INTERIOR
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.integers(2, 9), min_size=1, max_size=3), st.integers(1, 5), st.integers(1, 6), st.integers(0, 10_000),
     st.sampled_from([torch.float32, torch.float64]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import nbformat
 import pytest
 import torch
@@ -61,10 +59,8 @@ CHANGED = CELL.replace("tanh", "relu") + 'assert study.recipes("mine", Mine, set
 
 
 @pytest.mark.slow
-def test_a_class_of_a_cell_is_trained_side_by_side_and_found_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
+@pytest.mark.usefixtures("artifacts")
+def test_a_class_of_a_cell_is_trained_side_by_side_and_found_again() -> None:
     cells = [nbformat.v4.new_code_cell(text) for text in (SETUP, CELL, TRAIN, CELL, AGAIN, CHANGED)]
     NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=120, kernel_name="python3").execute()
 

@@ -147,7 +147,7 @@ def test_the_gradients_of_the_recurrence_hold_against_differences() -> None:
 
 
 @variants
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(lengths=st.lists(st.integers(1, 12), min_size=2, max_size=6), seed=st.integers(0, 99))
 def test_a_sentence_is_as_likely_alone_as_in_a_batch(
     start: Start, output: Output, lengths: list[int], seed: int
@@ -178,7 +178,7 @@ def test_initial_values_are_the_papers() -> None:
 # -- paragraphs --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 99))
 def test_a_paragraphs_loss_is_the_sum_over_sentences_given_those_before(counts: list[int], seed: int) -> None:
     table = table_of()

@@ -87,7 +87,7 @@ def test_every_encoder_is_here() -> None:
 
 
 @every
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(sentences=SENTENCES, most=st.sampled_from([1, 60, None]), seed=st.integers(0, 99))
 def test_a_sentence_is_the_same_alone_in_a_batch_in_any_order_and_beside_any_padding(
     options: EncoderOptions, sentences: list[list[int]], most: int | None, seed: int
@@ -159,7 +159,7 @@ def test_dropout_is_in_training_alone(options: EncoderOptions) -> None:
 
 
 @given(probability=st.floats(0.01, 0.99), seed=st.integers(0, 9))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_dropout_zeroes_that_share_of_elements_and_scales_the_others(probability: float, seed: int) -> None:
     """Within five standard deviations; and no element is zeroed with another more often than chance has it."""
     encoder = build(AverageEncoder(), torch.ones(3, 301), seed=1, dropout=probability).train()
@@ -287,7 +287,7 @@ def test_vectors_that_are_not_finite_are_one_sentence(value: float) -> None:
         encode(encoder, VOCABULARY, ["a dog", "a cat"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(first=SENTENCES, second=SENTENCES)
 def test_frozen_vectors_are_the_encoders_each_sentence_once(first: list[list[int]], second: list[list[int]]) -> None:
     encoder = made(CSEEncoder(filters=3))

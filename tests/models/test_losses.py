@@ -76,7 +76,7 @@ def test_what_has_no_loss_is_refused(call: Callable[[], object], said: str) -> N
 # -- margin ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(2, 9), SEEDS, st.floats(0, 2), st.sampled_from(["one side", "both sides"]))
 def test_the_margin_loss_is_the_loops(pairs: int, seed: int, margin: float, candidates: Any) -> None:
     sides = np.random.default_rng(seed).normal(size=(2, pairs, 5))
@@ -116,7 +116,7 @@ def test_random_negatives_reach_every_candidate_and_mix_lies_between() -> None:
 GROUPS = st.lists(st.integers(0, 3), min_size=2, max_size=9).filter(lambda found: len(set(found)) > 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS, margin=st.floats(0, 2), groups=GROUPS)
 def test_the_ranking_loss_is_the_loops(seed: int, margin: float, groups: list[int]) -> None:
     images, sentences = np.random.default_rng(seed).normal(size=(2, len(groups), 4))
@@ -275,7 +275,7 @@ def test_scores_by_hand_and_finite_slopes(score: PairScore, falling: Falling) ->
         assert all(gradient.isfinite().all() for gradient in found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(EVERY), SEEDS, st.sampled_from([0.01, 1.0, 100.0]))
 def test_scores_of_vectors_without_negative_elements_lie_between_zero_and_one(
     kind: tuple[PairScore, Falling], seed: int, size: float
@@ -296,7 +296,6 @@ def test_functions_fall_from_one_to_zero(name: Falling) -> None:
     assert FALLING[name](torch.tensor(1e9)) < 1e-8
 
 
-@settings(deadline=None)
 @given(PAIRS, SMOOTHING)
 def test_losses_are_scipys_and_torchs_of_the_smoothed_score(pairs: list[tuple[float, float]], smoothing: float) -> None:
     score, gold = torch.tensor(pairs, dtype=torch.float64).T

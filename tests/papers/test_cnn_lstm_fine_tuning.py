@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,14 +34,9 @@ from sentbook.system.errors import ConfigError
 from sentbook.training.loop import fit
 from sentbook.training.recipes import Recipe, Trained, load
 
+pytestmark = pytest.mark.usefixtures("artifacts")
 SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
 WORDS = [f"w{chr(97 + number)}" for number in range(10)]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
-    return tmp_path / "artifacts"
 
 
 def sentences(count: int, seed: int) -> tuple[list[str], np.ndarray]:

@@ -37,9 +37,7 @@ def test_a_page_that_is_not_built_and_a_missing_browser_are_one_sentence_each(
 
 @pytest.mark.browser
 @pytest.mark.slow
-def test_all_pages_stand_in_order_after_their_contents_with_tables_whole_and_links_inside(
-    built: Path,
-) -> None:
+def test_all_pages_stand_in_order_after_their_contents_with_tables_whole_and_links_inside(built: Path) -> None:
     if not any(map(shutil.which, pdf.BROWSERS)):
         pytest.skip("no Chromium on the PATH")
     sheets = PdfReader(pdf.write()).pages

@@ -60,7 +60,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(evidence=texts, extra=st.dictionaries(texts, values, max_size=4))
 def test_the_layout_of_the_file_changes_no_content(ledger: Path, evidence: str, extra: dict[str, Any]) -> None:
     claim = results.Claim(id="x", text=evidence, source="s", rule="r", verdict="not run", evidence=evidence)

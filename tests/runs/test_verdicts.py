@@ -151,12 +151,7 @@ def test_all_of_is_its_worst_part_and_counts_show_the_weakest() -> None:
     assert verdicts.all_of([yes]) is yes
     assert [
         verdicts.all_of(parts).verdict for parts in ([yes, yes], [yes, maybe], [yes, absent, maybe], [absent, no])
-    ] == [
-        "reproduced",
-        "inconclusive",
-        "not run",
-        "not reproduced",
-    ]
+    ] == ["reproduced", "inconclusive", "not run", "not reproduced"]
     more = verdicts.scores(around(0.3, 0.4), 0.2, "x")
     assert verdicts.all_of([yes, more]).verdict == "exceeded"
     found = verdicts.counted([yes, no, maybe, more], "better")

@@ -86,22 +86,20 @@ def read_only(folder: Path) -> Iterator[Place]:
     if ROOT:  # to whom mode bits are nothing
         mount("--bind", str(folder), str(folder))
 
+    def allow(kind: str, bits: int) -> None:
+        if ROOT:
+            mount("-o", f"remount,bind,{kind}", str(folder))
+            return
+        for path in [folder, *(path for path in folder.rglob("*") if path.is_dir())]:
+            path.chmod(bits)
+
     @contextmanager
     def locked() -> Iterator[None]:
-        below = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
-        if ROOT:
-            mount("-o", "remount,bind,ro", str(folder))
-        else:
-            for path in below:
-                path.chmod(0o500)
+        allow("ro", 0o500)
         try:
             yield
         finally:
-            if ROOT:
-                mount("-o", "remount,bind,rw", str(folder))
-            else:
-                for path in below:
-                    path.chmod(0o700)
+            allow("rw", 0o700)
 
     try:
         yield Place(folder, locked)

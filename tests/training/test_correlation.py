@@ -12,7 +12,7 @@ from sentbook.training.correlation import mse, pearson, spearman
 seeds = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, n=st.integers(3, 60), levels=st.integers(2, 30))
 def test_correlations_agree_with_scipy(seed: int, n: int, levels: int) -> None:
     rng = np.random.default_rng(seed)

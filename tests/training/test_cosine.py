@@ -39,7 +39,7 @@ def test_a_zero_vector_has_cosine_0_without_a_warning() -> None:
     assert cosine(np.array([[0.0, 0], [1, 0]]), np.array([[1.0, 1], [1, 0]])).tolist() == [0, 1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=seeds, scale=st.floats(1e-6, 1e6))
 def test_what_every_cosine_has(seed: int, scale: float) -> None:
     rng = np.random.default_rng(seed)

@@ -140,7 +140,7 @@ def without_time(history: History) -> dict[str, object]:
     return {name: value for name, value in vars(history).items() if "seconds" not in name and "memory" not in name}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     kind=st.sampled_from(sorted(MAKERS)),
     update=st.sampled_from(UPDATES),

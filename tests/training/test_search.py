@@ -214,18 +214,15 @@ def test_the_last_quarter_gains_what_the_best_value_gains(values: list[float]) -
     assert last_quarter_gain({"curve": curve[:3]}) is None
 
 
-def test_a_trial_leaves_the_history_of_the_training_and_no_encoder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
+def test_a_trial_leaves_the_history_of_the_training_and_no_encoder(artifacts: Path) -> None:
     study = Study("dnt/table4", settings())
     [recipe] = study.recipes("PP", AverageEncoder(), PAIRS, seeds=[1])
     [tried] = study.histories([recipe])
-    assert not list(tmp_path.glob("*/encoder.safetensors"))
+    assert not list(artifacts.glob("*/encoder.safetensors"))
     [trained] = study.train([recipe])
     curves = [[point for point in one["curve"]] for one in (tried, trained.metadata["history"])]
     assert curves[0] == curves[1]
-    (tmp_path / recipe.key() / "trial.safetensors").unlink()
+    (artifacts / recipe.key() / "trial.safetensors").unlink()
     assert study.histories([recipe]) == [trained.metadata["history"]]  # the encoder's own, and nothing is trained
 
 
@@ -245,8 +242,8 @@ def test_a_run_knows_whose_search_chose_its_settings() -> None:
     assert identity(longer) == search.record().of != identity(other)
 
 
-def test_the_composition_may_have_a_rate_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
+@pytest.mark.usefixtures("artifacts")
+def test_the_composition_may_have_a_rate_of_its_own() -> None:
     study = Study("dnt/table4", settings())
     rates = {"one rate": None, "the same": PAIRS.learning_rate, "none to speak of": 1e-12}
     stages = {name: PAIRS.changed(composition_rate=rate) for name, rate in rates.items()}

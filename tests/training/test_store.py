@@ -22,14 +22,10 @@ from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.system.errors import CheckpointError, NumericalError
 from sentbook.system.loaded import file_digest
 from sentbook.training import checkpoint, loop, pretraining, recipes, store
-from sentbook.training.settings import (
-    AnyStage,
-    HeadTraining,
-    RelatednessTraining,
-    SimilarityTraining,
-)
+from sentbook.training.settings import AnyStage, HeadTraining, RelatednessTraining, SimilarityTraining
 from trainings import PHRASE, STORIES, recipe
 
+pytestmark = pytest.mark.usefixtures("artifacts")
 PAIRS = SimilarityTraining(dataset="miniworld", epochs=2, batch_size=100, watch="test", learning_rate=0.01)
 HEAD = HeadTraining(dataset="miniworld", epochs=1, batch_size=100, frozen=True, embedding_update="frozen", hidden=5)
 RELATED = RelatednessTraining(dataset="miniworld", hidden=5, epochs=1, batch_size=100, normalise=False)
@@ -71,12 +67,6 @@ WORKS: dict[str, Callable[[Sequence[int], int], object]] = {
 works = pytest.mark.parametrize("make", WORKS.values(), ids=WORKS.keys())
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
-    return tmp_path / "artifacts"
-
-
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The keys of works that are really made, in their order."""
@@ -110,18 +100,18 @@ def assert_same(one: Contents, other: Contents) -> None:
 
 @works
 def test_what_was_made_is_found_and_says_where_it_came_from(
-    make: Callable[..., Any], made: list[str], folder: Path
+    make: Callable[..., Any], made: list[str], artifacts: Path
 ) -> None:
     make([2, 3, 2], 1)
     assert len(made) == len(set(made))
-    assert {path.name for path in folder.iterdir()} == set(made)
-    before, count = contents(folder), len(made)
+    assert {path.name for path in artifacts.iterdir()} == set(made)
+    before, count = contents(artifacts), len(made)
     again = make([3, 2], 1)
     assert len(again) == 2 and len(made) == count
-    assert_same(contents(folder), before)
-    assert not list(folder.rglob("checkpoint*")) + list(folder.rglob("*.tmp"))
+    assert_same(contents(artifacts), before)
+    assert not list(artifacts.rglob("checkpoint*")) + list(artifacts.rglob("*.tmp"))
     for key in made:
-        about = [checkpoint.read_metadata(file, key) for file in (folder / key).glob("*.safetensors")]
+        about = [checkpoint.read_metadata(file, key) for file in (artifacts / key).glob("*.safetensors")]
         (whole,) = [one for one in about if "started" in one]
         assert whole["wall_seconds"] > 0 and whole["peak_memory_bytes"] > 0 and whole["git_commit"]
         assert whole["sources"]["lib/sentbook/training/store.py"] == file_digest(Path(store.__file__))
@@ -130,13 +120,13 @@ def test_what_was_made_is_found_and_says_where_it_came_from(
 
 @works
 def test_what_other_code_made_is_told_apart_and_made_again_where_asked(
-    make: Callable[..., Any], made: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., Any], made: list[str], artifacts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "_used", {})
     make([2], 1)
     assert set(store.used()) <= set(made) and not any(map(store.is_of_other_code, store.used().values()))
-    before, count = contents(folder), len(made)
-    for file in folder.rglob("*.safetensors"):
+    before, count = contents(artifacts), len(made)
+    for file in artifacts.rglob("*.safetensors"):
         tensors, metadata = checkpoint.load(file, file.parent.name)
         if "sources" in metadata:
             metadata["sources"]["lib/sentbook/training/store.py"] = "0" * 16
@@ -148,12 +138,12 @@ def test_what_other_code_made_is_told_apart_and_made_again_where_asked(
     for _ in range(2):  # the second time all is of this code
         make([2], 1)
         assert sorted(made) == sorted(2 * made[:count])
-    assert_same(contents(folder), before)
+    assert_same(contents(artifacts), before)
     assert not any(map(store.is_of_other_code, store.used().values()))
 
 
 def test_the_store_is_listed_by_use_and_pruned_but_for_what_is_worked_on(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    artifacts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def said(**options: Any) -> str:
         capsys.readouterr()
@@ -161,11 +151,11 @@ def test_the_store_is_listed_by_use_and_pruned_but_for_what_is_worked_on(
         return capsys.readouterr().out
 
     WORKS["two stages"]([2], 1)
-    begun = folder / "begun"
+    begun = artifacts / "begun"
     begun.mkdir()
     found = store.stored()
     assert [one.used for one in found] == sorted(one.used for one in found)
-    assert {one.folder for one in found} == set(folder.iterdir())
+    assert {one.folder for one in found} == set(artifacts.iterdir())
     for one in found:
         assert one.made.endswith("seed 2") == (one.folder != begun) and not one.of_other_code
         assert one.bytes == sum(file.stat().st_size for file in one.folder.iterdir())
@@ -176,13 +166,13 @@ def test_the_store_is_listed_by_use_and_pruned_but_for_what_is_worked_on(
         assert "kept: another process works in it" in text and text.endswith("; 0 removed.\n")
     os.utime(begun, (0, 0))
     assert said(days=30, remove=True).startswith("begun") and not begun.exists()
-    assert said().count("seed 2") == len(found) - 1 == len(list(folder.iterdir()))
-    assert f"{len(found) - 1} removed" in said(remove=True) and not list(folder.iterdir())
+    assert said().count("seed 2") == len(found) - 1 == len(list(artifacts.iterdir()))
+    assert f"{len(found) - 1} removed" in said(remove=True) and not list(artifacts.iterdir())
 
 
 @pytest.mark.parametrize("make", [WORKS["two stages"], cells], ids=["two stages", "cells"])
 def test_side_by_side_gives_what_one_after_another_gives(
-    make: Callable[..., Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., Any], artifacts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make([2, 3], 1)
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "side by side"))
@@ -191,7 +181,7 @@ def test_side_by_side_gives_what_one_after_another_gives(
         make([2, 3], 2)
     finally:
         joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
-    assert_same(contents(tmp_path / "side by side"), contents(folder))
+    assert_same(contents(tmp_path / "side by side"), contents(artifacts))
 
 
 class PowerCut(Exception):
@@ -200,7 +190,7 @@ class PowerCut(Exception):
 
 @works
 def test_an_interrupted_work_ends_as_if_it_had_not_been(
-    make: Callable[..., Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., Any], artifacts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a checkpoint after each step, cut in its midst and at each of its last files."""
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -math.inf)
@@ -208,7 +198,7 @@ def test_an_interrupted_work_ends_as_if_it_had_not_been(
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "save", lambda path, *given: (files.append(path.name), save(path, *given)))
         make([2], 1)
-    whole, count = contents(folder), len(files)
+    whole, count = contents(artifacts), len(files)
     for stop in sorted({max(1, count // 2), max(1, count - 1), count}):
         place = tmp_path / f"cut {stop}"
         monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(place))
@@ -229,9 +219,9 @@ def test_an_interrupted_work_ends_as_if_it_had_not_been(
 
 
 @works
-def test_damage_and_another_ones_artifact_are_one_sentence(make: Callable[..., Any], folder: Path) -> None:
+def test_damage_and_another_ones_artifact_are_one_sentence(make: Callable[..., Any], artifacts: Path) -> None:
     make([2], 1)
-    last = max(folder.glob("*/*.safetensors"), key=lambda file: file.stat().st_mtime_ns)
+    last = max(artifacts.glob("*/*.safetensors"), key=lambda file: file.stat().st_mtime_ns)
     whole = last.read_bytes()
     for keep in (0, 4, 100, -1):
         last.write_bytes(whole[:keep])
@@ -243,12 +233,12 @@ def test_damage_and_another_ones_artifact_are_one_sentence(make: Callable[..., A
         make([2], 1)
 
 
-def test_what_is_needed_is_made_first_and_only_for_what_is_missing(made: list[str], folder: Path) -> None:
+def test_what_is_needed_is_made_first_and_only_for_what_is_missing(made: list[str], artifacts: Path) -> None:
     start, chain = recipe(PHRASE), recipe(PHRASE, PAIRS)
     recipes.obtain([chain, recipe(PHRASE, HEAD)], device="cpu")
     assert made[0] == start.key() and made[1:] == [chain.key(), recipe(PHRASE, HEAD).key()]
     recipes.load(start).encoder()
-    for file in (folder / start.key()).iterdir():
+    for file in (artifacts / start.key()).iterdir():
         file.unlink()
     recipes.obtain([chain], device="cpu")
     assert len(made) == 3
@@ -265,7 +255,7 @@ def test_a_divergence_is_remembered_where_it_may_happen(made: list[str]) -> None
         recipes.obtain([wild], device="cpu")
 
 
-def test_a_work_that_fails_leaves_the_others(made: list[str], folder: Path) -> None:
+def test_a_work_that_fails_leaves_the_others(made: list[str], artifacts: Path) -> None:
     def fails(number: int) -> store.Arrays:
         if number == 2:
             raise ValueError("two")

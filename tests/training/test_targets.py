@@ -18,7 +18,7 @@ SCALES = [(0.0, 5.0), (1.0, 5.0), (0.0, 4.0), (-2.0, 2.0), (0.0, 1.0)]
 
 
 @given(scale=st.sampled_from(SCALES), shares=st.lists(st.floats(0, 1), max_size=30))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_classes_begin_at_one_and_targets_expect_the_score(scale: tuple[float, float], shares: list[float]) -> None:
     low, high = scale
     gold = low + (high - low) * np.array(shares)
