@@ -130,7 +130,7 @@ def test_a_value_is_the_measure_of_a_seeds_predictions(make: type[Predictions]) 
 
 
 @books
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 99))
 def test_intervals_hold_the_value_and_differences_turn_with_their_sides(make: type[Predictions], seed: int) -> None:
     book = make(seed)
@@ -361,17 +361,17 @@ def test_drawing_kinds_is_drawing_examples(cell: tuple[str, Measure]) -> None:
 def test_the_mean_over_tasks_is_narrower_than_each_and_draws_them_apart() -> None:
     book = judged()
     parts = [book.difference("A", "B", name, resample_seeds=False) for name in book.names]
-    mean = book.mean_difference("A", "B", book.names, resample_seeds=False)
+    mean = book.difference("A", "B", book.names, resample_seeds=False)
     assert mean.estimate == pytest.approx(np.mean([part.estimate for part in parts]))
     width = np.sqrt(sum((part.high - part.low) ** 2 for part in parts)) / 3  # independent sets
     assert mean.high - mean.low == pytest.approx(width, rel=0.1)
     assert mean.dataset == "mean of MR, TREC, MSRP"
     with pytest.raises(ValueError, match="at least one"):
-        book.mean_difference("A", "B", [])
+        book.difference("A", "B", [])
     # With the same draws for both, opposite differences would cancel in every resample.
     (gold, first), (_, second), made = labels(300, 0.8, 1), labels(300, 0.7, 2), task_predictions()
     for name, sides in (("MR", (first, second)), ("CR", (second, first))):
         for method, predicted in zip("AB", sides, strict=True):
             made.add_classified(method, 1, name, classified(gold, predicted))
-    found = made.mean_difference("A", "B", ["MR", "CR"])
+    found = made.difference("A", "B", ["MR", "CR"])
     assert found.estimate == pytest.approx(0) and found.high - found.low > 0.03

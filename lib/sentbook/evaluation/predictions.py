@@ -24,6 +24,7 @@ from sentbook.training.correlation import pearson
 
 Array = NDArray[np.float64]
 Stream = Callable[[str], Sequence[int]]
+Row = str | Sequence[str]  # a data set, a mean of several by its name, or the data sets of a mean
 KIND = "paired bootstrap"
 AND_SEEDS = ", t over seeds"
 INTERVALS = "intervals over examples"
@@ -200,12 +201,12 @@ class Predictions:
     def methods(self) -> list[str]:
         return list(self._values)
 
-    def seeds(self, method: str, row: str | None = None) -> list[int | None]:
+    def seeds(self, method: str, row: Row | None = None) -> list[int | None]:
         """The seeds of a method, or those that were judged on all of a row."""
         names = set() if row is None else set(self.members(row))
         return [seed for seed, by_set in self._values[method].items() if names <= by_set.keys()]
 
-    def has(self, method: str, row: str) -> bool:
+    def has(self, method: str, row: Row) -> bool:
         """Tell whether any seed of ``method`` was judged on the row."""
         return method in self._values and bool(self.seeds(method, row))
 
@@ -215,9 +216,9 @@ class Predictions:
     def gold(self, name: str) -> Array:
         return self._gold[name]
 
-    def members(self, row: str) -> list[str]:
+    def members(self, row: Row) -> list[str]:
         """The data sets behind a row: itself, or those that it averages."""
-        return self._members.get(row, [row])
+        return self._members.get(row, [row]) if isinstance(row, str) else list(row)
 
     def measures(self, row: str) -> list[Measure]:
         """What is computed of a row, the one that is meant where none is named first."""
@@ -321,17 +322,17 @@ class Predictions:
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
-    def _measure(self, row: str, metric: str | None) -> Measure:
-        return self.measures(row)[0] if metric is None else Measure(metric)
+    def _measure(self, row: Row, metric: str | None) -> Measure:
+        return self.measures(row if isinstance(row, str) else row[0])[0] if metric is None else Measure(metric)
 
-    def _sizes(self, row: str) -> list[int]:
+    def _sizes(self, row: Row) -> list[int]:
         return [len(self._gold[name]) for name in self.members(row)]
 
     def value(
         self,
         method: str,
         seed: int | None,
-        row: str,
+        row: Row,
         metric: str | None = None,
         aggregation: Aggregation = Aggregation.MEAN,
     ) -> float:
@@ -359,13 +360,13 @@ class Predictions:
         return float(np.average(values, weights=weights))
 
     def values(
-        self, method: str, row: str, metric: str | None = None, aggregation: Aggregation = Aggregation.MEAN
+        self, method: str, row: Row, metric: str | None = None, aggregation: Aggregation = Aggregation.MEAN
     ) -> list[float]:
         """A cell for every seed that was judged on it."""
         return [self.value(method, seed, row, metric, aggregation) for seed in self.seeds(method, row)]
 
     def mean(
-        self, method: str, row: str, metric: str | None = None, aggregation: Aggregation = Aggregation.MEAN
+        self, method: str, row: Row, metric: str | None = None, aggregation: Aggregation = Aggregation.MEAN
     ) -> float:
         """A cell, the mean over its seeds.
 
@@ -432,7 +433,7 @@ class Predictions:
     def resampled(
         self,
         methods: Sequence[str],
-        row: str,
+        row: Row,
         metric: str | None = None,
         resamples: int = 2000,
         *,
@@ -497,22 +498,30 @@ class Predictions:
         self,
         a: str,
         b: str,
-        row: str | None = None,
+        row: Row | None = None,
         metric: str | None = None,
         resamples: int = 2000,
         *,
         aggregation: Aggregation = Aggregation.MEAN,
         resample_seeds: bool = True,
     ) -> Test:
-        """A - B on a row (None: the first data set) by the paired bootstrap over items, or over items and seeds."""
+        """A - B on a row (None: the first data set) by the paired bootstrap over items, or over items and seeds.
+
+        Raises:
+            ValueError: a mean of no data sets.
+            KeyError: A or B was not judged on it.
+        """
         row = self.names[0] if row is None else row
-        first, second = self.resampled([a, b], row, metric, resamples, aggregation=aggregation)
+        if not row:
+            raise ValueError("A mean difference needs at least one data set.")
         point = self.mean(a, row, metric, aggregation) - self.mean(b, row, metric, aggregation)
+        first, second = self.resampled([a, b], row, metric, resamples, aggregation=aggregation)
         found, kind = from_bootstrap(point, first - second), KIND
         half = seed_spread(*(self.values(method, row, metric, aggregation) for method in (a, b)))
         if resample_seeds and half:
             found, kind = two_levels(found, half), KIND + AND_SEEDS
-        return Test.of(found, kind=kind, a=a, b=b, dataset=row, metric=str(self._measure(row, metric)))
+        dataset = row if isinstance(row, str) else f"mean of {', '.join(row)}"
+        return Test.of(found, kind=kind, a=a, b=b, dataset=dataset, metric=str(self._measure(row, metric)))
 
     def differences(
         self, pairs: Iterable[tuple[str, str]], metrics: Sequence[str], resamples: int = 2000
@@ -523,45 +532,6 @@ class Predictions:
             pairs: of A and B.
         """
         return [self.difference(a, b, metric=metric, resamples=resamples) for a, b in pairs for metric in metrics]
-
-    def mean_difference(
-        self,
-        a: str,
-        b: str,
-        names: Sequence[str],
-        metric: str | None = None,
-        resamples: int = 2000,
-        *,
-        name: str = "",
-        resample_seeds: bool = True,
-    ) -> Test:
-        """A - B, the plain mean over several data sets.
-
-        Args:
-            name: of the mean; empty: ``mean of MR, CR``.
-
-        Raises:
-            ValueError: no data sets.
-            KeyError: A or B was not judged on one of them.
-        """
-        if not names:
-            raise ValueError("A mean difference needs at least one data set.")
-        measure = self._measure(names[0], metric)
-        point, sampled = 0.0, np.zeros(resamples)
-        for dataset in names:
-            point += (self.mean(a, dataset, measure) - self.mean(b, dataset, measure)) / len(names)
-            first, second = self.resampled([a, b], dataset, measure, resamples)
-            sampled += (first - second) / len(names)
-        found, kind = from_bootstrap(point, sampled), KIND
-        half = seed_spread(*(self._means(method, names, measure) for method in (a, b)))
-        if resample_seeds and half:
-            found, kind = two_levels(found, half), KIND + AND_SEEDS
-        return Test.of(found, kind=kind, a=a, b=b, dataset=name or f"mean of {', '.join(names)}", metric=str(measure))
-
-    def _means(self, method: str, names: Sequence[str], measure: Measure) -> Array:
-        """(S,) the mean over data sets of each training, as many as there are on all."""
-        values = [self.values(method, name, measure) for name in names]
-        return np.asarray(np.mean([one[: min(map(len, values))] for one in values], axis=0))
 
     def table_tests(self, a: str, b: str, resamples: int = 2000) -> list[Test]:
         """A - B in every cell where both were judged; Holm's correction over these, and apart over the averages.

@@ -104,14 +104,10 @@ def card(model: Portable, name: str, recipe: Recipe, runs: Sequence[Measured]) -
 
 def _papers_of(encoder: EncoderOptions) -> set[str]:
     """Find the paper with this encoder and the fewest others: its substitutes are meant where no run says which."""
-    compared = {paper: _encoders_of(paper) for paper in config.papers()}
+    settings = {paper: dict(config.settings_class(paper)()).values() for paper in config.papers()}
+    compared = {paper: {one.kind for one in of if isinstance(one, EncoderOptions)} for paper, of in settings.items()}
     having = [paper for paper in compared if encoder.kind in compared[paper]]
     return set(sorted(having, key=lambda paper: len(compared[paper]))[:1])
-
-
-def _encoders_of(paper: str) -> set[str]:
-    settings = dict(config.settings_class(paper)())
-    return {value.kind for value in settings.values() if isinstance(value, EncoderOptions)}
 
 
 def _once(runs: Sequence[Measured]) -> Iterator[Measured]:

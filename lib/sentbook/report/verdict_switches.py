@@ -111,7 +111,7 @@ def data(entries: Sequence[Entry], runs: Mapping[tuple[str, str], Run]) -> list[
     found = []
     for entry in entries:
         run = runs.get((entry.paper, entry.experiment)) if entry.run else None
-        verdicts, alone = [entry.verdict] * 4, None
+        verdicts, alone, scale = [entry.verdict] * 4, None, specifications()[entry.id].scale
         if run is not None and entry.ours is not None and not entry.earlier:
             verdicts, alone = readings(specifications()[entry.id], entry, run)
         found.append(
@@ -121,17 +121,11 @@ def data(entries: Sequence[Entry], runs: Mapping[tuple[str, str], Run]) -> list[
                 "verdicts": verdicts,
                 "again": alone is not None,
                 "cause": entry.cause.state if entry.cause else "",
-                "smaller": _is_smaller(entry, run),
+                "smaller": bool(scale and (run is None or scale.lacking(run))),  # an amount of data, or a width
                 "dots": list(_dots(entry, alone)),
             }
         )
     return found
-
-
-def _is_smaller(entry: Entry, run: Run | None) -> bool:
-    """Whether the claim is about an amount of data or a width that the run does not have."""
-    scale = specifications()[entry.id].scale
-    return bool(scale and (run is None or scale.lacking(run)))
 
 
 def _dots(entry: Entry, alone: Judgement | None) -> Iterator[dict[str, Any]]:

@@ -96,8 +96,9 @@ class Rows:
             raise Missing(f"needs the interval of {method} on {row}")
         return Estimate(float(np.mean(self.values(method, row, measure))), low, high)
 
-    def difference(self, a: str, b: str, row: str, measure: str, *_: Any, **__: Any) -> Test:
+    def difference(self, a: str, b: str, row: str | Sequence[str], measure: str, *_: Any, **__: Any) -> Test:
         """A - B as it was tested, or B - A turned about."""
+        row = row if isinstance(row, str) else f"mean of {', '.join(row)}"
         for test in self.tests:
             if (test.dataset, test.metric) == (row, str(measure)) and test.kind != "williams":
                 if (test.a, test.b) == (a, b):
@@ -105,10 +106,6 @@ class Rows:
                 if (test.a, test.b) == (b, a):
                     return turned(test)
         raise Missing(f"needs {a} against {b} on {row}")
-
-    def mean_difference(self, a: str, b: str, names: Sequence[str], measure: str, *_: Any, **__: Any) -> Test:
-        """A - B, the mean over several data sets, as it was tested."""
-        return self.difference(a, b, f"mean of {', '.join(names)}", measure)
 
 
 class Missing(Exception):
@@ -224,11 +221,9 @@ class Evidence:
         return self.at_level(self._compared(a, b, row, metric), row)
 
     def _compared(self, a: str, b: str, row: str, metric: str) -> Test:
-        if row == MEAN:
-            found: Test = self.book.mean_difference(a, b, self._sets(row), metric, self.resamples, resample_seeds=False)
-            return found
-        found = self.book.difference(a, b, dataset_of(row), metric, self.resamples, resample_seeds=False)
-        return found.model_copy(update={"dataset": row})
+        where = self._sets(row) if row == MEAN else dataset_of(row)
+        found = self.book.difference(a, b, where, metric, self.resamples, resample_seeds=False)
+        return found if row == MEAN else found.model_copy(update={"dataset": row})
 
     def at_level(self, test: Test, row: str = "") -> Test:
         """Give a comparison over items the interval that the claim asks for, and keep in mind what was compared.
@@ -237,7 +232,8 @@ class Evidence:
         """
         row = row or test.dataset
         books = (self.book, Rows(self.metrics, (), {}))
-        book = next((one for one in books if all(self._has(one, side, row) for side in (test.a, test.b))), None)
+        cells = [(side, name) for side in (test.a, test.b) for name in self._sets(row)]
+        book = next((one for one in books if all(one.has(*cell) for cell in cells)), None)
         if book is None:
             return test
         self.pairs.append((self._place(test.a, row), self._place(test.b, row)))
@@ -258,9 +254,6 @@ class Evidence:
         if found := self.doubted and (place := self._place(method, row)) in self.doubted:
             self.weighed.add(place)
         return bool(found)
-
-    def _has(self, book: Any, method: str, row: str) -> bool:
-        return all(book.has(method, name) for name in self._sets(row))
 
     def _place(self, method: str, row: str) -> Place:
         """Name the method and the data set of a cell."""
@@ -286,10 +279,8 @@ class Evidence:
         """Widen an interval over items by what seeds add, where the claim is about models."""
         book = book or self.book
         for method in methods:
-            trainings, place = (
-                sum(seed is not None for seed in self._seeds(book, method, row)),
-                self._place(method, row),
-            )
+            trainings = sum(seed is not None for seed in self._seeds(book, method, row))
+            place = self._place(method, row)
             self.asked[place] = min(self.asked.get(place, trainings), trainings)
         half = self.spread(book, row, metric, *methods)
         over_seeds = "seeds" in how or "runs" in how
