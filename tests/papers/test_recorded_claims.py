@@ -18,7 +18,7 @@ PLACES = list(dict.fromkeys((spec.paper, spec.experiment) for spec in SPECS.valu
 # What a run does not record: which files a training opened, every pair of rows that was compared, books of other sizes.
 UNRECORDED = {
     *("cse-06", "cnnlstm-12", "cnnlstm-20", "wsv-07"),
-    *("dnt-02", "dnt-09", "dnt-17", "dnt-18", "dnt-26", "dnt-27", "dnt-31"),
+    *("dnt-02", "dnt-09", "dnt-26", "dnt-27"),
 }
 
 
