@@ -89,8 +89,15 @@ def without_a_run(name: str, html: str, pages: Mapping[str, str]) -> list[str]:
     return [
         f"{name}: {cell.get_text().strip()[:60]}"
         for cell in number_cells(html)
-        if not any(leads(name, str(link.get("href", "")), pages) for link in cell.select("a"))
+        if not any(leads(name, str(link.get("href", "")), pages) for link in links_of(cell))
     ]
+
+
+def links_of(cell: Tag) -> list[Tag]:
+    """The links of a cell, or that of its column's head, where one run made the whole column."""
+    table, at = cell.find_parent("table"), len(cell.find_previous_siblings(["td", "th"]))
+    heads = table.select("thead tr:only-child > th") if table is not None else []
+    return [*cell.select("a"), *(heads[at].select("a") if at < len(heads) else [])]
 
 
 def leads(name: str, link: str, pages: Mapping[str, str]) -> bool:

@@ -208,7 +208,7 @@ def card(entry: Entry, pages: Mapping[str, str]) -> str:
         short=_short(entry),
         marks=marks(entry),
         shown=number_boxes(entry),
-        parts=_parts(entry.parts, entry.run),
+        parts=_parts(entry.parts, entry.run, row_key(entry.id)),
         cause=cause_words(entry.cause) if entry.cause else None,
         by=pages.get(entry.cause.by, "") if entry.cause else "",
     )
@@ -273,8 +273,8 @@ def _held(printed: Finding, places: int) -> tuple[str, str, str]:
     return head, _RELATIONS.get(printed.what, "") + words, _unit(printed)
 
 
-def _parts(parts: Sequence[Part], run: str) -> Html:
-    """The comparisons that a claim makes at once, as a table."""
+def _parts(parts: Sequence[Part], run: str, row: str) -> Html:
+    """The comparisons that a claim makes at once, as a table; the head above our numbers leads to their run."""
     rows = []
     for part in parts:
         places = _places(part.printed)
@@ -282,11 +282,12 @@ def _parts(parts: Sequence[Part], run: str) -> Html:
         what, unit, ours = "", "", Cell()
         if part.ours is not None:
             what, unit = part.ours.what, _unit(part.ours)
-            ours = Cell(why(_words(part.ours, places), run), _interval(part.ours, places))
+            ours = Cell(_words(part.ours, places), _interval(part.ours, places))
         small = f'<span class="sb-ci">{verdict(part.verdict)} {esc(unit).replace(" ", "&#160;")}</span>'
         of_paper = Html(f'<span class="sb-paper">{esc(theirs)}</span>' if theirs else numbers.DASH)
         rows.append(Row(Html(f"{esc(what)}{small}"), [of_paper, ours]))
-    return Html(Table("Part", ["Paper or rule", "Ours"], rows, label="Parts of the claim", wrap=True).body)
+    columns = ["Paper or rule", why("Ours", run, row)]
+    return Html(Table("Part", columns, rows, label="Parts of the claim", wrap=True).body)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

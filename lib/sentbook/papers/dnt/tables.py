@@ -252,15 +252,15 @@ def _choice(one: Search | None, dataset: str) -> Cell:
     if one is None:
         return Cell()
 
-    def words(point: Mapping[str, Any]) -> str:
+    def words(point: Mapping[str, Any]) -> list[str]:
         updated = {"lazy": "words updated", "frozen": "words frozen"}.get(point.get("embedding_update", ""))
         batches = f"batches of {point['batch_size']}" if "batch_size" in one.grid else None
-        return ", ".join(filter(None, (updated, batches, "rescaled" if point.get("rescale") else None)))
+        return list(filter(None, (updated, batches, "rescaled" if point.get("rescale") else None)))
 
     def shown(point: Mapping[str, Any]) -> str:
         value = point["development"]
         said = "diverged" if value is None else numbers.shown(value, MEASURES[dataset])
-        return ", ".join(filter(None, (f"{point['learning_rate']:g}", words(point)))) + f": {said}"
+        return ", ".join((f"{point['learning_rate']:g}", *words(point))) + f": {said}"
 
     taken = next(point for point in one.tried if one.chosen.items() <= point.items())
     edge = "*" if "learning_rate" in one.at_edge else ""
