@@ -22,6 +22,12 @@ class EncoderOptions(Section):
     kind: str
 
 
+def to_device(tensor: Tensor, device: torch.device) -> Tensor:
+    """Copy a tensor where it is not yet: to a CUDA device from pinned memory, so that the host does not wait."""
+    pinned = tensor.pin_memory() if device.type == "cuda" and not tensor.is_cuda else tensor
+    return pinned.to(device, non_blocking=True)
+
+
 class WordEmbedding(nn.Module):
     """The trained table W_w of word vectors, (V, D); row 0 is padding and stays zero, row 1 stands for unknown words.
 
@@ -74,6 +80,7 @@ class SentenceEncoder(nn.Module, ABC):
         minimum_length: the padded width T that `forward` needs at least.
         summary, source: what it is, in a line, and where it is described.
         tokens_per_batch: how many padded cells `encode_ids` gives at once, by what `forward` keeps of each.
+        packs: `forward` packs sentences by their lengths, and finds these where they were given: best on the CPU.
     """
 
     # The options of its class, and what a model card says of it; a class of one's own needs neither.
@@ -84,7 +91,7 @@ class SentenceEncoder(nn.Module, ABC):
     minimum_length = 1
     # About 60 MB of 300-d float32 word vectors a batch, whatever the lengths.
     tokens_per_batch = 50_000
-    batch_dependent = False
+    batch_dependent = packs = False
 
     def __init__(self, weight: Tensor, dropout: float = 0.0) -> None:
         super().__init__()
@@ -105,7 +112,7 @@ class SentenceEncoder(nn.Module, ABC):
         if lengths is None:
             lengths = (ids != PADDING).sum(dim=1)
             ids = functional.pad(ids, (0, max(0, self.minimum_length - ids.shape[1])), value=PADDING)
-        found: Tensor = super().__call__(ids, lengths)
+        found: Tensor = super().__call__(ids, lengths if self.packs else to_device(lengths, ids.device))
         return found
 
     def extra_repr(self) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from sentbook.data.text import PADDING
-from sentbook.models.base import EncoderOptions, SentenceEncoder
+from sentbook.models.base import EncoderOptions, SentenceEncoder, to_device
 from sentbook.models.recurrent import states
 
 StatePool = Literal["max", "mean"]
@@ -51,6 +51,7 @@ class BiLSTM(SentenceEncoder):
     """
 
     options = BiLSTMEncoder
+    packs = True
 
     def __init__(
         self,
@@ -97,6 +98,6 @@ class BiLSTM(SentenceEncoder):
         found = states(self.lstm, self.words(ids), lengths)
         inside = (ids != PADDING).unsqueeze(2)
         if self.pool == "mean":
-            return found.sum(dim=1) / lengths.unsqueeze(1)
+            return found.sum(dim=1) / to_device(lengths, ids.device).unsqueeze(1)
         beyond = 0.0 if self.padding == "zeros" else -torch.inf
         return torch.where(inside, found, beyond).amax(dim=1)

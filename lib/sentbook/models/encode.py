@@ -7,10 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
-from sentbook.models.base import SentenceEncoder
+from sentbook.models.base import SentenceEncoder, to_device
 from sentbook.system.errors import NumericalError
+
+
+def padded(
+    tokens: TokenIds, rows: NDArray[np.int64], encoder: SentenceEncoder, order: NDArray[np.float64] | None = None
+) -> tuple[Tensor, Tensor]:
+    """Pad sentences: ids on the encoder's device, as wide as it needs at least, and lengths on the CPU.
+
+    Args:
+        order: as `sentbook.data.text.TokenIds.padded` has it.
+    """
+    ids, lengths = (torch.from_numpy(part) for part in tokens.padded(rows, encoder.minimum_length, order))
+    return to_device(ids.long(), encoder.embedding.weight.device), lengths
 
 
 @torch.inference_mode()
@@ -23,7 +36,6 @@ def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int | Non
     Raises:
         NumericalError: a vector is not finite.
     """
-    device = encoder.embedding.weight.device
     training, _ = encoder.training, encoder.eval()
     if encoder.batch_dependent:
         batches = [np.arange(at, min(at + 100, len(tokens))) for at in range(0, len(tokens), 100)]
@@ -31,9 +43,7 @@ def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int | Non
         batches = list(batches_by_tokens(tokens.lengths, max_tokens or encoder.tokens_per_batch))
     vectors = np.empty((len(tokens), encoder.dimension), dtype=np.float32)
     for rows in batches:
-        ids, lengths = tokens.padded(rows, encoder.minimum_length)
-        output = encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
-        vectors[rows] = output.float().cpu().numpy()
+        vectors[rows] = encoder(*padded(tokens, rows, encoder)).float().cpu().numpy()
     encoder.train(training)
     if not np.isfinite(vectors).all():
         raise NumericalError("The encoder gives NaN or infinite vectors; train it again with a lower learning rate.")

@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sentbook.data.text import TokenIds
-from sentbook.models.base import SentenceEncoder
+from sentbook.models.base import SentenceEncoder, to_device
 from sentbook.models.decoders import DecoderOptions, Forced, Generated, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.decoders.lstm import PUBLISHED
+from sentbook.models.encode import padded
 from sentbook.models.losses.reconstruction import token_losses
 
 Kind = Literal["autoencoder", "future predictor", "composite", "hierarchical"]
@@ -75,7 +75,7 @@ class EncoderDecoder(nn.Module):
 
     def encode(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Encode (S, T) ids and (S,) lengths to (S, F) vectors."""
-        codes: Tensor = self.encoder(ids, lengths.to(ids.device))
+        codes: Tensor = self.encoder(ids, lengths)
         return codes
 
     def forward(self, batch: Batch) -> dict[str, Forced]:
@@ -99,7 +99,7 @@ class EncoderDecoder(nn.Module):
     def _codes_of(self, ids: Tensor, lengths: Tensor, rows: Tensor) -> Tensor:
         if not len(rows):  # paragraphs of one sentence alone
             return self.encoder.embedding.weight.new_zeros(0, self.encoder.dimension)
-        return self.encode(ids[rows.to(ids.device)], lengths[rows])
+        return self.encode(ids[to_device(rows, ids.device)], lengths[rows])
 
     @torch.inference_mode()
     def log_probabilities(self, batch: Batch) -> dict[str, Tensor]:
@@ -141,10 +141,3 @@ class EncoderDecoder(nn.Module):
             told.append(written[-1].words)
         self.train(training)
         return written
-
-
-def padded(tokens: TokenIds, rows: NDArray[np.int64], encoder: SentenceEncoder) -> tuple[Tensor, Tensor]:
-    """Pad sentences: ids on the encoder's device, as wide as it needs at least, and lengths on the CPU."""
-    ids, lengths = tokens.padded(rows, encoder.minimum_length)
-    device = encoder.embedding.weight.device
-    return torch.from_numpy(ids.astype(np.int64)).to(device, non_blocking=True), torch.from_numpy(lengths)

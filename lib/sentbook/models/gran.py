@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from sentbook.models.base import EncoderOptions, SentenceEncoder
+from sentbook.models.base import EncoderOptions, SentenceEncoder, to_device
 from sentbook.models.recurrent import states
 
 
@@ -43,6 +43,7 @@ class GRAN(SentenceEncoder):
     """
 
     options = GRANEncoder
+    packs = True
     summary = "GRAN, the mean of word vectors, each through a gate that an LSTM sets"
     source = (
         "Wieting and Gimpel 2017, *Revisiting Recurrent Networks for Paraphrastic Sentence Embeddings*, ACL; "
@@ -65,4 +66,5 @@ class GRAN(SentenceEncoder):
         """Encode (B, T) ids and (B,) lengths to (B, D) vectors."""
         words = self.words(ids)
         gates = torch.sigmoid(self.gate(torch.cat([words, states(self.lstm, words, lengths)], dim=2)))
-        return (words * gates).sum(dim=1) / lengths.unsqueeze(1)  # padded words are zero, whatever their gate
+        total = (words * gates).sum(dim=1)  # padded words are zero, whatever their gate
+        return total / to_device(lengths, ids.device).unsqueeze(1)

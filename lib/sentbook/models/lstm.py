@@ -42,6 +42,7 @@ class LSTM(SentenceEncoder):
     """
 
     options = LSTMEncoder
+    packs = True
     summary = "the last state of an LSTM"
     source = "Dai and Le 2015, *Semi-supervised Sequence Learning*, NeurIPS"
 

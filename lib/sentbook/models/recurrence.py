@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from sentbook.models.base import to_device
+
 
 @dataclass(frozen=True)
 class Packing:
@@ -34,7 +36,7 @@ class Packing:
         sizes = (ordered.unsqueeze(1) > clock).sum(dim=0)
         times = torch.repeat_interleave(clock, sizes)
         places = torch.arange(len(times)) - (sizes.cumsum(0) - sizes)[times]
-        return cls(order.to(device), sizes, order[places].to(device), times.to(device))
+        return cls(to_device(order, device), sizes, *(to_device(part, device) for part in (order[places], times)))
 
 
 class _Recurrence(torch.autograd.Function):

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sentbook.data.suites import Suite
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
 from sentbook.models import FrozenVectors, SentenceEncoder
+from sentbook.models.encode import padded
 
 Rows = NDArray[np.int64]
 
@@ -81,9 +81,7 @@ class Problem(ABC):
 
     def vectors(self, tokens: TokenIds, rows: Rows, order: NDArray[np.float64] | None = None) -> Tensor:
         """Encode the sentences ``rows`` of ``tokens``, their words permuted by the sort keys ``order``; (B, F)."""
-        device = self.encoder.embedding.weight.device
-        ids, lengths = tokens.padded(rows, self.encoder.minimum_length, order)
-        vectors: Tensor = self.encoder(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
+        vectors: Tensor = self.encoder(*padded(tokens, rows, self.encoder, order))
         return vectors
 
     def pair_vectors(

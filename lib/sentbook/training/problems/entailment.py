@@ -9,6 +9,7 @@ from torch import Tensor
 from sentbook.data.text import Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.types import LabelledPairs
 from sentbook.models import SentenceEncoder
+from sentbook.models.base import to_device
 from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
 from sentbook.training.problem import Problem, Rows
 from sentbook.training.settings import EntailmentTraining
@@ -56,7 +57,8 @@ class EntailmentProblem(Problem):
 
     def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
         logits = self._logits("train", rows)
-        return entailment_loss(logits.float(), torch.from_numpy(self._labels["train"][rows]).to(logits.device))
+        labels = to_device(torch.from_numpy(self._labels["train"][rows]), logits.device)
+        return entailment_loss(logits.float(), labels)
 
     @torch.inference_mode()
     def validate(self) -> float:

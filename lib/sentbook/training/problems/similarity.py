@@ -14,6 +14,7 @@ from sentbook.data.suites import measure_of
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.models import SentenceEncoder, encode_ids
+from sentbook.models.base import to_device
 from sentbook.models.losses import pair_score, score_loss
 from sentbook.training.correlation import MEASURES, mse, pearson
 from sentbook.training.problem import Problem, Rows
@@ -63,7 +64,7 @@ class SimilarityProblem(Problem):
         settings = self.settings
         first, second = vectors.chunk(2)
         score = pair_score(first, second, settings.score, settings.falling)
-        return score_loss(settings.loss, score, self.target[rows].to(score.device), settings.smoothing)
+        return score_loss(settings.loss, score, to_device(self.target[rows], score.device), settings.smoothing)
 
     @torch.inference_mode()
     def scores(self, split: str) -> Array:

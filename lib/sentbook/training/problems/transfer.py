@@ -17,6 +17,7 @@ from sentbook.data.suites import measure_of
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens, joined
 from sentbook.data.types import ScoredPairs
 from sentbook.models import FrozenVectors, SentenceEncoder
+from sentbook.models.base import to_device
 from sentbook.models.losses import RelatednessHead, relatedness_loss, score_error, sparse_target, squared_error_loss
 from sentbook.training.correlation import MEASURES, pearson
 from sentbook.training.problem import Problem, Rows
@@ -149,13 +150,15 @@ class RelatednessProblem(Problem):
         if id(tokens) not in self._places:
             self._places[id(tokens)] = tokens, self.frozen.places(tokens)
         device = self.encoder.embedding.weight.device
-        return self.frozen.table[torch.from_numpy(self._places[id(tokens)][1][rows])].to(device)
+        return to_device(self.frozen.table[torch.from_numpy(self._places[id(tokens)][1][rows])], device)
 
     def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
         output = self.head(*self.pair_vectors(self._both, rows))
         if self._loss in ("squared", "absolute"):
-            return score_error(self.head.expectation(output.float()), self.gold[rows].to(output.device), self._loss)
-        target = self.target[rows].to(output.device)
+            return score_error(
+                self.head.expectation(output.float()), to_device(self.gold[rows], output.device), self._loss
+            )
+        target = to_device(self.target[rows], output.device)
         if self._loss == "mse":
             return squared_error_loss(output.float(), target)
         return relatedness_loss(output.float(), target, self.settings.smoothing)
