@@ -103,6 +103,16 @@ def test_all_seeds_decide_among_points_that_the_first_leaves_close() -> None:
     assert (0.0001, 5) not in study.asked
 
 
+def test_a_best_value_at_the_edge_is_followed_until_one_beyond_is_no_better() -> None:
+    values = {0.01: 0.5, 0.03: 0.6, 0.1: 0.65, 0.3: {4: 0.7, 5: 0.7, 6: 0.7}, 1.0: {4: 0.695, 5: 0.6, 6: 0.6}, 3.0: 0.9}
+    for beyond, best, at_edge in ((0, 0.1, True), (1, 0.3, True), (2, 0.3, False), (9, 0.3, False)):
+        grid = Grid(learning_rates=(0.01, 0.03, 0.1), batch_sizes=(32,), beyond=beyond)
+        [found] = search(study := Told(values), [wanted(study, grid)])
+        assert found.stage.learning_rate == best and found.search.at_edge == ["learning_rate"] * at_edge
+        assert found.search.trainings == len({rate for rate, _ in study.asked}) == 3 + min(beyond, 2)
+        assert (3.0, 4) not in study.asked
+
+
 def test_a_grid_that_diverges_everywhere_says_so() -> None:
     study = Told(dict.fromkeys((0.1, 0.01), None))
     with pytest.raises(NumericalError, match=r"on miniworld diverged at every learning rate of 0.1, 0.01; add"):

@@ -79,6 +79,9 @@ class Descent:
     The first seed tries every point. Where it leaves several within `CLOSE` of its best, the best `FINALISTS` of them
     are trained with the other seeds too, and the mean over seeds decides.
 
+    A best value at the edge of the last step's grid is followed beyond it: the next value (`next_value`) is tried with
+    all else as chosen, until it is no better or ``beyond`` steps are spent.
+
     Args:
         method: spelt as in the paper's table.
         start: what the stage is trained on top of; its seed is the search's.
@@ -87,6 +90,7 @@ class Descent:
         selected_on: the pairs whose metric decides, in words.
         dataset: on which the choice is made for it alone; empty: for all.
         others: what the stage is trained on top of with the other seeds; none: the first one decides.
+        beyond: how many steps may follow the last one.
     """
 
     method: str
@@ -96,6 +100,7 @@ class Descent:
     selected_on: str = "development pairs"
     dataset: str = ""
     others: Sequence[Recipe] = ()
+    beyond: int = 0
     tried: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     def recipe(self, stage: Stage, start: Recipe | None = None) -> Recipe:
@@ -103,9 +108,21 @@ class Descent:
         start = start or self.start
         return start.model_copy(update={"method": self.method, "stages": (*start.stages, stage)})
 
+    def __post_init__(self) -> None:
+        self._planned = len(self.steps)
+
     def points(self, step: int) -> list[Stage]:
         """Return the points of a step, at the best point so far in all that it does not name."""
         return points(self.stage, self.steps[step]) if step < len(self.steps) else []
+
+    def _go_beyond(self) -> None:
+        """Add a step of the best point and of the one beyond it, where it lies at the edge of the last step's grid."""
+        values = _named(self.stage, self.steps[-1])
+        name = next((name for name in values if self._ends_at_the_edge(name)), None)
+        if name is not None and len(self.steps) < self._planned + self.beyond:
+            further = next_value(values[name], [point[name] for point in self._tried_of(name)])
+            steps = {other: [value] for other, value in values.items()} | {name: [values[name], further]}
+            self.steps = [*self.steps, steps]
 
     def finalists(self, found: Sequence[History | None]) -> list[int]:
         """Return which points the other seeds try too, by the first one's histories; one point needs no others."""
@@ -143,18 +160,29 @@ class Descent:
             )
         for at, (point, value) in enumerate(zip(points, values, strict=True)):
             row = {"step": step + 1, **_named(point, self.steps[step]), "development": value}
-            self.tried.append(row | ({"seeds": 1 + len(more[at])} if at in more else {}))
+            row |= {"seeds": 1 + len(more[at])} if at in more else {}
+            if step < self._planned or at:
+                self.tried.append(row)
+            elif "seeds" in row:  # the best so far, beside a point beyond it
+                next(one for one in self.tried if _named(point, self.steps[step]).items() <= one.items()).update(row)
         best = max(told)
         places = in_final or range(len(points))
         self.stage = next(points[at] for at in sorted(places) if values[at] == best)
+        if step == len(self.steps) - 1:
+            self._go_beyond()
+
+    def _tried_of(self, name: str) -> list[dict[str, Any]]:
+        """Return the points of the last planned step that names a setting, and of those beyond."""
+        named = [point for point in self.tried if name in point]
+        last = max(min(point["step"], self._planned) for point in named)
+        return [point for point in named if point["step"] >= last]
 
     def _ends_at_the_edge(self, name: str) -> bool:
         """Tell whether the best value of a setting may lie beyond those tried: see `FLAT`."""
         best: dict[Any, float] = {}
-        step = max(point["step"] for point in self.tried if name in point)
-        for point in self.tried:
-            if point["step"] == step and point["development"] is not None:
-                best[point[name]] = max(point["development"], best.get(point[name], -math.inf))
+        for point in self._tried_of(name):
+            value = -math.inf if point["development"] is None else point["development"]
+            best[point[name]] = max(value, best.get(point[name], -math.inf))
         value = getattr(self.stage, name)
         if not is_at_edge(value, list(best)):
             return False
@@ -206,6 +234,21 @@ def is_at_edge(value: Any, values: Sequence[Any]) -> bool:
     return len(numbers) > 1 and value in (min(numbers), max(numbers)) and value != 0
 
 
+def next_value(value: float, tried: Sequence[float]) -> float:
+    """Return the number beyond the edge ``value`` of those tried, as far as its neighbour is; a fraction is 1eN or 3eN.
+
+    Example:
+        >>> next_value(0.1, [0.01, 0.03, 0.1]), next_value(0.0003, [0.001, 0.0003]), next_value(64, [32, 64])
+        (0.3, 0.0001, 128)
+    """
+    nearest = min((one for one in tried if one != value), key=lambda one: abs(one - value))
+    further = value * value / nearest
+    if isinstance(value, int):
+        return round(further)
+    half_decades = round(2 * math.log10(further))
+    return float(f"{3 if half_decades % 2 else 1}e{half_decades // 2}")
+
+
 def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False) -> None:
     """Search all ``searches`` side by side, step by step; each holds its choice afterwards.
 
@@ -223,8 +266,10 @@ def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False) -
             return iter([None if item is None else item.metadata["history"] for item in study.attempt(recipes)])
         return iter(study.histories(recipes))
 
-    for step in range(max((len(search.steps) for search in searches), default=0)):
+    for step in itertools.count():
         grids = [(search, points) for search in searches if (points := search.points(step))]
+        if not grids:
+            break
         first = histories([search.recipe(point) for search, points in grids for point in points])
         found = [[next(first) for _ in points] for _, points in grids]
         final = [search.finalists(own) for (search, _), own in zip(grids, found, strict=True)]
@@ -319,7 +364,9 @@ class Wanted:
             on += f", after training on {self.grid.pairs:,} pairs where there are more"
         stage = stage.model_copy(update={"share": self.share})
         start, *others = self.starts
-        return Descent(self.method, start, stage, [{**self.also, **values}], on, self.stage.dataset, others)
+        return Descent(
+            self.method, start, stage, [{**self.also, **values}], on, self.stage.dataset, others, self.grid.beyond
+        )
 
     def recipes(self, stage: Transfer) -> list[Recipe]:
         """This row's recipes, one a seed, by the transfer ``stage``."""

@@ -377,6 +377,9 @@ class Grid(Section):
     epochs: tuple[Annotated[int, Field(ge=1)], ...] = Field((10, 30, 50), min_length=1)
     patience: int | None = Field(5, ge=1, description="epochs without a better one after which training stops")
     pairs: int | None = Field(None, ge=2, description="at most so many training pairs while the grid is searched")
+    beyond: int = Field(
+        0, ge=0, description="steps beyond a best rate or batch at the edge", exclude_if=lambda steps: not steps
+    )
     rescale: tuple[bool, ...] = Field(
         (), description="of heads: vectors as they are, or of size one", exclude_if=lambda values: not values
     )
