@@ -238,9 +238,9 @@ def choices(run: Run, *, caption: str = "What the development pairs chose") -> T
             bare = method.removeprefix(f"{encoder} ").replace("[", "", 1).replace("]", "", 1)
             name = bare if searched else row_label(method)
             rows.append(Row(name, [_choice(held.get((method, dataset)), dataset) for dataset in columns]))
-    counts = ordered(str(one.trainings) for one in run.searches)
+    counts = sorted({one.trainings for one in run.searches})
     foot = (
-        f"Each chosen among {' or '.join(counts)} points, which a cell's title has; those close to the best were tried "
+        f"Each chosen among {' to '.join(map(str, counts[:: max(1, len(counts) - 1)]))} points, which a cell's title has; those close to the best were tried "
         "with every seed. "
         "Below a rate: what else was searched. *: the rate is at the edge of those tried; a further one may be better."
     )
