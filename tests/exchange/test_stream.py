@@ -165,6 +165,9 @@ def test_mistakes_are_one_sentence_and_leave_nothing(shell: Shell, exported: dic
         assert (code, said) == (status, b"") and part in told
         assert told.startswith("sentbook: ") and told.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+    closed = ["sh", "-c", 'exec "$@" <&- >&-', "sh", sys.executable, "-m", "sentbook.cli", "encode", str(model)]
+    done = subprocess.run(closed, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (2, b"sentbook: Standard input is empty; give one sentence a line.\n")
 
 
 def test_a_terminal_gets_no_vectors(shell: Shell, exported: dict[str, Path]) -> None:

@@ -238,10 +238,10 @@ def choices(run: Run, *, caption: str = "What the development pairs chose") -> T
             bare = method.removeprefix(f"{encoder} ").replace("[", "", 1).replace("]", "", 1)
             name = bare if searched else row_label(method)
             rows.append(Row(name, [_choice(held.get((method, dataset)), dataset) for dataset in columns]))
-    counts = sorted({one.trainings for one in run.searches})
+    counts = [one.trainings for one in run.searches]
+    ends = " to ".join(ordered(map(str, (min(counts), max(counts)))))
     foot = (
-        f"Each chosen among {' to '.join(map(str, counts[:: max(1, len(counts) - 1)]))} points, which a cell's title has; those close to the best were tried "
-        "with every seed. "
+        f"Each chosen among {ends} points, which a cell's title has; those close to the best were tried with every seed. "
         "Below a rate: what else was searched. *: the rate is at the edge of those tried; a further one may be better."
     )
     how = "learning rates · " + "; ".join(ordered(one.selected_on for one in run.searches))
