@@ -531,8 +531,9 @@ def main() -> None:
     for name in ("SENTBOOK_DATA", "SENTBOOK_ORIGINALS", "SENTBOOK_ARTIFACTS", "SENTBOOK_CACHE"):
         if os.environ.get(name):  # kernels work in another folder
             os.environ[name] = str(Path(os.environ[name]).expanduser().absolute())
-    nothing = open(os.devnull, "r+")  # noqa: SIM115  # in place of streams that are closed
-    sys.stdin, sys.stdout = sys.stdin or nothing, sys.stdout or nothing
+    for name, mode in (("stdin", "r"), ("stdout", "w")):
+        if getattr(sys, name) is None:  # closed
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
     try:
         app()
     except SentbookError as error:

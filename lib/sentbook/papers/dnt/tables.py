@@ -241,7 +241,7 @@ def choices(run: Run, *, caption: str = "What the development pairs chose") -> T
     counts = [one.trainings for one in run.searches]
     ends = " to ".join(ordered(map(str, (min(counts), max(counts)))))
     foot = (
-        f"Each chosen among {ends} points, which a cell's title has; those close to the best were tried with every seed. "
+        f"Each chosen among {ends} points (in a cell's title); those close to the best were tried with every seed. "
         "Below a rate: what else was searched. *: the rate is at the edge of those tried; a further one may be better."
     )
     how = "learning rates · " + "; ".join(ordered(one.selected_on for one in run.searches))
