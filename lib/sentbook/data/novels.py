@@ -220,7 +220,10 @@ def stories(found: Stories) -> Collection:
     names = tuple(f"{number:06}" for number in range(len(found)))
     identity = hashlib.sha256(json.dumps(found.stories).encode()).hexdigest()
     counts = Counter[str]()
-    read = lambda book: prose.sentences(found.stories[int(book)], "lines", counts)  # noqa: E731
+
+    def read(book: str) -> Iterator[str]:
+        return prose.sentences(found.stories[int(book)], "lines", counts)
+
     return Collection(found.name, identity, names, read, counts)
 
 

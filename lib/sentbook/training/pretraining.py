@@ -91,7 +91,7 @@ def tell(stage: GenerationTraining, tokenisation: Tokenisation) -> None:
 
 
 def texts(stage: GenerationTraining, found: Books, seed: int) -> tuple[OrderedSentences, OrderedSentences]:
-    """The sentences to train on, and those that are held out: other books, the same ones for every seed."""
+    """The sentences to train on, and those that are held out: of other books, or parts of them, whatever the seed."""
     limits = Limits(longest=stage.longest)
     # A sample is drawn of all kinds of examples in turn; where there is none, only those of the model are held.
     kinds = [stage.model if most is None else None for most in (stage.limit, stage.held_out)]
