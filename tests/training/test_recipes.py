@@ -161,6 +161,7 @@ def test_the_contents_of_files_decide_the_key(tmp_path: Path, monkeypatch: pytes
     keys.add(books.key())
     (folder / "notes.md").write_text("not a book")
     keys.add(books.key())
+    keys.add(told(corpus="folder", path=str(folder.rename(tmp_path / "moved shelf")), books=None).key())
     assert len(keys) == 6
     monkeypatch.setenv("SENTBOOK_DATA", str(tmp_path))
     told(corpus="novels").key()  # needs no novel

@@ -2,7 +2,7 @@
 
 An epoch is cut into ``checks_per_epoch`` segments. The order of an epoch depends on (seed, epoch) alone and the random
 numbers of a segment on (seed, epoch, segment) alone; a checkpoint inside a segment holds the states of the generators.
-So a resumed run repeats an uninterrupted one bit for bit on the CPU.
+So a resumed run repeats an uninterrupted one bit for bit on one thread of a CPU.
 
 Under `torchrun` the processes train one model, see `distributed`. Each has parameters, optimiser and history of its
 own, which stay equal: gradients are averaged over the processes, and the first one's validation value decides.

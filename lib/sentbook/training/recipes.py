@@ -54,11 +54,12 @@ class Recipe(Section):
     def key(self, stages: int | None = None) -> str:
         """The name of the artifact after the first ``stages`` stages (None: all)."""
         values = self.model_dump(mode="json", exclude={"method", "stages"})
-        values["stages"] = [stage.model_dump(mode="json") for stage in self.stages[:stages]]
+        values["stages"] = []
         if own := vectors.digest(self.vectors):  # the contents decide, wherever they lie
             values["vectors"], values["vectors_digest"] = {"name": self.vectors.name}, own
-        for stage in self.stages:
-            values |= stage.digests()
+        for stage in self.stages[:stages]:
+            values |= (books := stage.digests())
+            values["stages"].append(stage.model_dump(mode="json", exclude={"path"} if books else None))
         # Generated data are pinned by their generator, as files are by their digests.
         if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets(), *self.texts())):
             values["generator"] = fingerprint()
