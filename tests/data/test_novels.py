@@ -30,6 +30,14 @@ def told(found: list[list[list[str]]]) -> Stories:
     return Stories("made", [[" ".join(words) for words in book] for book in found])
 
 
+def parts(found: list[list[list[str]]], every: int) -> list[tuple[list[list[str]], bool]]:
+    """What is held out: whole books, or of few books the last sentences of each."""
+    if len(found) >= every:
+        return [(book, at % every == every - 1) for at, book in enumerate(found)]
+    cuts = [len(book) - len(book) // every for book in found]
+    return [part for book, cut in zip(found, cuts, strict=True) for part in ((book[:cut], False), (book[cut:], True))]
+
+
 def book_of(books: Books, row: int) -> int:
     return int(np.searchsorted(books.offsets, row, side="right")) - 1
 
@@ -60,8 +68,12 @@ def test_paragraphs_headings_and_ornaments() -> None:
     ]
     assert list(sentences(book)) == ["It was late and", "nobody came", "Part of it was lost"]
     assert list(sentences(["I", "saw him.", "1864", "Chapter and verse"])) == ["I saw him.", "Chapter and verse"]
-    lines = ["it was late . he  left .\n", "", "---", "chapter one", "why ?"]
-    assert list(sentences(lines, "lines")) == ["it was late . he left .", "chapter one", "why ?"]
+    lines = ["it was late . he  left .\n", "", "---", "chapter one", "II.", "why ?"]
+    counts = Counter[str]()
+    assert list(sentences(lines, "lines", counts)) == ["it was late . he left .", "chapter one", "why ?"]
+    assert counts == {"lines": 6, "headings": 1, "without a letter or digit": 1}
+    assert list(sentences([*book, "He fell. (...)"], counts=counts))[-1] == "Part of it was lost He fell. (...)"
+    assert counts == {"lines": 16, "headings": 4, "without a letter or digit": 2}
 
 
 def test_sentences_of_a_paragraph() -> None:
@@ -78,14 +90,16 @@ def test_sentences_of_a_paragraph() -> None:
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=BOOKS, words=st.integers(1, 12))
 def test_ids_round_trip(found: list[list[list[str]]], words: int, cache: Path) -> None:
-    books = prepare(stories(told(found)), words=words, every=1_000)
+    books = prepare(stories(told(found)), words=words, every=3)
     flat = [sentence for book in found for sentence in book]
     known = set(books.vocabulary.words)
     assert len(books) == len(flat) and len(books.vocabulary) <= words + 2
     for row, sentence in enumerate(flat):
         assert books.text(row) == " ".join(word if word in known else "<unk>" for word in sentence)
-    assert np.diff(books.offsets).tolist() == [len(book) for book in found]
-    counts = Counter(word for at, book in enumerate(found) if not books.held[at] for s in book for word in s)
+    cut = parts(found, 3)
+    assert np.diff(books.offsets).tolist() == [len(part) for part, _ in cut]
+    assert books.held.tolist() == [held for _, held in cut]
+    counts = Counter(word for part, held in cut if not held for s in part for word in s)
     chosen = books.vocabulary.words
     assert [counts[word] for word in chosen] == sorted(counts.values(), reverse=True)[:words]
 
@@ -102,8 +116,8 @@ def test_ids_are_those_of_the_vocabulary_and_memory_mapped(cache: Path) -> None:
     assert books.tokens.flat.dtype == np.uint16 and not books.tokens.flat.flags.writeable
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = [a + b + c + d for a in letters for b in letters for c in letters for d in letters[:5]]
-    made = Stories("many", [[" ".join(words[at : at + 1000]) for at in range(0, len(words), 1000)]])
-    many = prepare(stories(made), words=len(words), tokenisation="whitespace").tokens.flat  # take four bytes
+    made = Stories("many", [[" ".join(words[at : at + 1000]) for at in range(0, len(words), 1000)], []])
+    many = prepare(stories(made), words=len(words), tokenisation="whitespace", every=2).tokens.flat  # take four bytes
     assert many.dtype == np.int32 and len(set(many.tolist())) == len(words)
 
 
@@ -158,11 +172,20 @@ def test_one_book_in_so_many_is_held_out(cache: Path) -> None:
         found = Stories("s", [[f"w{book}"] for book in range(number)])
         return np.flatnonzero(prepare(stories(found), every=every).held).tolist()
 
-    assert (held(10, 5), held(11, 5), held(4, 5), held(2, 5), held(1, 5)) == ([4, 9], [4, 9], [3], [1], [])
-    books = prepare(stories(Stories("s", [["a a a"], ["b"]])), every=5)
+    assert (held(5, 5), held(10, 5), held(11, 5)) == ([4], [4, 9], [4, 9])
+    books = prepare(stories(Stories("s", [["a a a"], ["b"]])), every=2)
     assert books.vocabulary.words == ["a"]  # of the book that is not held out
     assert books.unknown_share() == 0 and books.unknown_share("held out") == 1
     assert books.rows("train").tolist() == [0] and books.rows("held out").tolist() == [1]
+
+
+@pytest.mark.parametrize(("sizes", "held"), [([11, 6], [9, 10, 16]), ([10], [8, 9]), ([4], [])])
+def test_of_few_books_the_last_fifth_of_each_is_held_out(sizes: list[int], held: list[int], cache: Path) -> None:
+    books = prepare(stories(Stories("s", [[f"w{at}" for at in range(size)] for size in sizes])))
+    assert books.rows("held out").tolist() == held
+    assert books.rows("train").tolist() == [row for row in range(sum(sizes)) if row not in held]
+    ends = [*np.cumsum(sizes) - 1, *np.array(held[:1]) - 1, *([15] if len(sizes) > 1 else [])]
+    assert books.pairs("all").tolist() == [row for row in range(sum(sizes)) if row not in ends]  # none is in both
 
 
 # -- a user's folder ---------------------------------------------------------------------------------------------------
@@ -171,17 +194,19 @@ def test_one_book_in_so_many_is_held_out(cache: Path) -> None:
 def test_a_folder_of_books(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "books" / "more").mkdir(parents=True)
     (tmp_path / "books" / "b.txt").write_text("\ufeffHe ran. She\nwent home.\r\n\nThey met.", encoding="utf-8")
-    (tmp_path / "books" / "more" / "a.txt").write_text("Caf\u00e9s are shut.", encoding="utf-8")
+    (tmp_path / "books" / "more" / "a.TXT").write_text("Caf\u00e9s are shut.", encoding="utf-8")
     (tmp_path / "books" / "notes.md").write_text("no book")
     books = prepare(folder(tmp_path / "books"))
-    assert books.names == ("b", "more/a") and books.held.tolist() == [False, True]
+    assert books.names == ("b", "b, its last part", "more/a.TXT", "more/a.TXT, its last part")
+    assert books.held.tolist() == [False, True] * 2 and books.counts == {"lines": 5}
     assert [books.text(row) for row in range(3)] == ["he ran .", "she went home .", "they met ."]
     assert [tokenise_ptb("Caf\u00e9s are shut."), len(books)] == [["caf\u00e9s", "are", "shut", "."], 4]
     assert books.pairs("all").tolist() == [0, 1]
     (tmp_path / "books" / "b.txt").write_text("Two cats.")
     assert prepare(folder(tmp_path / "books")).text(0) == "two cats ."  # a changed folder is read again
-    assert prepare(folder(tmp_path / "books"), words=1).text(0) == "two <unk> <unk>"
+    assert prepare(folder(tmp_path / "books"), words=1).text(0) == "<unk> <unk> ."
     assert len([found for found in cache.iterdir() if found.is_dir()]) == 3
+    assert prepare(folder(tmp_path / "books", "lines")).text(0) == "two cats ."
 
 
 def test_faults_of_a_folder_are_one_sentence(tmp_path: Path, cache: Path) -> None:
@@ -189,12 +214,15 @@ def test_faults_of_a_folder_are_one_sentence(tmp_path: Path, cache: Path) -> Non
     with pytest.raises(DataError, match=r"books holds no \.txt file; name a folder"):
         folder(path)
     path.mkdir()
-    (path / "a.txt").write_text("* * *\n\n...\n")
+    (path / "a.txt").write_text("CHAPTER I\n\n...\n")
     with pytest.raises(DataError, match="There is no sentence in the 1 books of 'books'"):
         prepare(folder(path))
     (path / "b.txt").write_bytes(b"Caf\xe9s are shut.")
-    with pytest.raises(DataError, match=r"b\.txt is not UTF-8; convert it"):
-        prepare(folder(path))
+    (path / "c.TXT").write_text("* * *\n\n...\n")
+    (path / "d.txt").symlink_to(tmp_path / "nowhere")
+    named = r"b\.txt \(not UTF-8\), c\.TXT \(empty\), d\.txt \(No such file or directory\); convert"
+    with pytest.raises(DataError, match=named):
+        folder(path)
     assert not [found for found in cache.iterdir() if found.is_dir()]  # nothing half made is left
     for shortest, longest in ((0, 3), (4, 3)):
         with pytest.raises(ValueError, match=f"Sentences of {shortest} to {longest} words"):
@@ -230,7 +258,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.real_data
 def test_two_novels(mirror: Path, cache: Path) -> None:
-    books = prepare(novels.novels(2))
+    books = prepare(novels.novels(2), every=2)
     assert len(books.names) == 2 and books.held.tolist() == [False, True]
     assert len(books) > 2000 and books.unknown_share() < 0.01 < books.unknown_share("held out")
     assert 0.7 < len(books.rows("all")) / len(books) < 1

@@ -18,6 +18,7 @@ from sentbook.papers.cnn_lstm import experiments, tables
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.runs.printed import table as reported
 from sentbook.study import Study
+from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Trained, untrained
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
@@ -76,6 +77,18 @@ def test_a_row_is_trained_as_its_name_says(settings: Settings, study: Study) -> 
         base = settings.hierarchical if kind == "hierarchical" else settings.pretraining
         assert stage.model_dump() == base.model_dump() | {"model": kind, "embedding_update": update}
         assert (recipe.method, recipe.seed, recipe.encoder) == (name, 1, settings.encoder)
+
+
+def test_all_rows_read_one_text() -> None:
+    own = {"corpus": "folder", "path": "my/books", "layout": "lines"}
+    settings = paper(pretraining=own)
+    stages = [experiments.stage_of(settings, name) for name in NAMES]
+    assert [stage.model_dump(include=set(own)) for stage in stages] == [own] * len(NAMES)
+    assert paper(pretraining=own, hierarchical=own) == settings
+    with pytest.raises(ConfigError, match="all models read one text, so set"):
+        paper(pretraining=own, hierarchical=own | {"path": "my/others"})
+    with pytest.raises(ConfigError, match="layout 'lines' goes with corpus 'folder'"):
+        paper(pretraining={"layout": "lines"})
 
 
 def test_every_seed_is_a_row_and_marks_have_theirs() -> None:

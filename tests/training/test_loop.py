@@ -267,6 +267,18 @@ def test_a_loss_that_compares_examples_is_not_cut() -> None:
 # -- what is learned ---------------------------------------------------------------------------------------------------
 
 
+def test_a_long_epoch_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    given, quiet, told = margin(epochs=2, batch_size=4), paraphrase(), paraphrase()
+    trained(quiet, given, report=lines.append)
+    assert len(lines) == 2
+    monkeypatch.setattr(loop, "PROGRESS_SECONDS", 0.0)
+    trained(told, given, report=lines.append)
+    assert_same(quiet, told)
+    done = [line for line in lines if "examples/s  at most 0:00:" in line]
+    assert len(lines) == 4 + len(done) and "epoch 1/2  loss" in done[0] and "4 of 120 examples" in done[0]
+
+
 def test_the_seed_decides() -> None:
     one, same, other = (paraphrase() for _ in range(3))
     for problem, seed in ((one, 1), (same, 1), (other, 2)):

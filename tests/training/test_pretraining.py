@@ -86,6 +86,20 @@ def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found
     assert times == sorted(counts.values(), reverse=True)[: len(words)]
 
 
+def test_what_becomes_of_the_lines_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"the dog ran to {at} houses ." for at in range(40)] + ["---", "XIV", "so " * 50]
+    own = changed(corpus="folder", path=str(shelf(tmp_path / "shelf", {"a": "\n".join(lines)})), books=None)
+    pretraining.tell(own.changed(layout="lines"), "ptb")
+    assert capsys.readouterr().out == (
+        "43 lines: 33 sentences to train on, 7 held out (the last fifth of a); "
+        "left out: 1 of more than 38 words, 1 without a letter or digit, 1 headings\n"
+    )
+    pretraining.tell(own, "ptb")  # without a capital no sentence ends
+    assert "words on average in a: where every line is a sentence, set pretraining.layout" in capsys.readouterr().out
+    pretraining.tell(STAGE, "ptb")
+    assert "held out (12 of 60 books)" in capsys.readouterr().out
+
+
 # -- which sentences ---------------------------------------------------------------------------------------------------
 
 

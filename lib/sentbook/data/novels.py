@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from array import array
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -26,8 +27,9 @@ from sentbook.system.files import replacing_folder
 # Gan et al. 2017, section 4.
 WORDS, PARAGRAPH = 22_154, 8
 # Of the books in the order of their names, one in so many is held out. Most authors of the novels have three, so that
-# the first, second and third of an author take turns.
+# the first, second and third of an author take turns. Of fewer books each gives its last part, in one piece.
 HELD_OUT_EVERY = 5
+LAST_PART = ", its last part"
 
 _REMEDY = "free some space or set SENTBOOK_CACHE to a writable folder."
 
@@ -62,12 +64,14 @@ class Collection:
         identity: a digest of all that decides their sentences.
         books: their names, in order.
         read: a book's sentences, by its name.
+        counts: what `read` has met, see `sentbook.data.prose.sentences`.
     """
 
     name: str
     identity: str
     books: tuple[str, ...]
     read: Callable[[str], Iterator[str]]
+    counts: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +81,9 @@ class Books:
     Attributes:
         tokens: S sentences in order, whole.
         offsets: (B + 1,) ``offsets[b]`` to ``offsets[b + 1]`` are the sentences of book b.
-        names: of the B books.
+        names: of the B books; of few books each is two, the second of which is called `LAST_PART` and held out.
         held: (B,) whether a book is held out. The vocabulary is of the others.
+        counts: lines of the text, and what was left out of them, by its kind.
         vocabulary: padding 0, unknown 1, then words by falling frequency.
     """
 
@@ -89,6 +94,7 @@ class Books:
     held: NDArray[np.bool_]
     vocabulary: Vocabulary
     tokenisation: Tokenisation
+    counts: Mapping[str, int]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -148,31 +154,59 @@ def novels(books: int | None = None) -> Collection:
     files = [name for name in sources.registry() if name.startswith("train/novels/")][:books]
     paths = {Path(name).stem: sources.path(name) for name in files}
     identity = hashlib.sha256(" ".join(sources.sha256(name) for name in files).encode()).hexdigest()
-    return Collection("novels", identity, tuple(paths), lambda book: prose.sentences(_lines(paths[book])))
+    return _of_files("novels", identity, paths)
 
 
 def folder(path: str | Path, layout: Layout = "prose") -> Collection:
-    """A user's own books: every ``.txt`` file of a folder and of those in it, by name; UTF-8.
+    """A user's own books: every ``.txt`` (or ``.TXT``) file of a folder and of those in it, by name; UTF-8.
 
     Args:
         layout: ``prose``, or ``lines`` where every line is a sentence (BookCorpus).
 
     Raises:
-        DataError: no such folder, or no ``.txt`` file in it. A file that is not UTF-8 is named when it is read.
+        DataError: no such folder, or no ``.txt`` file in it; or files that cannot be read, all of them named.
     """
-    root = Path(path).expanduser()
-    files = sorted(file for file in root.rglob("*.txt") if file.is_file())
+    root, faults = Path(path).expanduser().absolute(), dict[Path, str]()
+
+    def unreadable(error: OSError) -> None:
+        faults[Path(error.filename)] = str(error.strerror)
+
+    walked = os.walk(root, onerror=unreadable)
+    files = sorted(Path(at, name) for at, _, names in walked for name in names if name.lower().endswith(".txt"))
     if not files:
         raise DataError(f"{root} holds no .txt file; name a folder with one book a file.")
-    paths = {file.relative_to(root).with_suffix("").as_posix(): file for file in files}
+    paths = {file.relative_to(root).as_posix().removesuffix(".txt"): file for file in files}
     identity = hashlib.sha256(layout.encode())
     for book, file in paths.items():
-        identity.update(book.encode())
-        with _readable(file), file.open("rb") as stream:
-            identity.update(hashlib.file_digest(stream, "sha256").digest())
-    return Collection(
-        root.name, identity.hexdigest(), tuple(paths), lambda book: prose.sentences(_lines(paths[book]), layout)
-    )
+        try:
+            digest = sources.file_digest(file)
+            identity.update(book.encode() + bytes.fromhex(digest))
+            if not _has_words(file, digest):
+                faults[file] = "empty"
+        except UnicodeDecodeError:
+            faults[file] = "not UTF-8"
+        except OSError as error:
+            unreadable(error)
+    if faults:
+        named = ", ".join(f"{file.relative_to(root)} ({fault})" for file, fault in faults.items())
+        raise DataError(f"Books of {root} cannot be read: {named}; convert them to UTF-8, or take them away.")
+    return _of_files(root.name, identity.hexdigest(), paths, layout)
+
+
+@cache
+def _has_words(file: Path, digest: str) -> bool:
+    """Tell whether a letter or digit is in a file, which is read to its end, once while its digest is the same."""
+    with file.open(encoding="utf-8") as stream:
+        return any([prose.LETTER.search(block) is not None for block in iter(lambda: stream.read(1 << 20), "")])
+
+
+def _of_files(name: str, identity: str, paths: Mapping[str, Path], layout: Layout = "prose") -> Collection:
+    def read(book: str) -> Iterator[str]:
+        with paths[book].open(encoding="utf-8-sig", newline="\n") as stream:
+            yield from prose.sentences(stream, layout, counts)
+
+    counts = Counter[str]()
+    return Collection(name, identity, tuple(paths), read, counts)
 
 
 def stories(found: Stories) -> Collection:
@@ -185,22 +219,12 @@ def stories(found: Stories) -> Collection:
     """
     names = tuple(f"{number:06}" for number in range(len(found)))
     identity = hashlib.sha256(json.dumps(found.stories).encode()).hexdigest()
-    return Collection(found.name, identity, names, lambda book: prose.sentences(found.stories[int(book)], "lines"))
+    counts = Counter[str]()
 
+    def read(book: str) -> Iterator[str]:
+        return prose.sentences(found.stories[int(book)], "lines", counts)
 
-def _lines(file: Path) -> Iterator[str]:
-    with _readable(file), file.open(encoding="utf-8-sig", newline="\n") as stream:
-        yield from stream
-
-
-@contextmanager
-def _readable(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise DataError(f"{file} is not UTF-8; convert it, for example with iconv, or take it away.") from error
-    except OSError as error:
-        raise DataError(f"{file} cannot be read ({error.strerror}); give yourself the right to read it.") from error
+    return Collection(found.name, identity, names, read, counts)
 
 
 # -- to disk and back --------------------------------------------------------------------------------------------------
@@ -217,10 +241,11 @@ def prepare(
     Args:
         words: of the vocabulary, the most frequent ones of the books that are not held out; of words as frequent as
             each other, those met first.
-        every: the last of every so many books is held out; of fewer books than that the last, of one book none.
+        every: the last of every so many books is held out; of fewer books than that the last sentences of each, one
+            in so many.
 
     Raises:
-        DataError: a book is missing or not UTF-8, or there is no sentence.
+        DataError: there is no sentence.
         StorageError: the cache cannot be written.
     """
     identity = hashlib.sha256(f"{collection.identity} {words} {tokenisation} {every}".encode())
@@ -250,57 +275,57 @@ def _load(kept: Path, collection: Collection) -> Books | None:
             return None
         held = np.asarray(about["held"], dtype=np.bool_)
         tokens, names, vocabulary = TokenIds(flat, sentences), tuple(about["names"]), Vocabulary(about["words"])
-        return Books(collection.name, tokens, offsets, names, held, vocabulary, about["tokenisation"])
+        found = (tokens, offsets, names, held, vocabulary, about["tokenisation"], about["counts"])
+        return Books(collection.name, *found)
     except (OSError, ValueError, KeyError, IndexError, EOFError):
         return None
 
 
-def _held(books: int, every: int) -> NDArray[np.bool_]:
-    held = np.arange(books) % every == every - 1
-    held[-1] |= 1 < books < every
-    return held
-
-
 def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenisation, every: int) -> None:
-    held = _held(len(collection.books), every)
-    met, counts, numbers, lengths, offsets = _read(collection, held, TOKENISERS[tokenisation])
+    met, numbers, lengths, ends = _read(collection, TOKENISERS[tokenisation])
+    names, offsets, sentences = list(collection.books), np.array(ends), np.cumsum([0, *lengths], dtype=np.int64)
+    if len(names) < every:
+        names = [part for name in names for part in (name, name + LAST_PART)]
+        offsets = np.sort(np.concatenate([offsets, offsets[1:] - np.diff(offsets) // every]))
+        every = 2  # of these parts
+    held, flat = np.arange(len(names)) % every == every - 1, np.frombuffer(numbers, dtype=np.uint32)
+    counts = np.zeros(len(met), dtype=np.int64)
+    for book in np.flatnonzero(~held):
+        counted = np.bincount(flat[slice(*sentences[offsets[book : book + 2]])])
+        counts[: len(counted)] += counted
     order = np.argsort(-counts, kind="stable")
     vocabulary = Vocabulary([met[at] for at in order[:words] if counts[at]])
     # Two bytes a word where they are enough.
     ids = np.array([vocabulary.id(word) for word in met], np.uint16 if len(vocabulary) < 1 << 16 else np.int32)
     about = {
         "name": collection.name,
-        "names": collection.books,
+        "names": names,
         "held": held.tolist(),
         "tokenisation": tokenisation,
         "words": vocabulary.words,
+        "counts": collection.counts,
     }
     with replacing_folder(kept, _REMEDY) as making:
-        np.save(making / "flat.npy", ids[np.frombuffer(numbers, dtype=np.uint32)])
-        np.save(making / "sentences.npy", np.cumsum([0, *lengths], dtype=np.int64))
-        np.save(making / "books.npy", np.asarray(offsets, dtype=np.int64))
+        np.save(making / "flat.npy", ids[flat])
+        np.save(making / "sentences.npy", sentences)
+        np.save(making / "books.npy", offsets)
         (making / "about.json").write_text(json.dumps(about), encoding="utf-8")
 
 
 def _read(
-    collection: Collection, held: NDArray[np.bool_], tokenise: Callable[[str], list[str]]
-) -> tuple[list[str], NDArray[np.int64], array[int], array[int], list[int]]:
-    """Words in the order met and their counts in books that are not held out; the number of each word of each sentence,
-    the lengths of sentences, and where books begin and end."""
+    collection: Collection, tokenise: Callable[[str], list[str]]
+) -> tuple[list[str], array[int], array[int], list[int]]:
+    """Words in the order met, the number of each word of each sentence, the lengths of sentences, and where books
+    begin and end."""
+    collection.counts.clear()
     index: defaultdict[str, int] = defaultdict(lambda: len(index))
     numbers, lengths, offsets = array("I"), array("I"), [0]
-    counts = np.zeros(0, dtype=np.int64)
-    for book, held_out in zip(collection.books, held.tolist(), strict=True):
-        start = len(numbers)
+    for book in collection.books:
         for sentence in collection.read(book):
             if tokens := tokenise(sentence):
                 numbers.extend([index[token] for token in tokens])
                 lengths.append(len(tokens))
         offsets.append(len(lengths))
-        if not held_out:
-            counted = np.bincount(np.array(numbers[start:], dtype=np.int64))
-            counts = np.pad(counts, (0, max(0, len(counted) - len(counts))))
-            counts[: len(counted)] += counted
     if not lengths:
         raise DataError(f"There is no sentence in the {len(collection.books)} books of '{collection.name}'.")
-    return list(index), np.pad(counts, (0, len(index) - len(counts))), numbers, lengths, offsets
+    return list(index), numbers, lengths, offsets

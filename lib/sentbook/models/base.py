@@ -134,6 +134,6 @@ def _dropped(vectors: Tensor, probability: float) -> Tensor:
     if not probability or vectors.device.type != "cpu":
         return functional.dropout(vectors, probability)
     draws = torch.empty(-(-vectors.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
-    below = round(probability * 2**16)
+    below = min(round(probability * 2**16), 2**16 - 1)  # some are kept, whatever the probability
     kept = draws.view(torch.int16)[: vectors.numel()].view(vectors.shape) >= below - 2**15
     return vectors * kept.to(vectors.dtype).mul_(2**16 / (2**16 - below))

@@ -10,6 +10,7 @@ own, which stay equal: gradients are averaged over the processes, and the first 
 
 from __future__ import annotations
 
+import datetime
 import math
 import time
 from collections.abc import Callable
@@ -34,6 +35,8 @@ from sentbook.training.state import Midway, load_optimiser, optimiser_tensors, p
 CHECKPOINT_SECONDS = 60.0
 # A checkpoint that takes long to write is written the more rarely: twenty times as long lies between two.
 _SPARED = 20.0
+# Between two lines of progress lie so many seconds, or a twentieth of the time since the training began.
+PROGRESS_SECONDS = 30.0
 _WORDS = "encoder.embedding.weight"
 
 
@@ -210,7 +213,7 @@ class Trainer:
         """Train from ``next_segment`` to the end, call ``at_end``, then put the best state back."""
         settings, history = self.settings, self.history
         checks = settings.checks_per_epoch
-        self.saved = time.monotonic()
+        self.saved = self.began = self.told = time.monotonic()
         if self._has_stopped_improving():  # before it was interrupted
             return self._finish(at_end)
         for epoch in range(settings.epochs):
@@ -226,7 +229,7 @@ class Trainer:
                 if not wanted:  # fewer batches than checks
                     continue
                 self.next_segment = number
-                loss = self._train_segment(epoch, segment, wanted, folder)
+                loss = self._train_segment(epoch, segment, wanted, folder, report)
                 value = self._check(loss)
                 self.next_segment = number + 1
                 if folder is not None and getattr(settings, "keep_checks", False) and distributed.is_first():
@@ -261,7 +264,22 @@ class Trainer:
     def _is_due(self) -> bool:
         return distributed.is_first() and time.monotonic() - self.saved > CHECKPOINT_SECONDS + _SPARED * self.saving
 
-    def _train_segment(self, epoch: int, segment: int, batches: list[Rows], folder: Path | None = None) -> float:
+    def _tell(self, epoch: int, losses: Tensor, since: float, report: Callable[[str], None]) -> None:
+        """Report how far a long epoch is: by time, since it may take days."""
+        now, done, settings = time.monotonic(), self.history.examples, self.settings
+        if now - self.told < max(PROGRESS_SECONDS, (now - self.began) / 20):
+            return
+        self.told, speed = now, done / (self.history.seconds + now - since)
+        whole = settings.epochs * len(self.problem.lengths)
+        left = datetime.timedelta(seconds=round((whole - done) / speed))
+        report(
+            f"epoch {epoch + 1}/{settings.epochs}  loss {float(losses.mean()):.4f}  {done:,} of {whole:,} examples"
+            f"  {speed:,.0f} examples/s  at most {left} left"
+        )
+
+    def _train_segment(
+        self, epoch: int, segment: int, batches: list[Rows], folder: Path | None, report: Callable[[str], None]
+    ) -> float:
         """The mean loss of the steps over ``batches``, those before a checkpoint inside the segment included."""
         place, words = [self.seed, epoch, segment], self.problem.encoder.embedding.weight
         rng, first = np.random.default_rng(place), 0
@@ -282,6 +300,7 @@ class Trainer:
                     torch.manual_seed(int(rng.integers(2**62)))
                 loss = losses[number] = self._step(rows, rng)
                 self.history.examples += len(rows)
+                self._tell(epoch, losses[: number + 1], clock[0], report)
                 if number % 100 == 99:  # NaN is caught early without a device synchronisation at each step
                     self._finite(loss, epoch)
                 if folder is not None and self._is_due():
@@ -427,7 +446,7 @@ def fit(
         key: names the configuration in checkpoints.
         folder: for ``checkpoint.safetensors``, written at most once a minute, inside epochs too, and removed by the
             caller when the result is stored; None for no checkpoints.
-        report: takes one line an epoch, in the first process.
+        report: takes one line an epoch, and more where one is long, in the first process.
         at_end: called once with the last epoch's state, before the best one takes its place.
 
     Returns:

@@ -8,18 +8,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sentbook.config import digest
 from sentbook.data import novels
 from sentbook.data.miniworld import World
-from sentbook.data.novels import Books, Collection, Limits
+from sentbook.data.novels import HELD_OUT_EVERY, LAST_PART, Books, Collection, Limits
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.vectors import WordVectors, linear_map
 from sentbook.models import SentenceEncoder
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.system.errors import DataError
+from sentbook.training import distributed
 from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, word_table
 from sentbook.training.settings import GenerationTraining
 
 MINIWORLD_STORIES = 3_000
+# Words of a file's mean sentence from which on it has no marks where sentences end.
+_NO_PROSE = 100
 
 
 def collection(stage: GenerationTraining) -> Collection:
@@ -31,13 +35,19 @@ def collection(stage: GenerationTraining) -> Collection:
     if stage.corpus == "novels":
         return novels.novels(stage.books)
     if stage.corpus == "folder":
-        return novels.folder(stage.path)
+        return novels.folder(stage.path, stage.layout)
     return novels.stories(World().stories(stage.books or MINIWORLD_STORIES))
 
 
 def identity(stage: GenerationTraining) -> str:
-    """Of a user's own books a digest of their contents, which may change while their folder's name does not."""
-    return collection(stage).identity if stage.corpus == "folder" else ""
+    """Of a user's own books a digest of their contents, which may change while their folder's name does not.
+
+    So few books that a part of each is held out have one too, with which they were once held out whole.
+    """
+    if stage.corpus != "folder" and (stage.books or HELD_OUT_EVERY) >= HELD_OUT_EVERY:
+        return ""
+    found = collection(stage)
+    return found.identity if len(found.books) >= HELD_OUT_EVERY else digest([found.identity, LAST_PART])
 
 
 @lru_cache(maxsize=2)
@@ -47,13 +57,41 @@ def _prepared(stage: GenerationTraining, tokenisation: Tokenisation, identity: s
 
 def books(stage: GenerationTraining, tokenisation: Tokenisation) -> Books:
     """The books as token ids, and their vocabulary. What decides no id does not make them again."""
-    names = ("corpus", "path", "books", "vocabulary")
+    names = ("corpus", "path", "layout", "books", "vocabulary")
     only = GenerationTraining(**{name: getattr(stage, name) for name in names})
     return _prepared(only, tokenisation, identity(stage))
 
 
+def tell(stage: GenerationTraining, tokenisation: Tokenisation) -> None:
+    """Print what is used of the books, what is held out and what is left out, in one line, in the first process.
+
+    Another line names files whose sentences are so long that each line must be one.
+    """
+    found, limits = books(stage, tokenisation), Limits(longest=stage.longest)
+    names = list(dict.fromkeys(name.removesuffix(LAST_PART) for name in found.names))
+    whole = len(names) == len(found.names)
+    how = f"{found.held.sum()} of {len(names):,} books" if whole else f"the last fifth of {', '.join(names)}"
+    left = {f"of more than {stage.longest} words": int((found.tokens.lengths > stage.longest).sum()), **found.counts}
+    lines = left.pop("lines")
+    words, sentences = np.diff(found.tokens.offsets[found.offsets]), np.diff(found.offsets)
+    long = [name for name, absurd in zip(found.names, words > _NO_PROSE * sentences, strict=True) if absurd]
+    distributed.join()
+    if not distributed.is_first():
+        return
+    print(
+        f"{lines:,} lines: {len(found.rows('train', limits)):,} sentences to train on, "
+        f"{len(found.rows('held out', limits)):,} held out ({how}); left out: "
+        + ", ".join(f"{count:,} {what}" for what, count in left.items())
+    )
+    if long and (stage.corpus, stage.layout) == ("folder", "prose"):
+        print(
+            f"There are sentences of more than {_NO_PROSE} words on average in {', '.join(long)}: where every line is "
+            "a sentence, set pretraining.layout to lines."
+        )
+
+
 def texts(stage: GenerationTraining, found: Books, seed: int) -> tuple[OrderedSentences, OrderedSentences]:
-    """The sentences to train on, and those that are held out: other books, the same ones for every seed."""
+    """The sentences to train on, and those that are held out: of other books, or parts of them, whatever the seed."""
     limits = Limits(longest=stage.longest)
     # A sample is drawn of all kinds of examples in turn; where there is none, only those of the model are held.
     kinds = [stage.model if most is None else None for most in (stage.limit, stage.held_out)]

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from sentbook.config import Coefficient, Profile, Rate, Section, Seeds, Share, TrainingShare
 from sentbook.data.novels import PARAGRAPH, WORDS
+from sentbook.data.prose import Layout
 from sentbook.data.splits import share_of
 from sentbook.data.suites import Dataset, Suite, excluded, pairs, validation_sets
 from sentbook.data.text import Tokenisation
@@ -325,6 +326,11 @@ class GenerationTraining(Stage, DecoderOptions):
     model: Kind = "autoencoder"
     corpus: Literal["novels", "folder", "miniworld-stories"] = "novels"
     path: str = Field("", description="of a folder of .txt books, with corpus: folder")
+    layout: Layout = Field(
+        "prose",
+        description="of a folder's books: running text, or lines, each a sentence (BookCorpus)",
+        exclude_if=lambda layout: layout == "prose",  # as keep_checks
+    )
     books: int | None = Field(None, ge=2, description="the first so many books; None: all")
     limit: int | None = Field(None, ge=64, description="at most so many sentences in training, drawn by the seed")
     held_out: int | None = Field(None, ge=64, description="at most so many sentences for the held-out likelihood")
@@ -343,6 +349,8 @@ class GenerationTraining(Stage, DecoderOptions):
     def _has_its_folder(self) -> GenerationTraining:
         if (self.corpus == "folder") != bool(self.path):
             raise ValueError("corpus 'folder' and the path of a folder of .txt books go together")
+        if self.layout == "lines" and not self.path:
+            raise ValueError("layout 'lines' goes with corpus 'folder' and its path")
         return self
 
     def problem(self, start: Start) -> Problem:
@@ -354,11 +362,9 @@ class GenerationTraining(Stage, DecoderOptions):
         return (self.corpus,)
 
     def digests(self) -> dict[str, str]:
-        if self.corpus != "folder":
-            return {}
         from sentbook.training import pretraining
 
-        return {"books_digest": pretraining.identity(self)}
+        return {"books_digest": found} if (found := pretraining.identity(self)) else {}
 
     def summary(self) -> str:
         learned = "learned" if self.embedding_update == "dense" else "fixed"

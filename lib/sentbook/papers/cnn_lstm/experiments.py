@@ -60,7 +60,11 @@ SKIP_THOUGHTS = (
 
 
 def recipes(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
-    """The trained models, one recipe a seed, by their names: learned words (``""``), fixed ones (``+emb.``)."""
+    """The trained models, one recipe a seed, by their names: learned words (``""``), fixed ones (``+emb.``).
+
+    What is used of the books is printed.
+    """
+    pretraining.tell(settings.pretraining, settings.tokenisation)
     return {
         name + suffix: study.recipes(name + suffix, settings.encoder, stage_of(settings, name + suffix))
         for suffix in words

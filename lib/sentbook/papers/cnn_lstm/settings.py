@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from sentbook.config import Coefficient, Rate, Section, Seeds, Share, TrainingShare
 from sentbook.data.tasks import TASKS, Task
@@ -58,7 +58,11 @@ class Settings(Paper):
     vectors: Vectors = Vectors(name="word2vec-300d-expanded")
     encoder: CNNEncoder = CNNEncoder()
     pretraining: GenerationTraining = GenerationTraining()
-    hierarchical: GenerationTraining = GenerationTraining(model="hierarchical", batch_size=8)
+    hierarchical: GenerationTraining = Field(
+        GenerationTraining(model="hierarchical", batch_size=8),
+        validate_default=True,
+        description="reads the corpus, path and layout of pretraining, so that all rows of a table read one text",
+    )
     rates: dict[str, Rate] = Field({}, description="learning rates of single models, as the page on tuning chose them")
     tuning: Tuning = Tuning()
     paragraphs: tuple[int, ...] = Field((2, 4), description="further sizes of the hierarchical model's paragraphs")
@@ -75,3 +79,14 @@ class Settings(Paper):
         "all-minilm-l6-v2",
         "universal-sentence-encoder",
     )
+
+    @field_validator("hierarchical")
+    @classmethod
+    def _reads_the_same_text(cls, stage: GenerationTraining, info: ValidationInfo) -> GenerationTraining:
+        others: GenerationTraining | None = info.data.get("pretraining")
+        if others is None:  # its own fault is told
+            return stage
+        own, text = ({name: getattr(one, name) for name in ("corpus", "path", "layout")} for one in (stage, others))
+        if stage.path and own != text:
+            raise ValueError("all models read one text, so set corpus, path and layout of pretraining alone")
+        return stage.model_copy(update=text)
