@@ -59,10 +59,13 @@ def put_pairs(folder: Path) -> None:
 
 def put_books(folder: Path) -> None:
     """BookCorpus: a tokenised sentence a line; rare words make its vocabulary as large as the published one."""
-    stories, rare = World(5).stories(800).stories, (f"rare{number}" for number in itertools.count())
+    stories, rare = World(5).stories(800).stories, map("".join, itertools.product("bcdfghjklmnpqrstvwxz", repeat=4))
     for part in (1, 2):
-        lines = [sentence for story in stories[part - 1 :: 2] for sentence in story]
-        said = (f"{line.rstrip(' .')} {' '.join(itertools.islice(rare, 8))} ." for line in lines)
+        lines = [sentence.lower() for story in stories[part - 1 :: 2] for sentence in story]
+        said = (
+            f"{line.rstrip(' .')} {' '.join(itertools.islice(rare, 16))} ." if number % 2 else line
+            for number, line in enumerate(lines)
+        )
         put(folder / f"books_large_p{part}.txt", said)
 
 
