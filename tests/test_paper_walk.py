@@ -42,9 +42,9 @@ CUTS: dict[str, dict[str, Any]] = {
         },
     },
     "cnn_lstm": SEEDS | {
-        "pretraining": TEXT, "hierarchical": TEXT, "tuning": {"rates": [0.002], "limit": 64, "tasks": ["TREC"]},
-        "paragraphs": [2], "classification": ["TREC"], "ranking": {"epochs": 1}, "classifier": {"epochs": 1},
-        "runs": 2, "shares": [0.1], "queries": 2, "candidates": 100,
+        "pretraining": TEXT, "hierarchical": TEXT, "paragraphs": [2], "classification": ["miniworld/question"],
+        "tuning": {"rates": [0.002], "limit": 64, "tasks": ["miniworld/question"]}, "ranking": {"epochs": 1},
+        "classifier": {"epochs": 1}, "runs": 2, "shares": [0.1], "queries": 2, "candidates": 100,
     },
     "wsv": SEEDS | {
         "rates": [0.001], "sick": {"epochs": 1}, "long": {"epochs": 1}, "msrp": {"epochs": 1},
@@ -53,10 +53,11 @@ CUTS: dict[str, dict[str, Any]] = {
     "dnt": SEEDS | {
         "inference": {"epochs": 1}, "paraphrase": FEW, "simple": FEW, "head": {"share": 0.05},
         "direct": {"share": 0.05}, "feature_grid": ONE, "network_grid": ONE, "direct_grid": ONE, "shares": [0.05],
-        "datasets": ["sim"], "compared_datasets": ["sim"], "shared_datasets": ["sim"],
+        "datasets": ["miniworld"], "compared_datasets": ["miniworld"], "shared_datasets": ["miniworld"],
     },
     "cross": SEEDS | {
-        "datasets": ["sim"], "classification": ["TREC"], "label_pairs": 100, "timed": 10, "rounds": 1,
+        "datasets": ["miniworld"], "classification": ["miniworld/question"], "label_pairs": 100, "timed": 10,
+        "rounds": 1, "encoder": "GRAN", "tokenisations": ["ptb"],
     },
 }  # fmt: skip
 
@@ -73,27 +74,25 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     mirror = Path(os.environ.get("SENTBOOK_DATA") or ROOT.parent / "shared" / "data").resolve()
     if not mirror.is_dir():
         pytest.skip(f"no mirror of real data at {mirror}; set SENTBOOK_DATA")
-    home = Path(os.environ.get("WALK_HOME") or tmp_path_factory.mktemp("owner"))
+    home = tmp_path_factory.mktemp("owner")
     checkout, originals = home / "checkout", home / "originals"
-    if not originals.exists():
-        put_vectors(originals, words(mirror))
-        put_pairs(originals)
-        put_books(originals / "books")
-        put_coco(originals / "coco")
-        # What only a mirror has in the form that it is registered in, an owner has as published.
-        published = [file for file in (mirror / "eval").iterdir() if file.is_dir()]
-        for folder in published:
-            target = originals if folder.name == "sts2012-train" else home / "mirror" / "eval"
-            if folder.name != "short-answer-grading":
-                target.mkdir(parents=True, exist_ok=True)
-                (target / folder.name).symlink_to(folder)
-        put_answers(originals, mirror / "eval" / "short-answer-grading" / "sag_v2_flat.tsv")
-    for name in ("notebooks", "book", "results", "params"):
-        if not (checkout / name).exists():
-            shutil.copytree(ROOT / name, checkout / name)
+    put_vectors(originals, words(mirror))
+    put_pairs(originals)
+    put_books(originals / "books")
+    put_coco(originals / "coco")
+    put_answers(originals, mirror / "eval" / "short-answer-grading" / "sag_v2_flat.tsv")
+    (originals / "STS2012-train").symlink_to(mirror / "eval" / "sts2012-train")
+    (home / "mirror" / "eval").mkdir(parents=True)
+    for folder in (mirror / "eval").iterdir():  # but those that only a mirror has as they are registered
+        if folder.name not in ("short-answer-grading", "sts2012-train"):
+            (home / "mirror" / "eval" / folder.name).symlink_to(folder)
+    for name in ("params", "results"):
+        shutil.copytree(ROOT / name, checkout / name)
+    for name in ("notebooks", "book"):
+        (checkout / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "_toc.yml", checkout)
-    text = {"corpus": "folder", "path": str(originals / "books")}
-    of_cnn = {"pretraining": text, "hierarchical": text, "ranking": {"path": str(originals / "coco")}}
+    text = {"corpus": "folder", "path": str(originals / "books"), "layout": "lines"}
+    of_cnn = {"pretraining": text, "ranking": {"path": str(originals / "coco")}}
     for paper, cut in (CUTS | {"cnn_lstm": config.merge(CUTS["cnn_lstm"], of_cnn)}).items():
         values = config.merge(config.profile_values(paper, "paper"), cut)
         (checkout / "params" / paper / "paper.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
