@@ -430,6 +430,7 @@ def _size(count: float) -> str:
 def list_files(names: Names = None) -> None:
     """Every file: its size, licence, and where it is now."""
     from sentbook.data import sources
+    from sentbook.system.paths import originals
 
     chosen = {name: sources.registry()[name] for name in sources.select(names or [])}
     width = max(map(len, chosen))
@@ -441,7 +442,8 @@ def list_files(names: Names = None) -> None:
         if file is None:
             where = "to download" if entry["url"] else "only from a mirror"
         else:
-            where = "cache" if file == sources.cache_folder() / name else "mirror"
+            owned = file.is_relative_to(originals())
+            where = "cache" if file == sources.cache_folder() / name else "originals" if owned else "mirror"
         counts[where] += 1
         licence = shorten(entry["licence"], room, placeholder=" ...")
         typer.echo(f"{name:<{width}} {_size(entry['bytes']):>10}  {where:<18}  {licence}")

@@ -248,6 +248,8 @@ def test_cells_judge_their_rows_and_start_alike(starts: dict[Start, Trained]) ->
 
 
 def test_other_encoders_pairs_and_missing_starts_are_refused(starts: dict[Start, Trained]) -> None:
+    with pytest.raises(ConfigError, match="tasks of pairs alone"):
+        fine_tuning.single_sentences(["pairs"])
     with pytest.raises(ConfigError, match="not an encoder of kind 'average'"):
         fine_tune_grid({"random": start(1, AverageEncoder())}, [Cell("folds", 1.0, "random", 1)], SETTINGS)
     with pytest.raises(ConfigError, match="pairs"):

@@ -92,6 +92,11 @@ def test_seeds_of_different_length_meet_at_common_steps(run: Run) -> None:
     assert 3 <= max(ticks) <= 4  # seed 3 stopped at 4000 of 8000
 
 
+def test_curves_of_spearman_alone_are_drawn_as_such(run: Run) -> None:
+    followed = [p.model_copy(update={"metric": "spearman"}) for p in run.curves]
+    assert "Spearman" in figures.training_curves(run.model_copy(update={"curves": followed})).drawing
+
+
 def test_what_is_not_there_is_a_clear_mistake(run: Run) -> None:
     for call, words in (
         (lambda: figures.training_curves(run, metric="mse"), "holds no curve"),

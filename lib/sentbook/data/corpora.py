@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sentbook.data import alignment, sources, text
+from sentbook.data import alignment, published, sources, text
 from sentbook.data.originals import original
 from sentbook.data.overlap import remove
 from sentbook.data.readers import paraphrases
@@ -144,6 +144,8 @@ CORPORA: dict[str, Corpus] = {
         for kind in ("phrase", "sentence")
     },
 }
+# The papers' own, which stand in for nothing.
+_ORIGINALS = {name: Corpus("", (), _always(partial(published.paraphrases, name))) for name in published.PARAPHRASES}
 
 
 def load(
@@ -159,7 +161,7 @@ def load(
         ConfigError: an unknown corpus.
         DataError: a file is missing or damaged.
     """
-    corpora = {name: one_of("corpus", name, CORPORA) for name in names}
+    corpora = {name: one_of("corpus", name, CORPORA | _ORIGINALS) for name in names}
     rows: list[tuple[str, str, str]] = []
     for name, corpus in corpora.items():
         pairs = remove(corpus.read(seed), exclude)

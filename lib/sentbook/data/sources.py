@@ -12,7 +12,7 @@ import json
 import os
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
@@ -23,6 +23,7 @@ import requests
 
 from sentbook.system.errors import DataError, StorageError
 from sentbook.system.files import replacing
+from sentbook.system.paths import originals
 
 with warnings.catch_warnings():
     # pooch brings a progress bar that warns in every notebook without ipywidgets.
@@ -122,9 +123,34 @@ def _entry(name: str) -> dict[str, Any]:
 
 
 def find(name: str) -> Path | None:
-    """Where ``name`` lies now, verified or not: mirror, then cache; None when it is in neither."""
+    """Where ``name`` lies now, verified or not: mirror, then cache; else the same file among the originals, or None."""
     folders = [folder for folder in (mirror(), cache_folder()) if folder is not None]
-    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+    found = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    return found or next((file for file in _owned(Path(name).name) if not _fault(name, file)), None)
+
+
+def original(*names: str) -> Path | None:
+    """The first of ``names``, plain or as .gz, that is in the folder of the originals or in a folder of it."""
+    return next((file for name in names for one in (name, f"{name}.gz") for file in _owned(one)), None)
+
+
+def _owned(name: str) -> Iterator[Path]:
+    folder = originals()
+    return (file for file in (folder / name, *sorted(folder.glob(f"*/{name}"))) if file.is_file())
+
+
+def owned(*names: str) -> Path:
+    """The original by its published ``names``, see `original`.
+
+    Raises:
+        DataError: it is not there; the sentence says where to put it.
+    """
+    if (found := original(*names)) is None:
+        raise DataError(
+            f"{names[0]} is not in {originals()}; put it there, plain or as .gz, or let SENTBOOK_ORIGINALS name the "
+            "folder that has it."
+        )
+    return found
 
 
 def path(name: str) -> Path:

@@ -61,6 +61,8 @@ PUBLISHED: dict[str, tuple[str, ...]] = {
     "glove-840b-300d": ("glove.840B.300d.txt",),
     "google-news-300d": ("GoogleNews-vectors-negative300.bin",),
 }
+# The same of sets that the registry has too: read where its file is not here.
+GLOVE_6B: dict[str, str] = {f"glove-6b-{dimension}d": f"glove.6B.{dimension}d.txt" for dimension in (50, 100, 200, 300)}
 REDUCED: dict[str, int] = {f"glove-840b-sick-pca-{dimension}d": dimension for dimension in (200, 100, 50)}
 
 _WORDS_OF: dict[str, str] = {
@@ -97,8 +99,8 @@ def available(name: VectorName) -> bool:
     if name in modern.MODERN:
         return modern.available(name)
     if name in PUBLISHED:
-        return _published(name) is not None
-    return name not in LARGE or sources.find(LARGE[name]) is not None
+        return sources.original(*PUBLISHED[name]) is not None
+    return name not in LARGE or sources.find(LARGE[name]) is not None or bool(_published(name))
 
 
 @dataclass(frozen=True)
@@ -321,22 +323,25 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         return WordVectors(words, matrix)
     if name == "miniworld-25d":
         return reduce(load("miniworld"), 25)
+    if name == "file" or _published(name):
+        file = _own_file(name, path)
+        parse = read_word2vec_binary if ".bin" in file.suffixes else read_text
+        return sources.kept(
+            f"vectors-{sources.file_digest(file)[:16]}.npz", lambda: parse(file), _read_kept, _write_kept
+        )
     if name in ARRAYS:
         return _array(name)
     if name == "word2vec-300d-expanded":
         return expand(load("word2vec-300d"), load("glove-6b-50d"))
     if name in LARGE:
         if not available(name):
-            raise DataError(f"{name} is not here and is large; run `sentbook data fetch {LARGE[name]}` first.")
+            raise DataError(
+                f"{name} is not here and is large; put {GLOVE_6B[name]} into {originals()}, or run "
+                f"`sentbook data fetch {LARGE[name]}` first."
+            )
         return read_text(sources.path(LARGE[name]))
     if name in REDUCED:
         return reduce(load("glove-840b-300d-sick"), REDUCED[name])
-    if name == "file" or name in PUBLISHED:
-        file = _own_file(name, path)
-        parse = read_word2vec_binary if ".bin" in file.suffixes else read_text
-        return sources.kept(
-            f"vectors-{sources.file_digest(file)[:16]}.npz", lambda: parse(file), _read_kept, _write_kept
-        )
     raise DataError(f"Unknown vectors '{name}'; choose one of {', '.join(get_args(VectorName))}.")
 
 
@@ -354,23 +359,18 @@ def _write_kept(file: Path, vectors: WordVectors) -> None:
         np.savez(stream, words=np.frombuffer("\n".join(vectors.words).encode(), np.uint8), matrix=vectors.matrix)
 
 
-def _published(name: str) -> Path | None:
-    """Find one of `PUBLISHED`, plain or as .gz, in the folder of the originals or in a folder of it."""
-    folder = originals()
-    named = [stem + ending for stem in PUBLISHED[name] for ending in ("", ".gz")]
-    found = [file for one in named for file in (folder / one, *sorted(folder.glob(f"*/{one}"))) if file.is_file()]
-    return found[0] if found else None
+def _published(name: str) -> tuple[str, ...]:
+    """The names of the original that a set is read from; none where it is read from a registered file."""
+    if name not in GLOVE_6B:
+        return PUBLISHED.get(name, ())
+    registered = LARGE.get(name) or f"vectors/{ARRAYS[name]}.npy"
+    here = sources.find(registered) is not None or sources.original(GLOVE_6B[name]) is None
+    return () if here else (GLOVE_6B[name],)
 
 
 def _own_file(name: str, path: str) -> Path:
-    if name in PUBLISHED:
-        found = _published(name)
-        if found is None:
-            raise DataError(
-                f"{PUBLISHED[name][0]} ({name}) is not in {originals()}; put it there, plain or as .gz, or let "
-                "SENTBOOK_ORIGINALS name the folder that has it."
-            )
-        return found
+    if names := _published(name):
+        return sources.owned(*names)
     file = Path(path).expanduser()
     if not file.is_file():
         raise DataError(
@@ -385,5 +385,5 @@ def digest(chosen: Vectors) -> str:
     Raises:
         DataError: there is no such file.
     """
-    own = chosen.name == "file" or chosen.name in PUBLISHED
+    own = chosen.name == "file" or _published(chosen.name)
     return sources.file_digest(_own_file(chosen.name, chosen.path)) if own else ""

@@ -68,7 +68,7 @@ def of_its_run(plot: Plot, run: Recorded | None) -> Plot:
 def training_curves(
     run: Run,
     *,
-    metric: str = "pearson",
+    metric: str | None = None,
     split: str | None = None,
     methods: Sequence[str] | None = None,
     curves: Sequence[CurvePoint] | None = None,
@@ -80,16 +80,17 @@ def training_curves(
     More lines than the palette has colours are dashed from there on, and more than five are drawn without bands.
 
     Args:
+        metric: None: the correlation that was followed, Spearman's where there is no Pearson's.
         curves: some of the run's, under other names; None: all of them.
 
     Raises:
         ConfigError: the run holds no such curve.
     """
-    points = [
-        p
-        for p in (run.curves if curves is None else curves)
-        if p.metric == metric and (split is None or p.split == split)
-    ]
+    points = [p for p in (run.curves if curves is None else curves) if split is None or p.split == split]
+    metric = metric or next(
+        (name for name in ("pearson", "spearman") if any(p.metric == name for p in points)), "pearson"
+    )
+    points = [p for p in points if p.metric == metric]
     names = list(methods) if methods is not None else ordered(p.method for p in points)
     points = [p for p in points if p.method in names]
     if not points:

@@ -131,6 +131,11 @@ class MarginTraining(Stage):
     def texts(self) -> tuple[str, ...]:
         return self.corpora
 
+    def digests(self) -> dict[str, str]:
+        from sentbook.data import published
+
+        return published.digests(*self.corpora)
+
     def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
         pairs = self._pairs(seed, suite)
         return (*pairs.first, *pairs.second)
@@ -266,7 +271,7 @@ class EntailmentTraining(Stage):
     pull_back_words: Coefficient = 0.0
     clip: Annotated[float, Field(gt=0)] | None = 5.0
     checks_per_epoch: int = Field(1, ge=1, le=1)
-    corpus: Literal["nli", "miniworld-entailment"] = "nli"
+    corpus: Literal["nli", "all-nli", "miniworld-entailment"] = "nli"
     hidden: int = Field(512, ge=1, description="of both layers of the classifier")
     exclude_overlap: bool = Field(True, description="drop pairs that hold a sentence of a test set")
     decay: float = Field(0.99, gt=0, le=1)
@@ -289,6 +294,11 @@ class EntailmentTraining(Stage):
 
     def texts(self) -> tuple[str, ...]:
         return (self.corpus,)
+
+    def digests(self) -> dict[str, str]:
+        from sentbook.data import published
+
+        return published.digests(self.corpus)
 
     def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
         train, _ = self._pairs(suite)

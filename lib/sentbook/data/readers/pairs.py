@@ -11,7 +11,8 @@ from functools import cache
 
 import numpy as np
 
-from sentbook.data.readers.tables import Format, expect, labelled, rows, scored
+from sentbook.data import published, sources
+from sentbook.data.readers.tables import Format, Row, expect, labelled, rows, scored
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
 
 SICK = Format(
@@ -103,9 +104,12 @@ def short_answers() -> GradedAnswers:
 
     169 answers to the six questions that the authors left out are dropped. There is no official split: hold out whole
     questions (81 of them), or assignments (the number before the first dot of ``question``). ``<br>`` tags remain in
-    245 answers.
+    245 answers. Where the flat file is not here, the unpacked archive is read from the folder of the originals.
     """
-    found = [row for row in ANSWERS.rows("all") if row[1] == "1"]
+    archived = None if sources.find(f"{ANSWERS.folder}/{ANSWERS.parts['all'][0]}") else published.answers()
+    cells = enumerate(archived or (), start=1)
+    rows_ = [Row(row, "the archive's answers", line) for line, row in cells] if archived else ANSWERS.rows("all")
+    found = [row for row in rows_ if row[1] == "1"]
     expect("short answers", len(found), 2273)
     return GradedAnswers(
         name="SAG",

@@ -241,6 +241,17 @@ class Cell:
         return f"{self.dataset}, {self.start}, run {self.run}"
 
 
+def single_sentences(tasks: Sequence[str]) -> list[str]:
+    """Leave out the tasks of pairs.
+
+    Raises:
+        ConfigError: no other is left.
+    """
+    if not (found := [name for name in tasks if not task_of(name).pairs]):
+        raise ConfigError("classification holds tasks of pairs alone; add one of single sentences, such as TREC.")
+    return found
+
+
 def cells(tasks: Sequence[str], runs: int, shares: Sequence[float] = (1.0,)) -> list[Cell]:
     """Every task, share, start and run."""
     return [

@@ -51,18 +51,24 @@ Starts = Mapping[str, Sequence[Recipe]]
 
 def encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """The pre-trained encoders of table 4, one recipe a seed, by the encoder's name."""
-    made: dict[str, tuple[Encoder, Stage]] = {
-        "InferSent": (settings.infersent, settings.inference),
-        "BiLSTM-Avg": (settings.bilstm_average, settings.paraphrase),
-        "GRAN": (settings.gran, settings.simple),
+    others = settings.paraphrase_vectors
+    made: dict[str, tuple[Encoder, Stage, Vectors | None]] = {
+        "InferSent": (settings.infersent, settings.inference, None),
+        "BiLSTM-Avg": (settings.bilstm_average, settings.paraphrase, others),
+        "GRAN": (settings.gran, settings.simple, others),
     }
-    return {name: study.recipes(f"{name} [UE]", encoder, stage) for name, (encoder, stage) in made.items()}
+    return {
+        name: study.recipes(f"{name} [UE]", encoder, stage, vectors=own) for name, (encoder, stage, own) in made.items()
+    }
 
 
 def other_encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """Encoders without an LSTM, pre-trained as BiLSTM-Avg is."""
     made: dict[str, Encoder] = {"PP": settings.pp, "CSE": settings.cse, "WSV": settings.wsv}
-    return {name: study.recipes(f"{name} [UE]", encoder, settings.paraphrase) for name, encoder in made.items()}
+    own = settings.paraphrase_vectors
+    return {
+        name: study.recipes(f"{name} [UE]", encoder, settings.paraphrase, vectors=own) for name, encoder in made.items()
+    }
 
 
 def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:

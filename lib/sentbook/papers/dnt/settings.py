@@ -8,6 +8,7 @@ from pydantic import Field, PositiveInt
 
 from sentbook.config import TrainingShare
 from sentbook.data.suites import TRANSFER, Dataset, Suite
+from sentbook.data.vectors import Vectors
 from sentbook.models.average import AverageEncoder
 from sentbook.models.bilstm import BiLSTMEncoder
 from sentbook.models.cse import CSEEncoder
@@ -26,6 +27,11 @@ class Settings(Paper):
     pp: AverageEncoder = AverageEncoder()
     cse: CSEEncoder = CSEEncoder()
     wsv: WSVEncoder = WSVEncoder()
+    paraphrase_vectors: Vectors | None = Field(
+        None,
+        description="initial ones of all encoders but InferSent; None: vectors",
+        exclude_if=lambda own: not own,
+    )
     inference: EntailmentTraining = EntailmentTraining()
     paraphrase: MarginTraining = MarginTraining(
         corpora=("captions", "rewrites", "quora", "ppdb"), dropout=0.2, scramble=0.3, validation="stsb-dev"

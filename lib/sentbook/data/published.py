@@ -1,0 +1,138 @@
+"""The papers' own training pairs and Mohler's archive, in the formats they were published in, among the originals."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from sentbook.data import sources
+from sentbook.data.types import LabelledPairs, ParaphrasePairs
+from sentbook.system.errors import DataError
+
+T = TypeVar("T")
+# Of each corpus of paraphrases its files, each by the names that it is published under.
+PARAPHRASES: dict[str, tuple[tuple[str, ...], ...]] = {
+    # Ganitkevitch et al. 2013, or the distinct pairs that Wieting et al. 2016 made of it.
+    "ppdb-xl-phrasal": (("ppdb-1.0-xl-phrasal", "ppdb-xl-phrasal", "phrase-training-data.txt"),),
+    "ppdb-xl-lexical": (("ppdb-1.0-xl-lexical", "ppdb-xl-lexical"),),
+    # Version 2 of Coster and Kauchak 2011: 167,689 pairs.
+    "simple-wikipedia-v2": (("normal.aligned",), ("simple.aligned",)),
+    # Wieting and Gimpel 2018: the five million pairs of their encoders, or all.
+    "paranmt": (("para-nmt-5m-processed.txt", "para-nmt-50m.txt"),),
+}
+# SNLI and MultiNLI (Bowman et al. 2015; Williams et al. 2018), pooled as by Conneau et al. 2017.
+INFERENCE = {
+    "train": (("snli_1.0_train.jsonl",), ("multinli_1.0_train.jsonl",)),
+    "dev": (("snli_1.0_dev.jsonl",), ("multinli_1.0_dev_matched.jsonl",)),
+}
+FILES = PARAPHRASES | {"all-nli": sum(INFERENCE.values(), ())}
+_CLASSES = ("contradiction", "neutral", "entailment")
+
+
+def digests(*corpora: str) -> dict[str, str]:
+    """The SHA-256 of every file of those of ``corpora`` that are read from the originals, for the key of a training.
+
+    Raises:
+        DataError: a file is not there.
+    """
+    files = [sources.owned(*names) for corpus in corpora for names in FILES.get(corpus, ())]
+    return {file.name: sources.file_digest(file) for file in files}
+
+
+def paraphrases(corpus: str) -> ParaphrasePairs:
+    """One of `PARAPHRASES`: distinct pairs in file order, without those whose sides are equal or empty.
+
+    Raises:
+        DataError: a file is not there or damaged, a line has no two sides (it is named), or there is no pair.
+    """
+    files = [sources.owned(*names) for names in PARAPHRASES[corpus]]
+    if len(files) == 1:
+        found = _cells(files[0], lambda line: _two(line.split("|||")[1:3] if "|||" in line else line.split("\t")[:2]))
+    else:  # a title, the number of a paragraph, a sentence
+        sides = [list(_cells(file, lambda line: _three(line.split("\t"))[2])) for file in files]
+        if len(sides[0]) != len(sides[1]):
+            raise DataError(f"{files[0].name} and {files[1].name} are not of one length; unpack them again.")
+        found = zip(*sides, strict=True)
+    kept = dict.fromkeys((one, other) for one, other in found if one and other and one != other)
+    if not kept:
+        raise DataError(f"{files[0]} holds no pair; unpack it again.")
+    return ParaphrasePairs.of(corpus, kept)
+
+
+def inference(part: str) -> LabelledPairs:
+    """``train`` or ``dev`` pairs of SNLI and MultiNLI; those without a label of the majority (``-``) are left out.
+
+    Raises:
+        DataError: a file is not there, or a line is no JSON of two sentences and a label; it is named.
+    """
+
+    known = {"-": -1} | {label: number for number, label in enumerate(_CLASSES)}
+
+    def read(line: str) -> tuple[str, str, int]:
+        row = json.loads(line)
+        return row["sentence1"], row["sentence2"], known[row["gold_label"]]
+
+    rows = [row for names in INFERENCE[part] for row in _cells(sources.owned(*names), read) if row[2] >= 0]
+    first, second, labels = map(list, zip(*rows, strict=True))
+    return LabelledPairs("all-nli", first, second, np.array(labels, dtype=np.int64), _CLASSES)
+
+
+def answers() -> list[list[str]] | None:
+    """Mohler's archive as rows of the flat file that stands for it, or None where it is not among the originals.
+
+    A row has the answer's id, whether its question is in the published set, the question, the reference answer, the
+    answer, and the two grades and their mean (Mohler, Bunescu and Mihalcea 2011, release 2).
+
+    Raises:
+        DataError: a file of the archive is not there.
+    """
+    listed = sources.original("data/docs/files")
+    if listed is None:
+        return None
+    folder, rows = listed.parents[1], []
+
+    def lines(name: str) -> list[str]:
+        if not (folder / name).is_file():
+            raise DataError(f"{folder / name} is missing; unpack the archive of short answers again.")
+        return (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
+
+    def numbered(name: str) -> list[tuple[str, str]]:
+        cells = (line.partition(" ") for line in lines(f"raw/{name}"))
+        return [(number, " ".join(text.split())) for number, _, text in cells]
+
+    questions, references = dict(numbered("questions")), dict(numbered("answers"))
+    for line in lines("docs/files"):
+        number = line.lstrip("#").strip()
+        grades = zip(*(lines(f"scores/{number}/{grader}") for grader in ("me", "other", "ave")), strict=True)
+        for at, ((_, answer), grade) in enumerate(zip(numbered(number), grades, strict=True)):
+            kept = "0" if line.startswith("#") else "1"
+            rows.append([f"{number}.{at}", kept, questions[number], references[number], answer, *grade])
+    return rows
+
+
+def _two(cells: list[str]) -> tuple[str, str]:
+    one, other = cells
+    return one.strip(), other.strip()
+
+
+def _three(cells: list[str]) -> list[str]:
+    _, _, sentence = cells
+    return [*cells[:2], sentence.strip()]
+
+
+def _cells(file: Path, read: Callable[[str], T]) -> Iterator[T]:
+    """What ``read`` makes of each line; a line that it cannot take is named."""
+    number = 0
+    try:
+        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8-sig", newline="\n") as stream:
+            for line in stream:
+                number += 1
+                yield read(line.rstrip("\r\n"))
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{file}, line {number}: cannot be read ({error}); unpack it again.") from error

@@ -1,0 +1,116 @@
+"""The papers' own data as an owner has them, among the originals: each published format, and damage in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sentbook.config import load
+from sentbook.data import corpora, inference, published, readers, sources, vectors
+from sentbook.data.miniworld import World
+from sentbook.system.errors import DataError
+from sentbook.training.recipes import Recipe
+from stand_ins import put, put_answers, put_pairs, put_vectors
+
+
+@pytest.fixture
+def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of originals, beside an empty mirror and an empty cache."""
+    for name in ("ORIGINALS", "DATA", "CACHE"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(f"SENTBOOK_{name}", str(tmp_path / name))
+    vectors.load.cache_clear()
+    return tmp_path / "ORIGINALS"
+
+
+def test_training_pairs_in_their_published_formats(originals: Path) -> None:
+    with pytest.raises(DataError, match=r"ppdb-1\.0-xl-phrasal is not in .*SENTBOOK_ORIGINALS"):
+        corpora.load(["ppdb-xl-phrasal"])
+    put_pairs(originals)
+    world = World(7)
+    for name in published.PARAPHRASES:
+        made = world.phrases(600) if name.startswith("ppdb") else world.sentences(600)
+        pairs = {pair for pair in zip(made.first, made.second, strict=True) if pair[0] != pair[1]}
+        found = corpora.load([name])
+        assert set(zip(found.first, found.second, strict=True)) == pairs and len(found) == len(pairs)
+        assert corpora.substitute(name, "cse") == ""
+    train, held_out = inference.pool("all-nli")
+    assert (len(train), len(held_out)) == (2 * 149, 2 * 30)  # the first training pair has no label of the majority
+    made = world.entailment("train")
+    assert [train.classes[label] for label in train.labels[:149]] == [
+        made.classes[label] for label in made.labels[1:150]
+    ]
+    put(originals / "phrase-training-data.txt", ["one\tother"])  # tab-separated, as Wieting et al. gave it on
+    (originals / "ppdb-1.0-xl-phrasal.gz").unlink()
+    assert corpora.load(["ppdb-xl-phrasal"]).second == ["other"]
+
+
+def test_a_training_is_known_by_the_contents_of_its_pairs(originals: Path) -> None:
+    put_pairs(originals)
+
+    def key(paper: str, stage: str) -> str:
+        settings = load(paper, {"profile": "paper", "vectors": {"name": "miniworld"}})
+        trained = getattr(settings, stage)
+        return Recipe(method="m", seed=1, vectors=settings.vectors, encoder=settings.pp, stages=(trained,)).key()
+
+    for paper, stage, name in (
+        ("cse", "phrase", "ppdb-1.0-xl-phrasal.gz"), ("cse", "sentence", "sentence-aligned.v2/simple.aligned"),
+        ("dnt", "paraphrase", "para-nmt-5m-processed.txt"), ("dnt", "inference", "snli_1.0/snli_1.0_dev.jsonl"),
+    ):  # fmt: skip
+        before = key(paper, stage)
+        (originals / "moved").mkdir(exist_ok=True)
+        (originals / name).rename(originals / "moved" / Path(name).name)
+        assert key(paper, stage) == before
+        (originals / "moved" / Path(name).name).write_bytes(b"other")
+        assert key(paper, stage) != before
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "said"),
+    [
+        ("ppdb-xl-phrasal", ["[X] ||| a ||| b ||| f", "[X] ||| a"], "ppdb-1.0-xl-phrasal, line 2: cannot be read"),
+        ("paranmt", ["a\tb", "a"], "line 2: cannot be read"),
+        ("paranmt", ["a\ta"], "holds no pair"),
+        ("simple-wikipedia-v2", ["T\t0\ta", "T\tb"], "normal.aligned, line 2"),
+        ("simple-wikipedia-v2", ["T\t0\ta"], "not of one length"),
+        ("all-nli", ['{"sentence1": "a", "sentence2": "b"}'], r"train\.jsonl, line 1: cannot be read .*gold_label"),
+        ("all-nli", ['{"sentence1": "a", "sentence2": "b", "gold_label": "yes"}'], "line 1: cannot be read .*'yes'"),
+    ],
+)
+def test_damaged_files_are_named(originals: Path, name: str, lines: list[str], said: str) -> None:
+    put(originals / "simple.aligned", ["T\t0\ta"] * 2)
+    for first, *_ in published.FILES[name][:2]:
+        if first != "simple.aligned":
+            put(originals / first, lines)
+    with pytest.raises(DataError, match=said):
+        inference.pool(name) if name == "all-nli" else corpora.load([name])
+
+
+def test_glove_6b_is_read_by_file_where_no_registered_one_is_here(originals: Path) -> None:
+    assert not vectors.available("glove-6b-100d")
+    put_vectors(originals, ["cat", "dog"])
+    for width in (50, 100, 200, 300):
+        chosen = vectors.Vectors(name=f"glove-6b-{width}d")  # type: ignore[arg-type]
+        file = originals / "glove.6B" / f"glove.6B.{width}d.txt"
+        assert vectors.available(chosen.name) and vectors.load(chosen.name).matrix.shape == (2, width)
+        assert vectors.digest(chosen) == sources.file_digest(file)
+
+
+@pytest.mark.real_data
+def test_mohlers_archive_has_the_answers_of_the_flat_file(
+    mirror: Path, originals: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENTBOOK_DATA", str(mirror))
+    flat = readers.short_answers()
+    put_answers(originals, mirror / "eval" / "short-answer-grading" / "sag_v2_flat.tsv")
+    (originals / "STS2012-train").symlink_to(mirror / "eval" / "sts2012-train")
+    monkeypatch.setenv("SENTBOOK_DATA", str(originals.parent / "DATA"))
+    archived = readers.short_answers()
+    assert archived.question == flat.question and archived.answer == flat.answer
+    assert archived.reference == flat.reference and np.array_equal(archived.gold, flat.gold)
+    assert len(readers.sts2012_train()) == 3  # by their names and contents, as SemEval published them
+    (originals / "ShortAnswerGrading_v2.0" / "data" / "raw" / "1.1").unlink()
+    with pytest.raises(DataError, match=r"raw/1\.1 is missing; unpack the archive"):
+        readers.short_answers()

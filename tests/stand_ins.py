@@ -1,0 +1,101 @@
+"""Small stand-ins for the papers' own data, in the formats that they were published in; sentences are generated."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from scipy.io import savemat
+
+from sentbook.data.miniworld import World
+
+
+def put(file: Path, lines: Iterable[str]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with (gzip.open if file.suffix == ".gz" else open)(file, "wt", encoding="utf-8") as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+
+
+def put_vectors(folder: Path, known: list[str]) -> None:
+    """PARAGRAM, GloVe 840B and GloVe 6B as text, GoogleNews as word2vec's binary."""
+    files = {"paragram_300_sl999/paragram_300_sl999.txt": 300, "glove.840B.300d.txt": 300}
+    for name, width in (files | {f"glove.6B/glove.6B.{width}d.txt": width for width in (50, 100, 200, 300)}).items():
+        rows = np.random.default_rng(len(name)).normal(0, 0.3, (len(known), width)).round(4).tolist()
+        put(folder / name, (f"{word} {' '.join(map(str, row))}" for word, row in zip(known, rows, strict=True)))
+    rows = np.random.default_rng(1).normal(0, 0.2, (len(known), 300)).astype("<f4")
+    pairs = (word.encode() + b" " + row.tobytes() + b"\n" for word, row in zip(known, rows, strict=True))
+    head = f"{len(known)} 300\n".encode()
+    (folder / "GoogleNews-vectors-negative300.bin").write_bytes(head + b"".join(pairs))
+
+
+def put_pairs(folder: Path) -> None:
+    """PPDB XL, both parts of Simple Wikipedia, ParaNMT, SNLI and MultiNLI."""
+    world = World(7)
+    phrases, sentences, inference = world.phrases(600), world.sentences(600), world.entailment("train")
+    for kind, tag in (("phrasal", "[NP/VP]"), ("lexical", "[NN]")):
+        rows = zip(phrases.first, phrases.second, strict=True)
+        said = (f"{tag} ||| {one} ||| {other} ||| Abstract=0 p(e|f)=1.5 ||| 0-0" for one, other in rows)
+        put(folder / f"ppdb-1.0-xl-{kind}.gz", said)
+    for name, side in (("normal", sentences.first), ("simple", sentences.second)):
+        put(
+            folder / "sentence-aligned.v2" / f"{name}.aligned", (f"Title\t{at}\t{text}" for at, text in enumerate(side))
+        )
+    rows = zip(sentences.first, sentences.second, strict=True)
+    put(folder / "para-nmt-5m-processed.txt", (f"{one}\t{other}" for one, other in rows))
+    labels = [inference.classes[label] for label in inference.labels]
+    texts = [
+        json.dumps({"sentence1": one, "sentence2": other, "gold_label": label, "pairID": "1", "annotator_labels": []})
+        for one, other, label in zip(inference.first, inference.second, ["-", *labels[1:]], strict=True)
+    ]
+    for name in ("snli_1.0/snli_1.0_{}", "multinli_1.0/multinli_1.0_{}"):
+        held_out = "dev" if name.startswith("snli") else "dev_matched"
+        put(folder / f"{name.format('train')}.jsonl", texts[:150])
+        put(folder / f"{name.format(held_out)}.jsonl", texts[150:180])
+
+
+def put_books(folder: Path) -> None:
+    """BookCorpus: a tokenised sentence a line; rare words make its vocabulary as large as the published one."""
+    stories, rare = World(5).stories(800).stories, map("".join, itertools.product("bcdfghjklmnpqrstvwxz", repeat=4))
+    for part in (1, 2):
+        lines = [sentence.lower() for story in stories[part - 1 :: 2] for sentence in story]
+        said = (
+            f"{line.rstrip(' .')} {' '.join(itertools.islice(rare, 16))} ." if number % 2 else line
+            for number, line in enumerate(lines)
+        )
+        put(folder / f"books_large_p{part}.txt", said)
+
+
+def put_coco(folder: Path) -> None:
+    """COCO as Karpathy lists it, features as wide as VGG's; `sitecustomize` has the reader expect so few images."""
+    scenes, splits = World(3).scenes(24), ["train"] * 12 + ["restval"] * 4 + ["val"] * 4 + ["test"] * 4
+    images = [
+        {"imgid": at, "split": split, "sentences": [{"raw": caption} for caption in captions]}
+        for at, (split, captions) in enumerate(zip(splits, scenes.captions, strict=True))
+    ]
+    put(folder / "dataset_coco.json", [json.dumps({"images": images, "dataset": "coco"})])
+    savemat(folder / "vgg_feats.mat", {"feats": np.random.default_rng(2).random((4096, 24))})
+    sizes = "{'train': (16,), 'dev': (4,), 'test': (4,)}"
+    put(folder / "sitecustomize.py", [
+        "import sys, sentbook.data.readers", f"sys.modules['sentbook.data.readers.coco'].SIZES = {sizes}",
+    ])  # fmt: skip
+
+
+def put_answers(folder: Path, flat: Path) -> None:
+    """Mohler's archive: the questions, the answers and each grader's scores of a question, a file each."""
+    rows = [line.split("\t") for line in flat.read_text(encoding="utf-8-sig").splitlines()[1:]]
+    by_question: dict[str, list[list[str]]] = {}
+    for row in rows:
+        by_question.setdefault(row[0].rpartition(".")[0], []).append(row)
+    data = folder / "ShortAnswerGrading_v2.0" / "data"
+    marked = (("" if found[0][1] == "1" else "#") + name for name, found in by_question.items())
+    put(data / "docs" / "files", marked)
+    put(data / "raw" / "questions", (f"{name} {found[0][2]}" for name, found in by_question.items()))
+    put(data / "raw" / "answers", (f"{name} {found[0][3]}" for name, found in by_question.items()))
+    for name, found in by_question.items():
+        put(data / "raw" / name, (f"{name} {row[4]}" for row in found))
+        for column, grader in enumerate(("me", "other", "ave"), start=5):
+            put(data / "scores" / name / grader, (row[column] for row in found))
