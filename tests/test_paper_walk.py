@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def words(mirror: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def owner(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The variables of an owner's shell: a checkout with cut profiles, and the originals."""
     mirror = Path(os.environ.get("SENTBOOK_DATA") or ROOT.parent / "shared" / "data").resolve()
     if not mirror.is_dir():
@@ -96,11 +97,12 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for paper, cut in (CUTS | {"cnn_lstm": config.merge(CUTS["cnn_lstm"], of_cnn)}).items():
         values = config.merge(config.profile_values(paper, "paper"), cut)
         (checkout / "params" / paper / "paper.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
-    return {
+    yield {
         **os.environ, "SENTBOOK_ROOT": str(checkout), "SENTBOOK_DATA": str(home / "mirror"),
         "SENTBOOK_ORIGINALS": str(originals), "SENTBOOK_ARTIFACTS": str(home / "artifacts"),
         "SENTBOOK_CACHE": str(home / "cache"), "PYTHONPATH": f"{ROOT / 'lib'}{os.pathsep}{originals / 'coco'}",
     }  # fmt: skip
+    shutil.rmtree(home)  # encoders of 11 GB
 
 
 @pytest.mark.real_data

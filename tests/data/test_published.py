@@ -111,6 +111,10 @@ def test_mohlers_archive_has_the_answers_of_the_flat_file(
     assert archived.question == flat.question and archived.answer == flat.answer
     assert archived.reference == flat.reference and np.array_equal(archived.gold, flat.gold)
     assert len(readers.sts2012_train()) == 3  # by their names and contents, as SemEval published them
-    (originals / "ShortAnswerGrading_v2.0" / "data" / "raw" / "1.1").unlink()
+    raw = originals / "ShortAnswerGrading_v2.0" / "data" / "raw"
+    (raw / "1.2").write_text("1.2 An answer\n")
+    with pytest.raises(DataError, match=r"Question 1\.2 of .* is not whole"):
+        readers.short_answers()
+    (raw / "1.1").unlink()
     with pytest.raises(DataError, match=r"raw/1\.1 is missing; unpack the archive"):
         readers.short_answers()

@@ -53,9 +53,9 @@ def paraphrases(corpus: str) -> ParaphrasePairs:
     """
     files = [sources.owned(*names) for names in PARAPHRASES[corpus]]
     if len(files) == 1:
-        found = _cells(files[0], lambda line: _two(line.split("|||")[1:3] if "|||" in line else line.split("\t")[:2]))
+        found = _cells(files[0], _pair)
     else:  # a title, the number of a paragraph, a sentence
-        sides = [list(_cells(file, lambda line: _three(line.split("\t"))[2])) for file in files]
+        sides = [list(_cells(file, lambda line: line.split("\t")[2].strip())) for file in files]
         if len(sides[0]) != len(sides[1]):
             raise DataError(f"{files[0].name} and {files[1].name} are not of one length; unpack them again.")
         found = zip(*sides, strict=True)
@@ -100,7 +100,7 @@ def answers() -> list[list[str]] | None:
     def lines(name: str) -> list[str]:
         if not (folder / name).is_file():
             raise DataError(f"{folder / name} is missing; unpack the archive of short answers again.")
-        return (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
+        return (folder / name).read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
 
     def numbered(name: str) -> list[tuple[str, str]]:
         cells = (line.partition(" ") for line in lines(f"raw/{name}"))
@@ -108,22 +108,21 @@ def answers() -> list[list[str]] | None:
 
     questions, references = dict(numbered("questions")), dict(numbered("answers"))
     for line in lines("docs/files"):
-        number = line.lstrip("#").strip()
-        grades = zip(*(lines(f"scores/{number}/{grader}") for grader in ("me", "other", "ave")), strict=True)
-        for at, ((_, answer), grade) in enumerate(zip(numbered(number), grades, strict=True)):
-            kept = "0" if line.startswith("#") else "1"
-            rows.append([f"{number}.{at}", kept, questions[number], references[number], answer, *grade])
+        number, kept = line.lstrip("#").strip(), "0" if line.startswith("#") else "1"
+        columns = (lines(f"scores/{number}/{grader}") for grader in ("me", "other", "ave"))
+        try:
+            for at, ((_, answer), *grades) in enumerate(zip(numbered(number), *columns, strict=True)):
+                rows.append([f"{number}.{at}", kept, questions[number], references[number], answer, *grades])
+        except (ValueError, KeyError) as error:
+            raise DataError(
+                f"Question {number} of {folder} is not whole ({error}); unpack the archive again."
+            ) from None
     return rows
 
 
-def _two(cells: list[str]) -> tuple[str, str]:
-    one, other = cells
+def _pair(line: str) -> tuple[str, str]:
+    one, other, *_ = line.split("|||")[1:] if "|||" in line else line.split("\t")
     return one.strip(), other.strip()
-
-
-def _three(cells: list[str]) -> list[str]:
-    _, _, sentence = cells
-    return [*cells[:2], sentence.strip()]
 
 
 def _cells(file: Path, read: Callable[[str], T]) -> Iterator[T]:
@@ -134,5 +133,5 @@ def _cells(file: Path, read: Callable[[str], T]) -> Iterator[T]:
             for line in stream:
                 number += 1
                 yield read(line.rstrip("\r\n"))
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zlib.error) as error:
+    except (ValueError, LookupError, TypeError, OSError, EOFError, zlib.error) as error:
         raise DataError(f"{file}, line {number}: cannot be read ({error}); unpack it again.") from error
