@@ -194,6 +194,10 @@ def _joined(neighbours: re.Match[str]) -> str:
     return neighbours[1] + neighbours[0].replace(neighbours[1], "").replace("</g>", "")
 
 
+# Style sheets that are not ours.
+_THEIRS = ("styles/*.css", "mystnb*.css", "sphinx-design*.css", "pygments.css")
+
+
 def _slim(app: Sphinx, exception: Exception | None) -> None:
     """Take the icon fonts out of the theme, and out of its style sheets what no page or script names.
 
@@ -209,14 +213,24 @@ def _slim(app: Sphinx, exception: Exception | None) -> None:
         *static.rglob("*.map"),
     }:
         file.unlink()
-    named: set[str] = set()
-    for page in Path(app.outdir).rglob("*.html"):
-        named.update(*map(str.split, re.findall(r'\bclass=\\?"([^"\\]*)', page.read_text(encoding="utf-8"))))
-    for script in (file for file in static.rglob("*.js") if file.stat().st_size < 1e6):
-        named.update(re.findall(r"[\w-]{3,}", script.read_text(encoding="utf-8")))
-    for pattern in ("styles/*.css", "mystnb*.css", "sphinx-design*.css", "pygments.css"):
-        for sheet in static.glob(pattern):
-            sheet.write_text(slimmed(sheet.read_text(encoding="utf-8"), named), encoding="utf-8")
+    pages = [page.read_text(encoding="utf-8") for page in Path(app.outdir).rglob("*.html")]
+    scripts = [file.read_text(encoding="utf-8") for file in static.rglob("*.js") if file.stat().st_size < 1e6]
+    named = {
+        word for page in pages for classes in re.findall(r'\bclass=\\?"([^"\\]*)', page) for word in classes.split()
+    }
+    named.update(word for script in scripts for word in re.findall(r"[\w-]{3,}", script))
+    # Rules first, so that what only they have asked for goes with them.
+    for sheet in (file for pattern in _THEIRS for file in static.glob(pattern)):
+        sheet.write_text(slimmed(sheet.read_text(encoding="utf-8"), named), encoding="utf-8")
+    sheets = [file.read_text(encoding="utf-8") for file in static.rglob("*.css")]
+    asked = {name for text in (*pages, *scripts, *sheets) for name in re.findall(r"var\(\s*(--[\w-]+)", text)}
+    for sheet in (file for pattern in _THEIRS for file in static.glob(pattern)):
+        text = re.sub(
+            r"(?<=[{;\s])(--[\w-]+):[^;{}\"']*(?:;|(?=\}))",
+            lambda found: found[0] if found[1] in asked else "",
+            sheet.read_text(encoding="utf-8"),
+        )
+        sheet.write_text(text, encoding="utf-8")
 
 
 def slimmed(sheet: str, named: Set[str]) -> str:
