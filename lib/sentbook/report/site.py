@@ -222,15 +222,12 @@ def _slim(app: Sphinx, exception: Exception | None) -> None:
     # Rules first, so that what only they have asked for goes with them.
     for sheet in (file for pattern in _THEIRS for file in static.glob(pattern)):
         sheet.write_text(slimmed(sheet.read_text(encoding="utf-8"), named), encoding="utf-8")
-    sheets = [file.read_text(encoding="utf-8") for file in static.rglob("*.css")]
-    asked = {name for text in (*pages, *scripts, *sheets) for name in re.findall(r"var\(\s*(--[\w-]+)", text)}
-    for sheet in (file for pattern in _THEIRS for file in static.glob(pattern)):
-        text = re.sub(
-            r"(?<=[{;\s])(--[\w-]+):[^;{}\"']*(?:;|(?=\}))",
-            lambda found: found[0] if found[1] in asked else "",
-            sheet.read_text(encoding="utf-8"),
-        )
-        sheet.write_text(text, encoding="utf-8")
+    sheets = {file: file.read_text(encoding="utf-8") for file in static.rglob("*.css")}
+    asked = {name for text in (*pages, *scripts, *sheets.values()) for name in re.findall(r"var\(\s*(--[\w-]+)", text)}
+    for file, sheet in sheets.items():
+        short = re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL))
+        idle = re.compile(r"(?<=[{;])(--[\w-]+):[^;{}\"']*(?:;|(?=\}))")
+        file.write_text(idle.sub(lambda at: at[0] if at[1] in asked else "", short), encoding="utf-8")
 
 
 def slimmed(sheet: str, named: Set[str]) -> str:
