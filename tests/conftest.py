@@ -67,7 +67,7 @@ def axes_shares() -> Callable[[str], list[tuple[float, float]]]:
         box = re.search(r'viewbox="0 0 ([\d.]+) ([\d.]+)"', svg, re.IGNORECASE)
         assert box is not None
         found = []
-        for path in re.findall(r'id="[^"]*axes_\d+">\s*<g id="[^"]*patch_\d+">\s*<path d="([^"]+)"', svg):
+        for path in re.findall(r'id="[^"]*axes_\d+">\s*(?:<g id="[^"]*patch_\d+">\s*)?<path d="([^"]+)"', svg):
             corners = [float(number) for number in re.findall(r"-?[\d.]+", path)]
             x, y = corners[0::2], corners[1::2]
             found.append(((max(x) - min(x)) / float(box[1]), (max(y) - min(y)) / float(box[2])))

@@ -252,6 +252,25 @@ def test_reading_asks_no_other_host_and_all_links_lead_somewhere(pages: dict[str
     assert missing == []
 
 
+# Bytes of a page with all that its elements load, mathematics and what a click asks for aside.
+MOST = 600_000
+# Two runs' 1,500 rows, 680 comparisons and 430 encoders, most of them the end of a link; all claims with all parts.
+HEAVY = {"book/_runs/cross/matrix.html": 900_000, "book/verdicts.html": 700_000}
+
+
+def test_no_page_is_heavy(pages: dict[str, str]) -> None:
+    def weight(name: str, html: str) -> int:
+        files = {(HTML / name).parent.joinpath(unquote(urlsplit(one).path)).resolve() for one in loads(html)}
+        return len(html.encode()) + sum(file.stat().st_size for file in files if "mathjax" not in file.parts)
+
+    weights = {name: weight(name, html) for name, html in pages.items()}
+    assert {name: size for name, size in weights.items() if size > HEAVY.get(name, MOST)} == {}
+    assert weights["book/index.html"] > 150_000  # with what it loads
+    # The index of the search holds words of prose.
+    index = (HTML / "searchindex.js").read_text(encoding="utf-8")
+    assert len(index) < 250_000 and not re.search(r'"[0-9a-f]*\d[0-9a-f]{11,}"', index)
+
+
 def test_pages_are_those_of_the_table_of_contents(pages: dict[str, str]) -> None:
     files = {*listed("book"), "book/index"}
     assert set(pages) - MADE == {f"{file}.html" for file in files}

@@ -94,6 +94,24 @@ function label(table) {
   }
 }
 
+/** The cells of the first column of numbers; none where two storeys of the head make groups of it. */
+function pinned(table) {
+  const [top, second] = table.tHead.rows, [name, first] = top.cells;
+  if (!name?.classList.contains("sb-first") || !first || first.colSpan > 1) return [];
+  const heads = second && name.rowSpan > 1 && first.rowSpan === 1 ? [first, second.cells[0]] : [first];
+  const cells = [...table.tBodies].flatMap(body => [...body.rows]).map(row => row.cells[1]);
+  return cells.some(cell => cell?.matches(".sb-text, .sb-left:not([colspan])")) ? [] : [...heads, ...cells.filter(cell => cell?.colSpan === 1)];
+}
+
+/** Let the first column of numbers of a cut table stay beside the names. */
+function pin(table, cut) {
+  const name = table.querySelector("th.sb-first");
+  if (!name || table.closest(".sb-explore") || cut === table.classList.contains("sb-pins")) return;
+  table.classList.toggle("sb-pins", cut);
+  table.style.setProperty("--sb-pin", `${name.offsetWidth}px`);
+  pinned(table).forEach(cell => cell.classList.toggle("sb-pin", cut));
+}
+
 const sizes = new ResizeObserver(entries => entries.forEach(({target: box}) => {
   const table = box.querySelector("table");
   if (!table || !box.clientWidth) return;
@@ -104,6 +122,7 @@ const sizes = new ResizeObserver(entries => entries.forEach(({target: box}) => {
     table.classList.add("sb-cards");
     cut = false;
   }
+  if (table.tHead) pin(table, cut && !phone.matches);
   box.tabIndex = cut ? 0 : -1;
 }));
 document.querySelectorAll(".sentbook .sb-scroll, .pst-scrollable-table-container").forEach(box => sizes.observe(box));

@@ -28,7 +28,7 @@ def test_every_row_of_a_run_is_there_with_its_paper_value_and_place(run: Run, we
     (one,) = held(text)["runs"]
     assert one["seeds"] == [[0], [1, 2, 3, 4, 5]]
     values = {
-        (one["methods"][cell[0]], one["columns"][cell[1]]["dataset"], seed): value
+        (one["methods"][cell[0]], one["columns"][cell[1]]["key"].partition("~")[0], seed): value
         for cell in one["cells"]
         for seed, value in zip(one["seeds"][cell[4]], cell[5], strict=True)
     }
@@ -41,9 +41,9 @@ def test_every_row_of_a_run_is_there_with_its_paper_value_and_place(run: Run, we
     assert one["command"] == "make run NOTEBOOK=cse/table1 PROFILE=small"
     assert len(one["tests"]) == len(run.tests)
     # The parts of a year stand back behind its average; a mean over all is no part of a further mean.
-    shown = [column["label"] for column in one["columns"] if column["shown"]]
+    shown = [column["label"] for column in one["columns"] if "shown" in column]
     assert shown[0] == "STS 2012" and "Total average" in shown and not any("FNWN" in name for name in shown)
-    assert [column["dataset"] for column in one["columns"] if column["mean"]] == ["total_avg"]
+    assert [column["key"] for column in one["columns"] if "mean" in column] == ["total_avg~pearson"]
     well_formed(text.splitlines()[0])
     assert 'data-run="small/cse/table1"' in text  # the table without JavaScript leads to the run
 
@@ -54,8 +54,8 @@ def test_a_second_protocol_is_a_column_of_its_own(run: Run) -> None:
 
     both = run.model_copy(update={"metrics": [row("cosine, mean", 0.5), row("cosine, pooled", 0.6)], "tests": []})
     columns = explorer.run_data(both)["columns"]
-    assert [(column["key"], column["how"], column["shown"]) for column in columns] == [
-        ("d~pearson", "", True), ("d~pearson~1", "pooled", False),
+    assert [(column["key"], column.get("how"), "shown" in column) for column in columns] == [
+        ("d~pearson", None, True), ("d~pearson~1", "pooled", False),
     ]  # fmt: skip
 
 

@@ -95,6 +95,6 @@ def test_a_page_loads_what_it_uses(book: tuple[str, Path]) -> None:
     mathjax = {name for name, files in loads.items() if any("mathjax" in file.parts for file in files)}
     index = {name for name, files in loads.items() if any(file.name == "searchindex.js" for file in files)}
     assert mathjax == {"book/_executed/toy/one.html"} and index == {"search.html"}
-    assert sum(file.stat().st_size for file in loads["book/index.html"]) < 400_000
+    assert sum(file.stat().st_size for file in loads["book/index.html"]) < 160_000
     theme = (html / "_static" / "styles" / "pydata-sphinx-theme.css").read_text(encoding="utf-8")
     assert "@font-face" not in theme and ".bd-sidebar-primary" in theme

@@ -8,6 +8,9 @@
   const [METHOD, COLUMN, PROTOCOL, N, SEEDS, VALUES, ROW, LOW, HIGH, PAPER, LETTERS] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
   const MEAN = "mean";
   const state = {};
+  for (const {columns, metrics} of runs) {
+    for (const column of columns) Object.assign(column, metrics[column.measure], {dataset: column.key.split("~")[0]});
+  }
   let run, cells, view;
 
   // -- what is chosen ---------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@
       make("table", {class: "pg-scores"},
         make("caption", {text: "Similarity: the cosine of the two vectors. Choose an encoder to look into."}), view.scores),
       view.spoken, view.heading, view.words, make("h3", {text: "Nearest sentences of the mini-world"}), view.near,
-      origins(data));
+      sizes(data));
     show();
     view.first.focus();
   }
@@ -103,14 +103,11 @@
       make("td", {class: "pg-track"}, bar), value);
   }
 
-  function origins(data) {
+  function sizes(data) {
     const lines = data.encoders.map(model => make("li", {text:
-      `${model.name}: ${model.dimension} numbers a sentence; words begin with ${model.origin.vectors}; trained on ` +
-      `${model.origin.trained_on.join(", then ")}; artifact ${model.origin.key}; 8 bits change a cosine by ` +
-      `${model.largest.toFixed(4)} at most.`}));
-    const about = `${data.words.length.toLocaleString("en")} words; profile ${data.profile}, commit ${data.commit.slice(0, 7)}.`;
-    return make("details", {class: "pg-origin"}, make("summary", {text: "Where the encoders are from"}),
-      make("p", {text: about}), make("ul", {}, ...lines));
+      `${model.name}: ${model.dimension} numbers a sentence; 8 bits change a cosine by ${model.largest.toFixed(4)} at most.`}));
+    return make("details", {class: "pg-sizes"}, make("summary", {text: "How large they are, and what 8 bits change"}),
+      make("p", {text: `${data.words.length.toLocaleString("en")} words.`}), make("ul", {}, ...lines));
   }
 
   /* -- what is typed ---------------------------------------------------------------------------------------------- */

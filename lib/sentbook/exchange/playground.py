@@ -29,7 +29,6 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.report.markup import esc
 from sentbook.system.errors import ConfigError
-from sentbook.system.versions import git_commit
 
 # The largest change of a cosine that 8 bits may make.
 TOLERANCE = 0.01
@@ -141,7 +140,6 @@ def pack(
         "examples": list(examples),
         "cosines": [[round(value, 4) for value in row] for row in zip(*cosines, strict=True)],
         "profile": profile,
-        "commit": git_commit(),
         "scales": sum(map(len, scales)),
     }
     return Packed(header, np.concatenate(scales).astype("<f4").tobytes() + np.concatenate(numbers).tobytes())

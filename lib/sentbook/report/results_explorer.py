@@ -63,6 +63,7 @@ def run_data(run: Run) -> dict[str, Any]:
     """Give a run's methods, columns, cells and tests, by places in lists; values in the unit that they are shown in."""
     cells = _cells(run)
     columns = ordered(column for _, column in cells)
+    metrics = ordered(column.metric for column in columns)
     methods, protocols = ordered(row.method for row in run.metrics), ordered(row.protocol for row in run.metrics)
     trainings = ordered(tuple(row.seed for row in rows) for rows in cells.values())
     visible = set(_visible(run, columns))
@@ -96,20 +97,30 @@ def run_data(run: Run) -> dict[str, Any]:
         "methods": [readable(method) for method in methods],
         "protocols": [readable(protocol) for protocol in protocols],
         "seeds": trainings,
+        "metrics": [
+            {
+                "metric": numbers.name(metric),
+                "unit": numbers.short(metric),
+                "digits": numbers.digits(metric),
+                "lower": numbers.lower_is_better(metric),
+                "hundred": numbers.factor(metric) == 100.0,
+            }
+            for metric in metrics
+        ],
+        # What a column has not is left out.
         "columns": [
             {
-                "key": "~".join((column.dataset, column.metric, *[str(column.variant)] * (column.variant > 0))),
-                "dataset": column.dataset,
-                "label": _label(column.dataset),
-                "how": _variant_words(column, cells),
-                "metric": numbers.name(column.metric),
-                "unit": numbers.short(column.metric),
-                "digits": numbers.digits(column.metric),
-                "lower": numbers.lower_is_better(column.metric),
-                "hundred": numbers.factor(column.metric) == 100.0,
-                "mean": column.is_mean,
-                "part": _part_of(column, columns),
-                "shown": column in visible,
+                name: value
+                for name, value in {
+                    "key": "~".join((column.dataset, column.metric, *[str(column.variant)] * (column.variant > 0))),
+                    "label": _label(column.dataset),
+                    "how": _variant_words(column, cells),
+                    "mean": column.is_mean,
+                    "part": _part_of(column, columns),
+                    "shown": column in visible,
+                    "measure": metrics.index(column.metric),
+                }.items()
+                if value is not False and value != ""
             }
             for column in columns
         ],

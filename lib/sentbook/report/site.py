@@ -1,12 +1,15 @@
-"""Teach Sphinx what every page of the book has: buttons from one address, a description, search in prose, no idle file.
+"""Teach Sphinx what every page of the book has: buttons from one address, a description, search in prose, no idle byte.
 
 An extension, named in ``_config.yml``. The address of the repository stands there once, under ``repository``.
 """
 
 from __future__ import annotations
 
+import hashlib
+import html
 import re
 import shutil
+from collections import Counter
 from collections.abc import Set
 from pathlib import Path
 from typing import Any
@@ -102,10 +105,97 @@ def _metadata(app: Sphinx, page: str, template: str, context: dict[str, Any], do
     context["shown"] = {"title": title, "description": described, "image": picture, "url": context.get("pageurl")}
 
 
-def _equations(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
-    """Load MathJax where the page itself has mathematics; Sphinx does so on a page above such pages too."""
+# Files that not every page loads -> what a page has that needs them.
+_NEEDED = {
+    r"clipboard|copybutton": 'class="highlight',
+    r"mystnb": 'class="cell',
+    r"sphinx-design": 'class="sd-',
+    r"design-tabs": "sd-tab-set",
+    r"explore/": "_static/explore/",
+    r"api\.css": "sb-api",
+}
+
+
+def _light(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Load on a page what it uses, and write its body without what no reader sees.
+
+    Sphinx loads MathJax on a page above pages with mathematics too.
+    """
+    body = context.get("body", "")
+    idle = [pattern for pattern, sign in _NEEDED.items() if sign not in body]
     if not doctree or not any(doctree.findall(lambda node: isinstance(node, nodes.math | nodes.math_block))):
-        context["script_files"] = [one for one in context["script_files"] if "mathjax" not in str(vars(one)).lower()]
+        idle.append("mathjax")
+    for kind in ("script_files", "css_files"):
+        context[kind] = [one for one in context[kind] if not (idle and re.search("|".join(idle), str(vars(one))))]
+    if body and app.builder.format == "html":
+        context["body"] = compact(body)
+
+
+_PLOT = re.compile(r'(?<=<div class="sb-plot)([^>]*>)(<svg xmlns.*?</svg>)', re.DOTALL)
+# Pygments' classes that have the colour of the text around them.
+_PLAIN = re.compile(r'<span class="(?:n|nn|nx|p|pm|w)">([^<]*)</span>|(?<=<pre>)<span></span>')
+
+
+def compact(body: str) -> str:
+    """Write drawings by matplotlib and highlighted code of a page shorter, with the same to see.
+
+    A style that many elements have becomes a class, named after what it says: the same on every page.
+    """
+    body = _PLOT.sub(lambda found: found[1] + _drawing(found[2]), _PLAIN.sub(lambda found: found[1] or "", body))
+    counts = Counter(style for _, svg in _PLOT.findall(body) for style in re.findall(r'(?<= style=")[^"]*', svg))
+    named = {style: f"d{_short(style)}" for style, count in counts.items() if count > 1}
+
+    def classed(svg: str) -> str:
+        return re.sub(r' style="([^"]*)"', lambda at: f' class="{named[at[1]]}"' if at[1] in named else at[0], svg)
+
+    sheet = "".join(f".sb-plot .{name}{{{style}}}" for style, name in named.items())
+    return (f"<style>{sheet}</style>" if sheet else "") + _PLOT.sub(lambda found: found[1] + classed(found[2]), body)
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
+
+
+def _drawing(svg: str) -> str:
+    """Take out of an SVG element identifiers that nothing refers to, groups that say nothing, and space.
+
+    Example:
+        >>> _drawing('<svg> <g id="a"> <g id="axes_1"> <path d="M 0 1  L 2 3  " style="fill: none"/> </g> </g> </svg>')
+        '<svg><g id="axes_1"><path d="M0 1L2 3" style="fill:none"/></g></svg>'
+    """
+    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', svg))
+    kept: list[bool] = []
+
+    def identifier(found: re.Match[str]) -> str:
+        if found[1] in used:
+            return f' id="i{_short(found[1])}"'
+        return found[0] if "axes_" in found[1] else ""
+
+    def group(found: re.Match[str]) -> str:
+        if found[0] == "</g>":
+            return found[0] if kept.pop() else ""
+        kept.append(found[0] != "<g>")
+        return found[0] if kept[-1] else ""
+
+    svg = re.sub(r' id="([^"]*)"', identifier, svg)
+    svg = re.sub(
+        r'(url\(|(?:xlink:)?href=")#([^")]+)', lambda at: f"{at[1].removeprefix('xlink:')}#i{_short(at[2])}", svg
+    )
+    svg = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]), svg)
+    svg = re.sub(r'(?<= style=")[^"]*', lambda style: re.sub(r"(?<=[:;]) ", "", style[0]), svg)
+    svg = re.sub(r' xmlns:xlink="[^"]*"| transform="rotate\(-?0 [^"]*"', "", svg)
+    svg = re.sub(r">\s+(?=</?(?:g|path|use|defs|clipPath|rect|text|svg|image)\b)", ">", svg)
+    svg = re.sub(r"<g\b[^>]*>|</g>", group, svg)
+    return re.sub(r'(<g clip-path="[^"]*">)(?:(?!</?g\b).)*(?:</g>\1(?:(?!</?g\b).)*)+', _joined, svg)
+
+
+def _joined(neighbours: re.Match[str]) -> str:
+    """Make one group of neighbours that are clipped alike."""
+    return neighbours[1] + neighbours[0].replace(neighbours[1], "").replace("</g>", "")
+
+
+# Style sheets that are not ours.
+_THEIRS = ("styles/*.css", "mystnb*.css", "sphinx-design*.css", "pygments.css")
 
 
 def _slim(app: Sphinx, exception: Exception | None) -> None:
@@ -117,12 +207,27 @@ def _slim(app: Sphinx, exception: Exception | None) -> None:
         return
     static = Path(app.outdir) / "_static"
     shutil.rmtree(static / "vendor" / "fontawesome", ignore_errors=True)
-    for file in {*static.glob("scripts/fontawesome.js*"), *static.rglob("*.map")}:
+    for file in {
+        *static.glob("scripts/fontawesome.js*"),
+        *static.glob("scripts/bootstrap.js*"),
+        *static.rglob("*.map"),
+    }:
         file.unlink()
-    readers = [*Path(app.outdir).rglob("*.html"), *(file for file in static.rglob("*.js") if file.stat().st_size < 1e6)]
-    named = {word for file in readers for word in re.findall(r"[\w-]+", file.read_text(encoding="utf-8"))}
-    for sheet in [*static.glob("styles/*.css"), *static.glob("mystnb*.css"), *static.glob("sphinx-design*.css")]:
+    pages = [page.read_text(encoding="utf-8") for page in Path(app.outdir).rglob("*.html")]
+    scripts = [file.read_text(encoding="utf-8") for file in static.rglob("*.js") if file.stat().st_size < 1e6]
+    named = {
+        word for page in pages for classes in re.findall(r'\bclass=\\?"([^"\\]*)', page) for word in classes.split()
+    }
+    named.update(word for script in scripts for word in re.findall(r"[\w-]{3,}", script))
+    # Rules first, so that what only they have asked for goes with them.
+    for sheet in (file for pattern in _THEIRS for file in static.glob(pattern)):
         sheet.write_text(slimmed(sheet.read_text(encoding="utf-8"), named), encoding="utf-8")
+    sheets = {file: file.read_text(encoding="utf-8") for file in static.rglob("*.css")}
+    asked = {name for text in (*pages, *scripts, *sheets.values()) for name in re.findall(r"var\(\s*(--[\w-]+)", text)}
+    for file, sheet in sheets.items():
+        short = re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL))
+        idle = re.compile(r"(?<=[{;])(--[\w-]+):[^;{}\"']*(?:;|(?=\}))")
+        file.write_text(idle.sub(lambda at: at[0] if at[1] in asked else "", short), encoding="utf-8")
 
 
 def slimmed(sheet: str, named: Set[str]) -> str:
@@ -136,7 +241,7 @@ def slimmed(sheet: str, named: Set[str]) -> str:
     def rule(found: re.Match[str]) -> str:
         selectors = re.split(r",(?![^(\[]*[)\]])", found[1])
         # What is in brackets is a condition, not a class that an element must have.
-        kept = [one for one in selectors if set(re.findall(r"\.([A-Za-z_][\w-]*)", _BRACKETS.sub("", one))) <= named]
+        kept = [one for one in selectors if set(re.findall(r"\.(-?[A-Za-z_][\w-]*)", _BRACKETS.sub("", one))) <= named]
         icons = ("Awesome" in found[2] and "@font-face" in found[1]) or re.match(r"\s*\.fa-[\w-]+:before", found[1])
         return f"{','.join(kept)}{{{found[2]}}}" if kept and not icons else ""
 
@@ -144,15 +249,40 @@ def slimmed(sheet: str, named: Set[str]) -> str:
     return re.sub(r"@(?:media|supports)[^{}]*\{\s*\}", "", text)
 
 
+_UNREAD = re.compile(r"<(script|style|svg|pre)\b.*?</\1>", re.DOTALL)
+_CELL = re.compile(r"<t[dh]\b[^>]*>((?:(?!</?t[dh]\b).)*)</t[dh]>", re.DOTALL)
+_DIGEST = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b")
+# A cell with more words than this is a sentence.
+_WORDS = 4
+
+
+def prose(markup: str) -> str:
+    """Give the sentences of HTML, without code, drawings, digests and the cells of tables that hold names and numbers.
+
+    Example:
+        >>> prose("<p>One <b>claim</b></p><td>71.2</td><pre>x = 1</pre><td>CSE is better than PP here</td>").split()
+        ['One', 'claim', 'CSE', 'is', 'better', 'than', 'PP', 'here']
+    """
+
+    def cell(found: re.Match[str]) -> str:
+        return found[1] if len(re.findall(r"[^\W\d_]{2,}", re.sub(r"<[^>]+>", " ", found[1]))) > _WORDS else " "
+
+    text = re.sub(r"<[^>]+>", " ", _CELL.sub(cell, _UNREAD.sub(" ", markup)))
+    return _DIGEST.sub(" ", html.unescape(text))
+
+
 def _prose_alone() -> None:
-    """Feed pages to the index of the search without their blocks of code."""
+    """Feed pages to the index of the search without code, formulas and what `prose` leaves out."""
     feed = IndexBuilder.feed
 
     def without_code(index: IndexBuilder, docname: str, filename: str, title: str, doctree: nodes.document) -> None:
-        prose = doctree.deepcopy()
-        for block in list(prose.findall(nodes.literal_block)):
-            block.parent.remove(block)
-        feed(index, docname, filename, title, prose)
+        page = doctree.deepcopy()
+        for node in list(page.findall()):
+            if isinstance(node, nodes.literal_block | nodes.math | nodes.math_block):
+                node.parent.remove(node)
+            elif isinstance(node, nodes.raw):
+                node.replace_self(nodes.paragraph("", prose(node.astext())))
+        feed(index, docname, filename, title, page)
 
     IndexBuilder.feed = without_code  # type: ignore[assignment]
 
@@ -163,7 +293,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", _address)
     app.connect("html-page-context", _launch, priority=900)  # after the theme has made its buttons
     app.connect("html-page-context", _metadata)
-    app.connect("html-page-context", _equations, priority=900)
-    app.connect("build-finished", _slim)
+    app.connect("html-page-context", _light, priority=900)
+    app.connect("build-finished", _slim, priority=900)  # after the theme has written its colours of code
     _prose_alone()
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -208,7 +208,8 @@ def card(entry: Entry, pages: Mapping[str, str]) -> str:
         short=_short(entry),
         marks=marks(entry),
         shown=number_boxes(entry),
-        parts=_parts(entry.parts, entry.run, row_key(entry.id)),
+        parts=_parts(entry.parts),
+        ours=why("Ours", entry.run, row_key(entry.id)),
         cause=cause_words(entry.cause) if entry.cause else None,
         by=pages.get(entry.cause.by, "") if entry.cause else "",
     )
@@ -273,21 +274,23 @@ def _held(printed: Finding, places: int) -> tuple[str, str, str]:
     return head, _RELATIONS.get(printed.what, "") + words, _unit(printed)
 
 
-def _parts(parts: Sequence[Part], run: str, row: str) -> Html:
-    """The comparisons that a claim makes at once, as a table; the head above our numbers leads to their run."""
+def _parts(parts: Sequence[Part]) -> list[dict[str, str]]:
+    """The comparisons that a claim makes at once: a row each."""
     rows = []
     for part in parts:
-        places = _places(part.printed)
-        theirs = _held(part.printed, places)[1] if part.printed is not None else ""
-        what, unit, ours = "", "", Cell()
-        if part.ours is not None:
-            what, unit = part.ours.what, _unit(part.ours)
-            ours = Cell(_words(part.ours, places), _interval(part.ours, places))
-        small = f'<span class="sb-ci">{verdict(part.verdict)} {esc(unit).replace(" ", "&#160;")}</span>'
-        of_paper = Html(f'<span class="sb-paper">{esc(theirs)}</span>' if theirs else numbers.DASH)
-        rows.append(Row(Html(f"{esc(what)}{small}"), [of_paper, ours]))
-    columns = ["Paper or rule", why("Ours", run, row)]
-    return Html(Table("Part", columns, rows, label="Parts of the claim", wrap=True).body)
+        places, ours = _places(part.printed), part.ours
+        rows.append(
+            {
+                "verdict": part.verdict,
+                "said": re.sub("<[^>]+>", "", verdict(part.verdict)),
+                "what": ours.what if ours else "",
+                "unit": _unit(ours).replace(" ", "\u00a0") if ours else "",
+                "theirs": _held(part.printed, places)[1] if part.printed else numbers.DASH,
+                "ours": _words(ours, places) if ours else "",
+                "interval": _interval(ours, places) if ours else "",
+            }
+        )
+    return rows
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
