@@ -223,10 +223,10 @@ def _slim(app: Sphinx, exception: Exception | None) -> None:
     for sheet in (file for pattern in _THEIRS for file in static.glob(pattern)):
         sheet.write_text(slimmed(sheet.read_text(encoding="utf-8"), named), encoding="utf-8")
     sheets = {file: file.read_text(encoding="utf-8") for file in static.rglob("*.css")}
-    asked = {name for text in (*pages, *scripts, *sheets.values()) for name in re.findall(r"var\(\s*(--[\w-]+)", text)}
-    for file, sheet in sheets.items():
-        short = re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL))
-        idle = re.compile(r"(?<=[{;])(--[\w-]+):[^;{}\"']*(?:;|(?=\}))")
+    asked = {name for one in (*pages, *scripts, *sheets.values()) for name in re.findall(r"var\(\s*(--[\w-]+)", one)}
+    idle = re.compile(r"(?<=[{;])(--[\w-]+):[^;{}\"']*(?:;|(?=\}))")
+    for file, text in sheets.items():
+        short = re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
         file.write_text(idle.sub(lambda at: at[0] if at[1] in asked else "", short), encoding="utf-8")
 
 
