@@ -181,7 +181,7 @@ def _drawing(svg: str) -> str:
     svg = re.sub(
         r'(url\(|(?:xlink:)?href=")#([^")]+)', lambda at: f"{at[1].removeprefix('xlink:')}#i{_short(at[2])}", svg
     )
-    svg = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]), svg)
+    svg = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]).strip(), svg)
     svg = re.sub(r'(?<= style=")[^"]*', lambda style: re.sub(r"(?<=[:;]) ", "", style[0]), svg)
     svg = re.sub(r' xmlns:xlink="[^"]*"| transform="rotate\(-?0 [^"]*"', "", svg)
     svg = re.sub(r">\s+(?=</?(?:g|path|use|defs|clipPath|rect|text|svg|image)\b)", ">", svg)
