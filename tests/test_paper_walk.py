@@ -79,7 +79,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     checkout, originals = home / "checkout", home / "originals"
     put_vectors(originals, words(mirror))
     put_pairs(originals)
-    put_books(originals / "books")
+    put_books(originals / "bookcorpus")
     put_coco(originals / "coco")
     put_answers(originals, mirror / "eval" / "short-answer-grading" / "sag_v2_flat.tsv")
     (originals / "STS2012-train").symlink_to(mirror / "eval" / "sts2012-train")
@@ -92,9 +92,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     for name in ("notebooks", "book"):
         (checkout / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "_toc.yml", checkout)
-    text = {"corpus": "folder", "path": str(originals / "books"), "layout": "lines"}
-    of_cnn = {"pretraining": text, "ranking": {"path": str(originals / "coco")}}
-    for paper, cut in (CUTS | {"cnn_lstm": config.merge(CUTS["cnn_lstm"], of_cnn)}).items():
+    for paper, cut in CUTS.items():
         values = config.merge(config.profile_values(paper, "paper"), cut)
         (checkout / "params" / paper / "paper.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
     yield {

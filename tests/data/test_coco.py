@@ -208,14 +208,18 @@ def test_damaged_files_are_named(tmp_path: Path, put: Callable[[Path], object], 
 # -- the division ------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_of_coco_by_split(tmp_path: Path) -> None:
+def test_a_folder_of_coco_by_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = put_arrays(tmp_path)
     found = images.divided("coco", str(tmp_path))
     assert {split: len(scenes) for split, scenes in found.items()} == {"test": 2, "dev": 2, "train": 4}
     np.testing.assert_array_equal(found["dev"].features, tables["dev"])
     assert images.divided("coco", str(tmp_path)) is found  # read once
-    with pytest.raises(ConfigError, match="not distributed with sentbook; name a folder"):
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path / "originals"))
+    with pytest.raises(ConfigError, match=r"not distributed with sentbook; put them into .*coco, name a folder"):
         images.divided("coco")
+    (tmp_path / "originals" / "coco").mkdir(parents=True)
+    put_arrays(tmp_path / "originals" / "coco")
+    assert len(images.divided("coco")["train"]) == 4
 
 
 def test_the_digest_is_of_the_contents(tmp_path: Path) -> None:

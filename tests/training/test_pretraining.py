@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from sentbook.data import novels, vectors
+from sentbook.data.corpora import substitute
 from sentbook.data.miniworld import World
 from sentbook.data.novels import Books, Part
 from sentbook.data.text import TOKENISERS
@@ -20,7 +21,7 @@ from sentbook.models.cnn import CNN
 from sentbook.models.encoder_decoder import Kind
 from sentbook.system.errors import DataError
 from sentbook.training import pretraining
-from sentbook.training.pretraining import collection, expand, lexicon, problem, texts
+from sentbook.training.pretraining import collection, expand, identity, lexicon, problem, texts
 from sentbook.training.problems.generation import OrderedSentences, word_table
 from sentbook.training.settings import GenerationTraining
 
@@ -73,6 +74,13 @@ def test_every_corpus_has_its_books(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(stories.read(stories.books[3])) == World().stories(60).stories[3]
     own = collection(changed(corpus="folder", path=str(shelf(tmp_path / "shelf", {"b": "One.", "a": "Two."}))))
     assert own.books == ("a", "b")
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path))
+    published, stand_in = changed(corpus="bookcorpus", books=None), substitute("novels", "cnn_lstm")
+    assert collection(published) == "novels" and not identity(published)
+    assert substitute("bookcorpus", "cnn_lstm") == stand_in != ""
+    shelf(tmp_path / "bookcorpus", {"books_large_p1": "one of mr .\ntwo"})
+    assert list(collection(published).read("books_large_p1")) == ["one of mr .", "two"] and identity(published)
+    assert not substitute("bookcorpus", "cnn_lstm")
 
 
 def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found: Books) -> None:

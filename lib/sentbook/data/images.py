@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from sentbook.data import readers
 from sentbook.data.miniworld import World
 from sentbook.data.types import CaptionedScenes
 from sentbook.system.errors import ConfigError, DataError
+from sentbook.system.paths import originals
 
 Corpus = Literal["coco", "miniworld-scenes"]
 Split = Literal["train", "dev", "test"]
@@ -30,7 +32,7 @@ def divided(corpus: Corpus, path: str = "") -> dict[Split, CaptionedScenes]:
     Generated scenes share no caption with another split, capitals aside; within a split a caption may recur.
 
     Args:
-        path: of the folder with COCO's files, see `sentbook.data.readers.coco`.
+        path: of the folder with COCO's files, see `sentbook.data.readers.coco`; empty: ``coco`` of the originals.
 
     Raises:
         ConfigError: COCO without a folder.
@@ -42,12 +44,13 @@ def divided(corpus: Corpus, path: str = "") -> dict[Split, CaptionedScenes]:
     """
     if corpus == "miniworld-scenes":
         return _scenes()
-    if not path:
+    folder = Path(path or originals() / "coco")
+    if not path and not folder.is_dir():
         raise ConfigError(
-            "COCO's captions and features are not distributed with sentbook; "
-            "name a folder that holds them in 'path', or set corpus to 'miniworld-scenes'."
+            f"COCO's captions and features are not distributed with sentbook; put them into {folder}, name a folder "
+            "that holds them in 'path', or set corpus to 'miniworld-scenes'."
         )
-    found = readers.coco(path)
+    found = readers.coco(folder)
     return {"test": found["test"], "dev": found["dev"], "train": found["train"]}
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from sentbook.data import sources
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
 from sentbook.system.errors import DataError
+from sentbook.system.paths import originals
 
 T = TypeVar("T")
 # Of each corpus of paraphrases its files, each by the names that it is published under.
@@ -33,6 +34,12 @@ INFERENCE = {
 }
 FILES = PARAPHRASES | {"all-nli": sum(INFERENCE.values(), ())}
 _CLASSES = ("contradiction", "neutral", "entailment")
+
+
+def bookcorpus() -> Path | None:
+    """The folder ``bookcorpus`` of the originals, a sentence a line (Zhu et al. 2015); None: novels stand for it."""
+    folder = originals() / "bookcorpus"
+    return folder if folder.is_dir() else None
 
 
 def digests(*corpora: str) -> dict[str, str]:

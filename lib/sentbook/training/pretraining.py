@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from sentbook.config import digest
 from sentbook.data import novels
 from sentbook.data.miniworld import World
 from sentbook.data.novels import HELD_OUT_EVERY, LAST_PART, Books, Collection, Limits
+from sentbook.data.published import bookcorpus
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.vectors import WordVectors, linear_map
 from sentbook.models import SentenceEncoder
@@ -26,16 +28,21 @@ MINIWORLD_STORIES = 3_000
 _NO_PROSE = 100
 
 
+def folder(stage: GenerationTraining) -> Path | None:
+    """The user's own books of a stage: those that it names, or BookCorpus where it is among the originals."""
+    return {"folder": Path(stage.path), "bookcorpus": bookcorpus()}.get(stage.corpus)
+
+
 def collection(stage: GenerationTraining) -> Collection:
     """The books that a stage reads.
 
     Raises:
         DataError: a novel is missing or damaged, or a folder holds no book.
     """
-    if stage.corpus == "novels":
+    if (own := folder(stage)) is not None:
+        return novels.folder(own, stage.layout if stage.corpus == "folder" else "lines")
+    if stage.corpus != "miniworld-stories":
         return novels.novels(stage.books)
-    if stage.corpus == "folder":
-        return novels.folder(stage.path, stage.layout)
     return novels.stories(World().stories(stage.books or MINIWORLD_STORIES))
 
 
@@ -44,7 +51,7 @@ def identity(stage: GenerationTraining) -> str:
 
     So few books that a part of each is held out have one too, with which they were once held out whole.
     """
-    if stage.corpus != "folder" and (stage.books or HELD_OUT_EVERY) >= HELD_OUT_EVERY:
+    if folder(stage) is None and (stage.books or HELD_OUT_EVERY) >= HELD_OUT_EVERY:
         return ""
     found = collection(stage)
     return found.identity if len(found.books) >= HELD_OUT_EVERY else digest([found.identity, LAST_PART])

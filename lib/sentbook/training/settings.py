@@ -324,7 +324,7 @@ class GenerationTraining(Stage, DecoderOptions):
     clip: Annotated[float, Field(gt=0)] | None = 5.0
     accumulate: int = Field(1, ge=1, description="parts of a batch, one after the other, for less memory")
     model: Kind = "autoencoder"
-    corpus: Literal["novels", "folder", "miniworld-stories"] = "novels"
+    corpus: Literal["novels", "bookcorpus", "folder", "miniworld-stories"] = "novels"
     path: str = Field("", description="of a folder of .txt books, with corpus: folder")
     layout: Layout = Field(
         "prose",

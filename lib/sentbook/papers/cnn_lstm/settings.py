@@ -22,7 +22,7 @@ class RankingTraining(Training):
     pull_back_words: Coefficient = 0.0
     checks_per_epoch: int = Field(1, ge=1, le=100)
     corpus: Literal["coco", "miniworld-scenes"] = "coco"
-    path: str = Field("", description="of a folder in the public archive's layout, with corpus: coco")
+    path: str = Field("", description="of COCO's folder; empty: coco among the originals")
     dimension: int = Field(1000, ge=1)
     margin: float = Field(0.1, ge=0, le=2)
     contrasts: int | None = Field(50, ge=1)
