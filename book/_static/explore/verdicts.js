@@ -17,6 +17,7 @@
   let view;
 
   for (const claim of claims) {
+    claim.verdicts = claim.verdicts.map(at => Object.keys(said)[at]);
     claim.line = document.querySelector(`details[data-claim="${claim.id}"]`);
     claim.badge = claim.line.querySelector("summary > .verdict");
     claim.words = claim.line.querySelector(".sb-claim-text").textContent;
@@ -91,8 +92,9 @@
     return drawn("path", {d: shape, class: `sb-claim-dot sb-dot-${classOf(verdict)}`, tabindex: "-1", role: "button", ...attributes});
   }
 
+  const part = (claim, at) => claim.line.querySelectorAll(".sb-parts tbody th")[at].firstChild.textContent;
   const spoken = (claim, dot) => `${claim.id}: ${claim.words} (${judged(claim)})`
-    + (dot ? `; ${dot.what}: ${dot.bound ? "rule" : "paper"} ${number(dot.x)}, ours ${number(dot.y)}` : "");
+    + (dot ? `; ${dot.what ?? part(claim, dot.part)}: ${dot.bound ? "rule" : "paper"} ${number(dot.x)}, ours ${number(dot.y)}` : "");
 
   function bind(claim, dot) {
     return {"aria-label": spoken(claim, dot), "data-of": claim.id, onclick: () => go(claim),

@@ -20,6 +20,7 @@ from sentbook.report.table import LEFT, TEXT, Cell, Row, Table
 from sentbook.runs.causes import Cause
 from sentbook.runs.claims import specifications
 from sentbook.runs.papers import paper_of
+from sentbook.runs.recorded import AGAIN
 from sentbook.runs.verdict_ledger import OURS, VERDICTS, Entry, by_chance, counted, entries
 from sentbook.runs.verdicts import PRINTED
 
@@ -163,8 +164,11 @@ def all_verdicts(
             parts.append(_substitutes(run.provenance.substitutions if run else []))
     names = {**{paper: paper_of(paper).name for paper in papers}, OURS: "claims of this book"}
     said = {name: re.sub("<[^>]+>", "", verdict(name)) for name in VERDICTS}
-    data = {"papers": names, "said": said, "claims": verdict_switches.data(found, runs)}
-    parts.append(script("verdicts-data", data))
+    data = [
+        {**claim, "verdicts": [VERDICTS.index(given) for given in claim["verdicts"]]}
+        for claim in verdict_switches.data(found, runs)
+    ]
+    parts.append(script("verdicts-data", {"papers": names, "said": said, "claims": data}))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -354,7 +358,8 @@ def _rule(claim: Claim) -> str:
 def marks(entry: Entry) -> list[str]:
     """What is to be known of a verdict beside its numbers."""
     about = ["about the encoders trained here: its interval is over items alone"] if entry.about == "encoders" else []
-    return [*([EARLIER] if entry.earlier and entry.run else []), *about, *entry.notes]
+    notes = [note for note in entry.notes if note != AGAIN]  # as good as judged by its run
+    return [*([EARLIER] if entry.earlier and entry.run else []), *about, *notes]
 
 
 def _link(body: str, target: str | None) -> str:

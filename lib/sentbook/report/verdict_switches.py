@@ -137,12 +137,11 @@ def _dots(entry: Entry, alone: Judgement | None) -> Iterator[dict[str, Any]]:
     if alone is not None:
         leaves = [part.ours for part in alone.parts] or [alone.ours]
         others = leaves if len(leaves) == len(parts) else others
-    shown = [dot for part, other in zip(parts, others, strict=True) if (dot := _dot(part, other))]
-    if not shown and entry.parts:
-        shown = [
-            dot for dot in [_dot(Part(verdict=entry.verdict, printed=entry.printed, ours=entry.ours), None)] if dot
-        ]
-    yield from shown
+    shown = [dot | {"part": at} for at, sides in enumerate(zip(parts, others, strict=True)) if (dot := _dot(*sides))]
+    if entry.parts and shown:  # the card has the words
+        yield from ({name: value for name, value in dot.items() if name != "what"} for dot in shown)
+    elif dot := _dot(whole, others[0] if not entry.parts else None):
+        yield dot
 
 
 def _dot(part: Part, alone: Finding | None) -> dict[str, Any] | None:
