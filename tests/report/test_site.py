@@ -31,8 +31,8 @@ def book(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (folder / "book" / "references.md").write_text("# References\n\nNothing.\n")
     (folder / "book" / "references.bib").write_text("")
     figures = [
-        f'<figure class="sentbook"{run}><div class="sb-plot"><svg viewBox="0 0 40 20"><rect width="40" height="20" '
-        f'style="fill: var(--sb-hue-0,{colour})"/></svg></div></figure>'
+        f'<figure class="sentbook"{run}><div class="sb-plot sb-wide"><svg viewBox="0 0 40 20"><rect width="40" '
+        f'height="20" style="fill: var(--sb-hue-0,{colour})"/></svg></div></figure>'
         for run, colour in ((' data-run="demo/toy/one"', "#c8500a"), (' data-run="small/toy/one"', "#0067a5"))
     ]
     cells = [nbformat.v4.new_markdown_cell("\n\n".join(["# One", "$a^2$", *figures]))]

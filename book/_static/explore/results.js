@@ -6,8 +6,7 @@
   const box = document.getElementById("results-explorer");
   const {first, runs} = data("results-data");
   const [METHOD, COLUMN, PROTOCOL, N, SEEDS, VALUES, ROW, LOW, HIGH, PAPER, LETTERS] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-  const MEAN = "mean";
-  const state = {};
+  const MEAN = "mean", state = {};
   for (const {columns, metrics} of runs) {
     for (const column of columns) Object.assign(column, metrics[column.measure], {dataset: column.key.split("~")[0]});
   }
@@ -26,8 +25,7 @@
       table: run.name,
       find: asked.get("find") || "",
       left: new Set((asked.get("without") || "").split(",").filter(Boolean)),
-      columns: new Set(shown),
-      sort: asked.get("sort") || "", up: asked.get("order") === "up",
+      columns: new Set(shown), sort: asked.get("sort") || "", up: asked.get("order") === "up",
       pin: asked.get("pin") !== "no", shades: asked.get("shades") !== "no",
       a: methods.includes(asked.get("a")) ? asked.get("a") : "", b: methods.includes(asked.get("b")) ? asked.get("b") : "",
     });

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sentbook.records import Finding, Run, Test
+from sentbook.records import Test
 from sentbook.report import templates
-from sentbook.report.markup import Fragment, row_key, run_name, why
-from sentbook.report.summary import is_average
+from sentbook.report.markup import Fragment, run_name, why
 from sentbook.report.table import not_run
-from sentbook.report.verdict_page import Box, cause_words, marks, number_boxes, our_box
+from sentbook.report.verdict_page import cause_words, marks, number_boxes
 from sentbook.runs.claims import specifications
 from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of
@@ -32,8 +31,8 @@ def answer(paper: str, experiment: str) -> Fragment:
     """Show the answer of a page: the claim, the verdict, the number with its interval, and what was different.
 
     All of it is read from the recorded run. Of several claims the one marked ``main: true`` in ``claims.yaml`` comes
-    first, else the first of the text; the others follow folded, with their verdicts counted. An experiment without a
-    claim shows its first comparison, of an average where there is one.
+    first, else the first of the text; the others follow folded, with their verdicts counted. Of an experiment without
+    a claim the notebook's first cell says what was found, and this how many of its differences are beyond doubt.
 
     Args:
         paper: folder of the results, e.g. ``cse``.
@@ -49,7 +48,6 @@ def answer(paper: str, experiment: str) -> Fragment:
     of_paper = entries({(paper, experiment): run}, [paper] if run.claims else [])
     judged = sorted((one for one in of_paper if one.experiment == experiment), key=lambda one: one.id not in main)
     claim, others = (judged[0], judged[1:]) if judged else (None, [])
-    shown = number_boxes(claim) if claim else _key_number(run)
     body = templates.html(
         "answer",
         run=run,
@@ -57,7 +55,7 @@ def answer(paper: str, experiment: str) -> Fragment:
         paper=paper_of(paper),
         claim=claim,
         opening=_OPENINGS[claim.verdict] if claim else "",
-        shown=shown,
+        shown=number_boxes(claim) if claim else [],
         marks=marks(claim) if claim else [],
         cause=cause_words(claim.cause, links=False) if claim and claim.cause else None,
         found=_found(run.tests),
@@ -66,26 +64,6 @@ def answer(paper: str, experiment: str) -> Fragment:
         substitutions=run.provenance.substitutions,
     )
     return Fragment(body, kind="sentbook-answer", run=run_name(run))
-
-
-def _key_number(run: Run) -> list[Box]:
-    """The first comparison, of an average where there is one; without comparisons the last number of the run."""
-    seeds = len(run.provenance.seeds)
-    for test in sorted(run.tests, key=lambda test: not is_average(test.dataset)):
-        finding = Finding(
-            what=f"{test.a} − {test.b} on {test.dataset}", unit=test.metric, value=test.estimate, low=test.low,
-            high=test.high, how=test.kind,
-        )  # fmt: skip
-        return [our_box(finding, seeds, run_name(run), row_key(test.a, test.b, test.dataset, test.metric))]
-    return [
-        our_box(
-            Finding(what=f"{row.method}, {row.dataset}", unit=row.metric, value=row.value, how=row.protocol),
-            seeds,
-            run_name(run),
-            row_key(row.method, row.dataset, row.metric),
-        )
-        for row in run.metrics[-1:]
-    ]
 
 
 def _found(tests: list[Test]) -> str:

@@ -64,8 +64,8 @@ def _front(paper: str) -> str:
 
 
 def _counts(of_papers: Sequence[str]) -> str:
-    runs = [run for paper in of_papers for run in pages.recorded(paper, PROFILES).values()]
-    return verdict_page.verdict_summary([list(found.claims) for found in runs]).html()
+    runs = {(paper, name): run for paper in of_papers for name, run in pages.recorded(paper, PROFILES).items()}
+    return verdict_page.verdict_summary(verdict_ledger.entries(runs, of_papers)).html()
 
 
 def _minute(paper: str, front: str) -> str:

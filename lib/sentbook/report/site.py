@@ -30,7 +30,9 @@ _LETTERS = 200
 _PICTURE = "_static/page.png"
 _PICTURES = Path("_static/pages")
 _PIXELS = 1200
-_FIGURE = re.compile(r'<figure (?![^>]*data-run="demo/)[^>]*>\s*<div class="sb-plot">(<svg.*?</svg>)', re.DOTALL)
+_FIGURE = re.compile(
+    r'<figure (?![^>]*data-run="demo/)[^>]*>\s*<div class="sb-plot(?: sb-wide)?">(<svg.*?</svg>)', re.DOTALL
+)
 # A description says more than a name.
 _FEWEST = 50
 _BRACKETS = re.compile(r"\((?:[^()]|\([^()]*\))*\)")

@@ -7,6 +7,7 @@ Both show what `sentbook.runs.verdict_ledger` gathered, and judge nothing.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -73,7 +74,7 @@ def verdicts_page(
         return f"No verdict is recorded for {paper_of(paper).citation} yet. Make one with `{command}`.\n"
     judged = entries({(paper, name): run for name, run in found.items()}, [paper])
     beside = {entry.id: marks(entry) for entry in judged}
-    parts = [verdict_summary(run.claims for run in found.values()).html()]
+    parts = [verdict_summary(judged).html()]
     for experiment, run in found.items():
         if not run.claims:
             continue
@@ -105,13 +106,10 @@ def verdicts_page(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def verdict_summary(claims: Iterable[Iterable[Claim]]) -> Fragment:
-    """How many claims got which verdict, as one line of marks."""
-    counts = dict.fromkeys(VERDICTS, 0)
-    for group in claims:
-        for claim in group:
-            counts[claim.verdict] += 1
-    items = "".join(f'<li class="sb-badge">{number} {verdict(name)}</li>' for name, number in counts.items() if number)
+def verdict_summary(claims: Iterable[Entry]) -> Fragment:
+    """How many claims of the papers got which verdict, as one line of badges; those of this book are not counted."""
+    counts = Counter(claim.verdict for claim in claims if not claim.own)
+    items = "".join(f'<li class="sb-badge">{counts[name]} {verdict(name)}</li>' for name in VERDICTS if counts[name])
     return Fragment(f'<ul class="sb-badges" aria-label="Verdicts">{items}</ul>', kind="sentbook-verdicts")
 
 
@@ -358,7 +356,8 @@ def _rule(claim: Claim) -> str:
 def marks(entry: Entry) -> list[str]:
     """What is to be known of a verdict beside its numbers."""
     about = ["about the encoders trained here: its interval is over items alone"] if entry.about == "encoders" else []
-    notes = [note for note in entry.notes if note != AGAIN]  # as good as judged by its run
+    # What is judged again is as good as judged by its run; settings are said in words.
+    notes = [re.sub("(?<=[a-z])_(?=[a-z])", " ", note) for note in entry.notes if note != AGAIN]
     return [*([EARLIER] if entry.earlier and entry.run else []), *about, *notes]
 
 

@@ -242,7 +242,7 @@ def choices(run: Run, *, caption: str = "What the development pairs chose") -> T
     ends = " to ".join(ordered(map(str, (min(counts), max(counts)))))
     foot = (
         f"Each chosen among {ends} points (in a cell's title); those close to the best were tried with every seed. "
-        "Below a rate: what else was searched. *: the rate is at the edge of those tried; a further one may be better."
+        "Below a rate: what else was searched. †: the rate is at the edge of those tried; a further one may be better."
     )
     how = "learning rates · " + "; ".join(ordered(one.selected_on for one in run.searches))
     return Table("Row", list(map(title, columns)), rows, caption, how, foot, run=run, facts=True)
@@ -263,7 +263,7 @@ def _choice(one: Search | None, dataset: str) -> Cell:
         return ", ".join((f"{point['learning_rate']:g}", *words(point))) + f": {said}"
 
     taken = next(point for point in one.tried if one.chosen.items() <= point.items())
-    edge = "*" if "learning_rate" in one.at_edge else ""
+    edge = "†" if "learning_rate" in one.at_edge else ""
     return Cell(f"{taken['learning_rate']:g}{edge}", words(taken), title="; ".join(map(shown, one.tried)))
 
 
