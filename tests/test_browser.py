@@ -372,7 +372,7 @@ def test_verdicts_follow_filters_and_readings(desk: Reader) -> None:
     page.reload()
     assert shown() == counted(3, "out of scale")
     changed = next(one for one in claims if one["verdicts"][3] != one["verdicts"][0])
-    line = page.locator(f"details[data-claim='{changed['id']}'] > summary")
+    line = page.locator(f".sb-claim:has(#claim-{changed['id']}) > summary")
     assert changed["verdicts"][3] in line.inner_text() and f"recorded: {changed['verdicts'][0]}" in line.inner_text()
     page.get_by_role("button", name="As recorded, all").click()
     page.get_by_label("Paper", exact=True).select_option("wsv")

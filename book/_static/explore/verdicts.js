@@ -18,7 +18,7 @@
 
   for (const claim of claims) {
     claim.verdicts = claim.verdicts.map(at => Object.keys(said)[at]);
-    claim.line = document.querySelector(`details[data-claim="${claim.id}"]`);
+    claim.line = document.getElementById(`claim-${claim.id}`).closest("details");
     claim.badge = claim.line.querySelector("summary > .verdict");
     claim.words = claim.line.querySelector(".sb-claim-text").textContent;
   }
