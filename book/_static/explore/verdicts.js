@@ -18,6 +18,8 @@
 
   for (const claim of claims) {
     claim.verdicts = claim.verdicts.map(at => Object.keys(said)[at]);
+    claim.dots = claim.dots.map(([kind, x, y, both, pairs, bound, part, what]) =>
+      ({kind: PANELS[kind][0], x, y, both: both || undefined, pairs: pairs || undefined, bound, part, what}));
     claim.line = document.getElementById(`claim-${claim.id}`).closest("details");
     claim.badge = claim.line.querySelector("summary > .verdict");
     claim.words = claim.line.querySelector(".sb-claim-text").textContent;
@@ -94,7 +96,7 @@
 
   const part = (claim, at) => claim.line.querySelectorAll(".sb-parts tbody th")[at].firstChild.textContent;
   const spoken = (claim, dot) => `${claim.id}: ${claim.words} (${judged(claim)})`
-    + (dot ? `; ${dot.what ?? part(claim, dot.part)}: ${dot.bound ? "rule" : "paper"} ${number(dot.x)}, ours ${number(dot.y)}` : "");
+    + (dot ? `; ${dot.what || part(claim, dot.part)}: ${dot.bound ? "rule" : "paper"} ${number(dot.x)}, ours ${number(dot.y)}` : "");
 
   function bind(claim, dot) {
     return {"aria-label": spoken(claim, dot), "data-of": claim.id, onclick: () => go(claim),

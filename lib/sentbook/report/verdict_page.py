@@ -162,11 +162,8 @@ def all_verdicts(
             parts.append(_substitutes(run.provenance.substitutions if run else []))
     names = {**{paper: paper_of(paper).name for paper in papers}, OURS: "claims of this book"}
     said = {name: re.sub("<[^>]+>", "", verdict(name)) for name in VERDICTS}
-    data = [
-        {**claim, "verdicts": [VERDICTS.index(given) for given in claim["verdicts"]]}
-        for claim in verdict_switches.data(found, runs)
-    ]
-    parts.append(script("verdicts-data", {"papers": names, "said": said, "claims": data}))
+    data = map(verdict_switches.compact, verdict_switches.data(found, runs))
+    parts.append(script("verdicts-data", {"papers": names, "said": said, "claims": list(data)}))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -22,11 +22,11 @@ from sentbook.runs.evidence import Evidence, Missing
 from sentbook.runs.limits import limited
 from sentbook.runs.recorded import RecordedEvidence
 from sentbook.runs.rules import applied
-from sentbook.runs.verdict_ledger import Entry
+from sentbook.runs.verdict_ledger import VERDICTS, Entry
 from sentbook.runs.verdicts import BOUND, Judgement, all_of
 
 # What a dot's axes are: two values, two differences, two shares of rows.
-SCORE, DIFFERENCE, COUNT = "score", "difference", "count"
+KINDS = SCORE, DIFFERENCE, COUNT = "score", "difference", "count"
 _IN_HUNDREDTHS = frozenset({"share", "likeness", "difference"})
 
 
@@ -126,6 +126,13 @@ def data(entries: Sequence[Entry], runs: Mapping[tuple[str, str], Run]) -> list[
             }
         )
     return found
+
+
+def compact(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a claim of `data` as the page's script takes it: numbers of verdicts and kinds, and a dot as a list."""
+    names = ("x", "y", "both", "pairs", "bound", "part", "what")
+    dots = [[KINDS.index(dot["kind"]), *(dot.get(name, 0) for name in names)] for dot in claim["dots"]]
+    return {**claim, "verdicts": [VERDICTS.index(verdict) for verdict in claim["verdicts"]], "dots": dots}
 
 
 def _dots(entry: Entry, alone: Judgement | None) -> Iterator[dict[str, Any]]:
