@@ -66,6 +66,8 @@ FAULTS: list[tuple[list[str], list[str]]] = [
     (["cse/table1", "--set", "sentence=3"], ["Parameter 'sentence'"]),
     (["cse/table1", "--set", "sentence=3", "--set", "sentence.margin=0.4"], ["'sentence.margin=0.4'", "drop one"]),
     (["cse/table1", "--set", "seeds=[1"], ["'[1' in 'seeds=[1' is not valid YAML"]),
+    (["cse/table1", "--set", f"seeds={'[' * 40_000}{']' * 40_000}"], [f"'{'[' * 77}...' in 'seeds=[[[", "YAML"]),
+    (["cse/table1", "--set", f"sentence.margin={'9' * 90}e"], [f"(got '{'9' * 76}...)."]),
     (["cse/table1", "--set", "seeds=[1, 1]"], ["holds a seed twice"]),
     (["cse/table1", "--profile", "large"], ["There is no profile 'large'; choose one of demo, small, paper."]),
     (["cse/table1", "--set", "profile=small"], ["The profile is no parameter of --set", "--profile small"]),
