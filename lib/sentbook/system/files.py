@@ -46,12 +46,13 @@ class _PlainYaml(_SAFE):  # type: ignore[misc]
 
 
 def parse_yaml(text: str | bytes) -> Any:
-    """Parse YAML of plain values, in which no name is twice in a mapping, `DEEPEST` deep at most; raises ``YAMLError``."""
+    """Parse YAML of plain values, no name twice in a mapping, `DEEPEST` deep at most; raises ``yaml.YAMLError``."""
     depth = 0
     for event in yaml.parse(text, Loader=_SAFE):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise yaml.composer.ComposerError(None, None, f"nested more than {DEEPEST} deep", event.start_mark)
+            place: Any = event.start_mark
+            raise yaml.composer.ComposerError(None, None, f"nested more than {DEEPEST} deep", place)
     return yaml.load(text, Loader=_PlainYaml)
 
 
