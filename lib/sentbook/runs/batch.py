@@ -129,10 +129,14 @@ def shared_encoders(paper: str) -> dict[str, str]:
 
 
 def files_of(paper: str, profile: str) -> list[str]:
-    """The files that the recorded runs of the profile opened, or those of profile small where none are recorded."""
+    """The files that the recorded runs of the profile opened, or those of profile small where none are recorded.
+
+    Raises:
+        DataError: the record of one is damaged.
+    """
     for kind in () if profile == "demo" else (profile, "small"):
-        runs = [json.loads(file.read_bytes()) for file in (root() / "results" / kind / paper).glob("*.json")]
-        if known := sorted({name for run in runs for name in run["provenance"]["data"]} & set(sources.registry())):
+        runs = [ledger.read(paper, file.stem, kind) for file in (root() / "results" / kind / paper).glob("*.json")]
+        if known := sorted({name for run in runs if run for name in run.provenance.data} & set(sources.registry())):
             return known
     return []
 
