@@ -101,8 +101,11 @@ def run(
         changes = {"profile": profile, **changes}
     if "profile" in changes and (page or set_):  # seconds, which the batch spares: its plan has read the parameters
         from sentbook import config
+        from sentbook.data import vectors
 
-        config.load(source.parent.name, changes)  # a typo stops here, before a kernel starts
+        for _, value in config.load(source.parent.name, changes):  # a typo stops here, before a kernel starts
+            if isinstance(value, vectors.Vectors) and value.path:
+                vectors.digest(value)  # as does a file that is not there
     kind = execute.run(source, profile, changes)
     if page:
         from sentbook.report import book
