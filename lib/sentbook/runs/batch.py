@@ -146,6 +146,7 @@ def jobs(profile: str) -> dict[str, Job]:
 
     Raises:
         ConfigError: a parameter is at fault.
+        DataError: see `files_of`.
         NotebookError: the table of contents names a notebook that does not exist.
     """
     found: dict[str, Job] = {}
@@ -423,7 +424,7 @@ def run(
 
     Raises:
         BatchError: another batch is at work, jobs failed, or Snakemake did.
-        ConfigError, NotebookError: see `jobs` and `select`.
+        ConfigError, DataError, NotebookError: see `jobs` and `select`.
     """
     profiles = root() / "workflow" / "profiles"
     if executor is not None and not (profiles / executor).is_dir():
