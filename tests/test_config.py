@@ -119,6 +119,12 @@ def test_broken_yaml(tmp_path: Path) -> None:
     file.write_text("seeds: [7]\nmargin: 1\nseeds: [9]\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"near line 1 \('seeds' is given twice\)"):
         config.read_yaml(file)
+    for text in ("[" * 40_000 + "]" * 40_000, "- " * 51 + "1"):  # of which the first would end the process
+        file.write_text(f"margin: 1\nseeds:\n  {text}\n", encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"near line 3 \(nested more than 50 deep\)"):
+            config.read_yaml(file)
+    file.write_text(f"seeds: {'[' * 49}{']' * 49}\n", encoding="utf-8")
+    assert config.read_yaml(file)["seeds"]
     file.write_bytes("é: 1".encode("latin-1"))
     with pytest.raises(ConfigError, match="is not UTF-8 text"):
         config.read_yaml(file)

@@ -18,7 +18,7 @@ import typer
 import yaml
 
 from sentbook.runs import forkserver
-from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError
+from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError, brief
 from sentbook.system.files import FULL, parse_yaml
 
 if TYPE_CHECKING:
@@ -54,18 +54,22 @@ def _parameters(changes: list[str] | None) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for change in changes or []:
         name, found, value = change.partition("=")
+        said = brief(change)
         if not found or not name:
-            raise ConfigError(f"'{change}' is not name=value; write for example --set sentence.margin=0.4.")
+            raise ConfigError(f"'{said}' is not name=value; write for example --set sentence.margin=0.4.")
         target = result
         *sections, last = name.split(".")
         for section in sections:
             target = target.setdefault(section, {})
             if not isinstance(target, dict):
-                raise ConfigError(f"'{change}' is part of '{section}', which another --set makes {target}; drop one.")
+                other = brief(str(target))
+                raise ConfigError(f"'{said}' is part of '{section}', which another --set makes {other}; drop one.")
         try:
             target[last] = parse_yaml(value)
         except yaml.YAMLError:
-            raise ConfigError(f"'{value}' in '{change}' is not valid YAML; write for example seeds=[1,2].") from None
+            raise ConfigError(
+                f"'{brief(value)}' in '{said}' is not valid YAML; write for example seeds=[1,2]."
+            ) from None
     if "profile" in result:
         raise ConfigError("The profile is no parameter of --set; write for example --profile small.")
     return result
@@ -97,8 +101,11 @@ def run(
         changes = {"profile": profile, **changes}
     if "profile" in changes and (page or set_):  # seconds, which the batch spares: its plan has read the parameters
         from sentbook import config
+        from sentbook.data import vectors
 
-        config.load(source.parent.name, changes)  # a typo stops here, before a kernel starts
+        for _, value in config.load(source.parent.name, changes):  # a typo stops here, before a kernel starts
+            if isinstance(value, vectors.Vectors) and value.path:
+                vectors.digest(value)  # as does a file that is not there
     kind = execute.run(source, profile, changes)
     if page:
         from sentbook.report import book

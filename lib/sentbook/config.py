@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from sentbook.system.errors import ConfigError
+from sentbook.system.errors import ConfigError, brief
 from sentbook.system.files import parse_yaml
 from sentbook.system.paths import root
 
@@ -100,7 +100,7 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
     name, place = ".".join(location), f" in {where}" if where else ""
     if fault["type"] != "extra_forbidden":
         # A section as a whole would be repeated at length.
-        got = "" if isinstance(fault["input"], Mapping) else f" (got {fault['input']!r})"
+        got = "" if isinstance(fault["input"], Mapping) else f" (got {brief(repr(fault['input']))})"
         return f"Parameter '{name}'{place}: {fault['msg'].removeprefix('Value error, ')}{got}."
     known: dict[str, Any] = dict(model.model_fields)
     for part in location[:-1]:

@@ -215,7 +215,7 @@ def test_a_folder_of_coco_by_split(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(found["dev"].features, tables["dev"])
     assert images.divided("coco", str(tmp_path)) is found  # read once
     monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path / "originals"))
-    with pytest.raises(ConfigError, match=r"not distributed with sentbook; put them into .*coco, name a folder"):
+    with pytest.raises(ConfigError, match=r"not distributed with sentbook; put them into .*coco, let ranking\.path"):
         images.divided("coco")
     (tmp_path / "originals" / "coco").mkdir(parents=True)
     put_arrays(tmp_path / "originals" / "coco")

@@ -142,6 +142,10 @@ def test_a_large_set_is_never_fetched_unasked_and_verified(tmp_path: Path, monke
     assert vectors.available("glove-6b-100d") and not vectors.available("glove-6b-300d")
     assert load("glove-6b-100d").words == ["cat", "dog"] and set(sources.used()) == {name}
     load.cache_clear()
+    monkeypatch.setattr(vectors, "read_text", lambda path: pytest.fail("parsed again"))
+    monkeypatch.setattr(sources, "_used", {})
+    assert load("glove-6b-100d").words == ["cat", "dog"] and set(sources.used()) == {name}
+    load.cache_clear()
 
 
 # -- maps --------------------------------------------------------------------------------------------------------------

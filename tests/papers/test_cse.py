@@ -8,9 +8,11 @@ import torch
 
 from sentbook import config
 from sentbook.data import suites
+from sentbook.papers.cse.settings import CSE
 from sentbook.study import Study
 from sentbook.training import recipes
 from sentbook.training.problems.transfer import RelatednessProblem
+from sentbook.training.search import points
 
 
 @pytest.mark.parametrize(("error", "of"), [("squared", np.square), ("absolute", np.abs)])
@@ -36,3 +38,12 @@ def test_each_error_has_a_key_of_its_own() -> None:
     given = settings.relatedness.changed(normalise=True)
     keys = {recipes.FineTuning(begin, given.changed(error=error)).key for error in (None, "squared", "absolute")}
     assert len(keys) == 3
+
+
+def test_the_papers_whole_grid_can_be_one_step() -> None:
+    """Of batch size, margin, lambda_w and lambda_c: 144 points, none of them twice (section 4.1)."""
+    whole = {name: values for step in CSE for name, values in step.items()}
+    steps = {"PP": [{"margin": [0.4]}], "CSE": [whole]}
+    settings = config.load("cse", {"tuning": {"sentence_steps": steps}})
+    [step] = settings.tuning.sentence_steps["CSE"]
+    assert len({config.digest(point) for point in points(settings.sentence, step)}) == 144

@@ -296,6 +296,16 @@ def test_the_grid_names_the_encoders_that_the_papers_share() -> None:
             assert list(made) == known["encoders"]
 
 
+def test_a_damaged_record_is_one_sentence(checkout: Path) -> None:
+    record = checkout / "results" / "small" / "toy" / "one.json"
+    record.parent.mkdir(parents=True)
+    record.write_text("{")
+    done = call(checkout, "prepare", "data", "toy")
+    assert done.returncode == 3 and done.stderr.startswith(f"sentbook: {record} is not a recorded run of schema 1")
+    assert done.stderr.endswith("make it again with `make run NOTEBOOK=toy/one PROFILE=small`.\n")
+    assert done.stderr.count("\n") == 1
+
+
 def test_targets_are_levels_papers_and_notebooks() -> None:
     found = batch.jobs("demo")
     assert (

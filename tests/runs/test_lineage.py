@@ -41,6 +41,9 @@ def test_code_and_values_count_and_words_do_not(
     parameters.write_text("profile: demo\nseeds: [2]\n")
     write("one", "print('epoch 2')")
     assert lineage.changed(run(made_from)) == ["notebooks/toy/one.ipynb", "params/toy/demo.yaml"]
+    for name in made_from:  # damaged, they are other files, of which their readers will speak
+        (checkout / name).write_text('{"cells": [')
+    assert lineage.changed(run(made_from)) == list(made_from)
 
 
 def test_what_is_written_after_a_run_is_no_source_of_it(checkout: Path) -> None:

@@ -47,8 +47,8 @@ def divided(corpus: Corpus, path: str = "") -> dict[Split, CaptionedScenes]:
     folder = Path(path or originals() / "coco")
     if not path and not folder.is_dir():
         raise ConfigError(
-            f"COCO's captions and features are not distributed with sentbook; put them into {folder}, name a folder "
-            "that holds them in 'path', or set corpus to 'miniworld-scenes'."
+            f"COCO's captions and features are not distributed with sentbook; put them into {folder}, let ranking.path "
+            "name a folder that has them, or set ranking.corpus to 'miniworld-scenes'."
         )
     found = readers.coco(folder)
     return {"test": found["test"], "dev": found["dev"], "train": found["train"]}

@@ -12,7 +12,7 @@ import itertools
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -325,10 +325,7 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         return reduce(load("miniworld"), 25)
     if name == "file" or _published(name):
         file = _own_file(name, path)
-        parse = read_word2vec_binary if ".bin" in file.suffixes else read_text
-        return sources.kept(
-            f"vectors-{sources.file_digest(file)[:16]}.npz", lambda: parse(file), _read_kept, _write_kept
-        )
+        return _kept(file, read_word2vec_binary if ".bin" in file.suffixes else read_text)
     if name in ARRAYS:
         return _array(name)
     if name == "word2vec-300d-expanded":
@@ -339,10 +336,15 @@ def load(name: VectorName, path: str = "") -> WordVectors:
                 f"{name} is not here and is large; put {GLOVE_6B[name]} into {originals()}, or run "
                 f"`sentbook data fetch {LARGE[name]}` first."
             )
-        return read_text(sources.path(LARGE[name]))
+        return _kept(sources.path(LARGE[name]), read_text)
     if name in REDUCED:
         return reduce(load("glove-840b-300d-sick"), REDUCED[name])
     raise DataError(f"Unknown vectors '{name}'; choose one of {', '.join(get_args(VectorName))}.")
+
+
+def _kept(file: Path, parse: Callable[[Path], WordVectors]) -> WordVectors:
+    """What ``parse`` reads from ``file``, kept by its contents."""
+    return sources.kept(f"vectors-{sources.file_digest(file)[:16]}.npz", lambda: parse(file), _read_kept, _write_kept)
 
 
 def _read_kept(file: Path) -> WordVectors:

@@ -129,10 +129,14 @@ def shared_encoders(paper: str) -> dict[str, str]:
 
 
 def files_of(paper: str, profile: str) -> list[str]:
-    """The files that the recorded runs of the profile opened, or those of profile small where none are recorded."""
+    """The files that the recorded runs of the profile opened, or those of profile small where none are recorded.
+
+    Raises:
+        DataError: the record of one is damaged.
+    """
     for kind in () if profile == "demo" else (profile, "small"):
-        runs = [json.loads(file.read_bytes()) for file in (root() / "results" / kind / paper).glob("*.json")]
-        if known := sorted({name for run in runs for name in run["provenance"]["data"]} & set(sources.registry())):
+        runs = [ledger.read(paper, file.stem, kind) for file in (root() / "results" / kind / paper).glob("*.json")]
+        if known := sorted({name for run in runs if run for name in run.provenance.data} & set(sources.registry())):
             return known
     return []
 
@@ -142,6 +146,7 @@ def jobs(profile: str) -> dict[str, Job]:
 
     Raises:
         ConfigError: a parameter is at fault.
+        DataError: see `files_of`.
         NotebookError: the table of contents names a notebook that does not exist.
     """
     found: dict[str, Job] = {}
@@ -419,7 +424,7 @@ def run(
 
     Raises:
         BatchError: another batch is at work, jobs failed, or Snakemake did.
-        ConfigError, NotebookError: see `jobs` and `select`.
+        ConfigError, DataError, NotebookError: see `jobs` and `select`.
     """
     profiles = root() / "workflow" / "profiles"
     if executor is not None and not (profiles / executor).is_dir():

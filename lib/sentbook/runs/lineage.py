@@ -12,8 +12,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+from yaml import YAMLError
 
 from sentbook.data import sources as files
 from sentbook.records import Run
@@ -108,11 +111,12 @@ def _digest(name: str) -> str:
 @cache
 def _content_digest(path: Path, size: int, modified: int) -> str:
     content = path.read_bytes()
-    if path.suffix == ".ipynb":
-        cells = json.loads(content)["cells"]
-        content = json.dumps(["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]).encode()
-    elif path.suffix == ".yaml":
-        content = json.dumps(parse_yaml(content), sort_keys=True, default=str).encode()
+    with suppress(ValueError, KeyError, TypeError, YAMLError):  # damaged: whoever reads it says so
+        if path.suffix == ".ipynb":
+            cells = json.loads(content)["cells"]
+            content = json.dumps(["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]).encode()
+        elif path.suffix == ".yaml":
+            content = json.dumps(parse_yaml(content), sort_keys=True, default=str).encode()
     return short(content)
 
 

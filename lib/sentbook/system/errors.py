@@ -8,6 +8,11 @@ as the last line of its traceback. Anything that is not a `SentbookError` is a b
 SPARING = "close other programs or run with fewer jobs, then run again: what was finished is kept"
 
 
+def brief(text: str, length: int = 80) -> str:
+    """Cut what a user gave to ``length``, so that the sentence that repeats it can be read."""
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
 class SentbookError(Exception):
     """Base of every mistake that a user can mend."""
 

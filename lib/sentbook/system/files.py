@@ -24,6 +24,8 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 # PyYAML's own parser takes ten times as long as libyaml, without which it may have been installed.
 _SAFE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Of lists and mappings inside each other: the loader calls itself for each, and some 30,000 end the process.
+DEEPEST = 50
 
 
 class _PlainYaml(_SAFE):  # type: ignore[misc]
@@ -44,7 +46,13 @@ class _PlainYaml(_SAFE):  # type: ignore[misc]
 
 
 def parse_yaml(text: str | bytes) -> Any:
-    """Parse YAML of plain values, in which no mapping has a name twice; raises ``yaml.YAMLError``."""
+    """Parse YAML of plain values, no name twice in a mapping, `DEEPEST` deep at most; raises ``yaml.YAMLError``."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_SAFE):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            place: Any = event.start_mark
+            raise yaml.composer.ComposerError(None, None, f"nested more than {DEEPEST} deep", place)
     return yaml.load(text, Loader=_PlainYaml)
 
 

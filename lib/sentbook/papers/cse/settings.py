@@ -14,7 +14,7 @@ from sentbook.training.settings import MarginTraining, Paper, RelatednessTrainin
 
 # One small grid: values by the name of a setting of `MarginTraining`.
 Step = Annotated[
-    dict[str, Annotated[tuple[bool | int | float, ...], Field(min_length=1)]], Field(min_length=1, max_length=3)
+    dict[str, Annotated[tuple[bool | int | float, ...], Field(min_length=1)]], Field(min_length=1, max_length=4)
 ]
 MARGIN: Step = {"margin": (0.4, 0.6, 0.8)}
 PULL: Step = {"pull_back_words": (1e-4, 1e-5, 1e-6)}
