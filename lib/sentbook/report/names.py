@@ -25,6 +25,14 @@ _READABLE = {
     r"\bstems tokens": "stems",
     r"\btwo of today\b": "two recent ones",
     r"\btotal_avg\b": "the total average",
+    **{rf"\bSTS{year}/avg\b": f"STS {year} average" for year in range(2012, 2017)},
+    r"\bannotation_R@": "annotation R@",
+    r"\bsearch_R@": "search R@",
+    r"\blearning_rate\b": "learning rate",
+    r"\bbatch_size\b": "batch size",
+    r"\bcomposition_rate\b": "filters\u2019 rate",
+    # Signs of numbers in the sentences of a verdict.
+    r"(?<=[ \[])-(?=\d)": "\u2212",
 }
 _ANY = re.compile("|".join(f"({pattern})" for pattern in _READABLE))
 # Elements whose text is a name to be typed or read by a program, tags, and the text between them.
@@ -37,6 +45,8 @@ def readable(text: str) -> str:
     Example:
         >>> readable("GRAN [NT] KL row1"), readable("cosine, pearson, per set, ptb tokens")
         ('GRAN [NT] KL, words updated', 'cosine, Pearson\u2019s r, per set, Penn Treebank tokens')
+        >>> readable("STS2012/avg: 55.8, gap -7.5; took the edge of its grid in learning_rate")
+        'STS 2012 average: 55.8, gap \u22127.5; took the edge of its grid in learning rate'
     """
     words = list(_READABLE.values())
     return _ANY.sub(lambda found: words[(found.lastindex or 1) - 1], text)

@@ -353,8 +353,7 @@ def _rule(claim: Claim) -> str:
 def marks(entry: Entry) -> list[str]:
     """What is to be known of a verdict beside its numbers."""
     about = ["about the encoders trained here: its interval is over items alone"] if entry.about == "encoders" else []
-    # What is judged again is as good as judged by its run; settings are said in words.
-    notes = [re.sub("(?<=[a-z])_(?=[a-z])", " ", note) for note in entry.notes if note != AGAIN]
+    notes = [note for note in entry.notes if note != AGAIN]  # as good as judged by its run
     return [*([EARLIER] if entry.earlier and entry.run else []), *about, *notes]
 
 
