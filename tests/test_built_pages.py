@@ -95,9 +95,9 @@ def without_a_run(name: str, html: str, pages: Mapping[str, str]) -> list[str]:
 
 def links_of(cell: Tag) -> list[Tag]:
     """The links of a cell, or that of its column's head, where one run made the whole column."""
-    table, at = cell.find_parent("table"), len(cell.find_previous_siblings(["td", "th"]))
+    table, after = cell.find_parent("table"), len(cell.find_next_siblings(["td", "th"]))  # before it the paper's is out
     heads = table.select("thead tr:only-child > th") if table is not None else []
-    return [*cell.select("a"), *(heads[at].select("a") if at < len(heads) else [])]
+    return [*cell.select("a"), *(heads[-1 - after].select("a") if after < len(heads) else [])]
 
 
 def leads(name: str, link: str, pages: Mapping[str, str]) -> bool:
