@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sentbook.data import alignment, published, sources, text
+from sentbook.data import alignment, sources, text
 from sentbook.data.originals import original
 from sentbook.data.overlap import remove
-from sentbook.data.readers import paraphrases
+from sentbook.data.readers import paraphrases, published
 from sentbook.data.readers.tables import one_of
 from sentbook.data.types import ParaphrasePairs
 

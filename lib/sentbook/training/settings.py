@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from sentbook.config import Coefficient, Profile, Rate, Section, Seeds, Share, TrainingShare
 from sentbook.data.novels import PARAGRAPH, WORDS
 from sentbook.data.prose import Layout
+from sentbook.data.readers import published
 from sentbook.data.splits import share_of
 from sentbook.data.suites import Dataset, Suite, excluded, pairs, validation_sets
 from sentbook.data.text import Tokenisation
@@ -91,8 +92,8 @@ class Stage(Training):
         return ()
 
     def digests(self) -> dict[str, str]:
-        """Digest what a user may change without changing its name, for the key."""
-        return {}
+        """Digest what a user may change without changing its name, such as originals, for the key."""
+        return published.digests(*self.texts())
 
     def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
         """Return every sentence of its corpora that a training by this seed may draw."""
@@ -130,11 +131,6 @@ class MarginTraining(Stage):
 
     def texts(self) -> tuple[str, ...]:
         return self.corpora
-
-    def digests(self) -> dict[str, str]:
-        from sentbook.data import published
-
-        return published.digests(*self.corpora)
 
     def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
         pairs = self._pairs(seed, suite)
@@ -294,11 +290,6 @@ class EntailmentTraining(Stage):
 
     def texts(self) -> tuple[str, ...]:
         return (self.corpus,)
-
-    def digests(self) -> dict[str, str]:
-        from sentbook.data import published
-
-        return published.digests(self.corpus)
 
     def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
         train, _ = self._pairs(suite)

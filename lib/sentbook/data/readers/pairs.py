@@ -11,7 +11,8 @@ from functools import cache
 
 import numpy as np
 
-from sentbook.data import published, sources
+from sentbook.data import sources
+from sentbook.data.readers import published
 from sentbook.data.readers.tables import Format, Row, expect, labelled, rows, scored
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
 

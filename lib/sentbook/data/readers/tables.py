@@ -8,6 +8,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -115,28 +116,28 @@ def labelled(
     return LabelledPairs(name, first, second, labels, classes)
 
 
-def rows(name: str, columns: int, *, header: bool = False) -> list[Row]:
+def rows(name: str | Path, columns: int, *, header: bool = False) -> list[Row]:
     """The tab-separated cells of each line, at least ``columns`` of them.
 
     Raises:
         DataError: a line has too few cells; its number is named.
     """
-    found = [Row(line.split("\t"), name, number) for number, line in enumerate(lines(name), start=1)][header:]
+    found = [Row(line.split("\t"), str(name), number) for number, line in enumerate(lines(name), start=1)][header:]
     for row in found:
         if len(row.cells) < columns:
             raise row.fault(f"{len(row.cells)} cells where {columns} are needed")
     return found
 
 
-def lines(name: str, encoding: str = "utf-8-sig") -> list[str]:
-    """The lines of a registered file (.gz and .xz are unpacked), without line ends; a BOM is dropped.
+def lines(name: str | Path, encoding: str = "utf-8-sig") -> list[str]:
+    """The lines of a registered file or of one at a path, without line ends; .gz and .xz are unpacked, a BOM dropped.
 
     Splits at LF alone: `str.splitlines` would also split at characters that occur inside sentences.
 
     Raises:
         DataError: the file is missing, damaged, or not text in ``encoding``.
     """
-    file = sources.path(name)
+    file = name if isinstance(name, Path) else sources.path(name)
     unpack: Callable[[bytes], bytes] = {".gz": gzip.decompress, ".xz": lzma.decompress}.get(file.suffix, bytes)
     try:
         text = unpack(file.read_bytes()).decode(encoding)

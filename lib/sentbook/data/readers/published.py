@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
 from sentbook.data import sources
+from sentbook.data.readers.tables import Row, rows
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
 from sentbook.system.errors import DataError
 from sentbook.system.paths import originals
 
-T = TypeVar("T")
 # Of each corpus of paraphrases its files, each by the names that it is published under.
 PARAPHRASES: dict[str, tuple[tuple[str, ...], ...]] = {
     # Ganitkevitch et al. 2013, or the distinct pairs that Wieting et al. 2016 made of it.
@@ -60,13 +56,14 @@ def paraphrases(corpus: str) -> ParaphrasePairs:
     """
     files = [sources.owned(*names) for names in PARAPHRASES[corpus]]
     if len(files) == 1:
-        found = _cells(files[0], _pair)
+        found = [_sides(row) for row in rows(files[0], 1)]
     else:  # a title, the number of a paragraph, a sentence
-        sides = [list(_cells(file, lambda line: line.split("\t")[2].strip())) for file in files]
+        sides = [[row[2] for row in rows(file, 3)] for file in files]
         if len(sides[0]) != len(sides[1]):
             raise DataError(f"{files[0].name} and {files[1].name} are not of one length; unpack them again.")
-        found = zip(*sides, strict=True)
-    kept = dict.fromkeys((one, other) for one, other in found if one and other and one != other)
+        found = list(zip(*sides, strict=True))
+    trimmed = ((one.strip(), other.strip()) for one, other in found)
+    kept = dict.fromkeys((one, other) for one, other in trimmed if one and other and one != other)
     if not kept:
         raise DataError(f"{files[0]} holds no pair; unpack it again.")
     return ParaphrasePairs.of(corpus, kept)
@@ -78,15 +75,16 @@ def inference(part: str) -> LabelledPairs:
     Raises:
         DataError: a file is not there, or a line is no JSON of two sentences and a label; it is named.
     """
-
-    known = {"-": -1} | {label: number for number, label in enumerate(_CLASSES)}
-
-    def read(line: str) -> tuple[str, str, int]:
-        row = json.loads(line)
-        return row["sentence1"], row["sentence2"], known[row["gold_label"]]
-
-    rows = [row for names in INFERENCE[part] for row in _cells(sources.owned(*names), read) if row[2] >= 0]
-    first, second, labels = map(list, zip(*rows, strict=True))
+    found: list[tuple[str, str, int]] = []
+    for row in (row for names in INFERENCE[part] for row in rows(sources.owned(*names), 1)):
+        try:
+            said = json.loads("\t".join(row.cells))
+            if said["gold_label"] != "-":
+                label = Row([said["gold_label"]], row.file, row.line).label(0, _CLASSES)
+                found.append((said["sentence1"], said["sentence2"], label))
+        except (ValueError, LookupError, TypeError) as error:
+            raise row.fault(f"cannot be read ({error})") from error
+    first, second, labels = map(list, zip(*found, strict=True))
     return LabelledPairs("all-nli", first, second, np.array(labels, dtype=np.int64), _CLASSES)
 
 
@@ -127,18 +125,9 @@ def answers() -> list[list[str]] | None:
     return rows
 
 
-def _pair(line: str) -> tuple[str, str]:
-    one, other, *_ = line.split("|||")[1:] if "|||" in line else line.split("\t")
-    return one.strip(), other.strip()
-
-
-def _cells(file: Path, read: Callable[[str], T]) -> Iterator[T]:
-    """What ``read`` makes of each line; a line that it cannot take is named."""
-    number = 0
-    try:
-        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8-sig", newline="\n") as stream:
-            for line in stream:
-                number += 1
-                yield read(line.rstrip("\r\n"))
-    except (ValueError, LookupError, TypeError, OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{file}, line {number}: cannot be read ({error}); unpack it again.") from error
+def _sides(row: Row) -> tuple[str, str]:
+    """Both members of a pair: of PPDB's ``label ||| one ||| other ||| ...``, else with a tab between."""
+    cells = row[0].split("|||")[1:] if "|||" in row[0] else row.cells
+    if len(cells) < 2:
+        raise row.fault("it holds no pair")
+    return cells[0], cells[1]
