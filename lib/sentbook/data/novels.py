@@ -7,9 +7,9 @@ import json
 import os
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -63,15 +63,18 @@ class Collection:
     Attributes:
         identity: a digest of all that decides their sentences.
         books: their names, in order.
-        read: a book's sentences, by its name.
-        counts: what `read` has met, see `sentbook.data.prose.sentences`.
+        lines: a book's lines, by its name; ``layout``: how they hold its sentences.
     """
 
     name: str
     identity: str
     books: tuple[str, ...]
-    read: Callable[[str], Iterator[str]]
-    counts: Counter[str] = field(default_factory=Counter)
+    lines: Callable[[str], Iterable[str]]
+    layout: Layout = "prose"
+
+    def read(self, book: str, counts: Counter[str] | None = None) -> Iterator[str]:
+        """Read a book's sentences; ``counts``: see `sentbook.data.prose.sentences`."""
+        return prose.sentences(self.lines(book), self.layout, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,7 @@ def novels(books: int | None = None) -> Collection:
     files = [name for name in sources.registry() if name.startswith("train/novels/")][:books]
     paths = {Path(name).stem: sources.path(name) for name in files}
     identity = hashlib.sha256(" ".join(sources.sha256(name) for name in files).encode()).hexdigest()
-    return _of_files("novels", identity, paths)
+    return Collection("novels", identity, tuple(paths), partial(_lines, paths))
 
 
 def folder(path: str | Path, layout: Layout = "prose") -> Collection:
@@ -190,7 +193,7 @@ def folder(path: str | Path, layout: Layout = "prose") -> Collection:
     if faults:
         named = ", ".join(f"{file.relative_to(root)} ({fault})" for file, fault in faults.items())
         raise DataError(f"Books of {root} cannot be read: {named}; convert them to UTF-8, or take them away.")
-    return _of_files(root.name, identity.hexdigest(), paths, layout)
+    return Collection(root.name, identity.hexdigest(), tuple(paths), partial(_lines, paths), layout)
 
 
 @cache
@@ -200,13 +203,9 @@ def _has_words(file: Path, digest: str) -> bool:
         return any([prose.LETTER.search(block) is not None for block in iter(lambda: stream.read(1 << 20), "")])
 
 
-def _of_files(name: str, identity: str, paths: Mapping[str, Path], layout: Layout = "prose") -> Collection:
-    def read(book: str) -> Iterator[str]:
-        with paths[book].open(encoding="utf-8-sig", newline="\n") as stream:
-            yield from prose.sentences(stream, layout, counts)
-
-    counts = Counter[str]()
-    return Collection(name, identity, tuple(paths), read, counts)
+def _lines(paths: Mapping[str, Path], book: str) -> Iterator[str]:
+    with paths[book].open(encoding="utf-8-sig", newline="\n") as stream:
+        yield from stream
 
 
 def stories(found: Stories) -> Collection:
@@ -219,12 +218,7 @@ def stories(found: Stories) -> Collection:
     """
     names = tuple(f"{number:06}" for number in range(len(found)))
     identity = hashlib.sha256(json.dumps(found.stories).encode()).hexdigest()
-    counts = Counter[str]()
-
-    def read(book: str) -> Iterator[str]:
-        return prose.sentences(found.stories[int(book)], "lines", counts)
-
-    return Collection(found.name, identity, names, read, counts)
+    return Collection(found.name, identity, names, lambda book: found.stories[int(book)], "lines")
 
 
 # -- to disk and back --------------------------------------------------------------------------------------------------
@@ -282,7 +276,7 @@ def _load(kept: Path, collection: Collection) -> Books | None:
 
 
 def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenisation, every: int) -> None:
-    met, numbers, lengths, ends = _read(collection, TOKENISERS[tokenisation])
+    met, numbers, lengths, ends, left = _read(collection, TOKENISERS[tokenisation])
     names, offsets, sentences = list(collection.books), np.array(ends), np.cumsum([0, *lengths], dtype=np.int64)
     if len(names) < every:
         names = [part for name in names for part in (name, name + LAST_PART)]
@@ -303,7 +297,7 @@ def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenis
         "held": held.tolist(),
         "tokenisation": tokenisation,
         "words": vocabulary.words,
-        "counts": collection.counts,
+        "counts": left,
     }
     with replacing_folder(kept, _REMEDY) as making:
         np.save(making / "flat.npy", ids[flat])
@@ -314,18 +308,18 @@ def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenis
 
 def _read(
     collection: Collection, tokenise: Callable[[str], list[str]]
-) -> tuple[list[str], array[int], array[int], list[int]]:
-    """Words in the order met, the number of each word of each sentence, the lengths of sentences, and where books
-    begin and end."""
-    collection.counts.clear()
+) -> tuple[list[str], array[int], array[int], list[int], Counter[str]]:
+    """Words in the order met, the number of each word of each sentence, the lengths of sentences, where books begin and
+    end, and what was left out."""
+    left = Counter[str]()
     index: defaultdict[str, int] = defaultdict(lambda: len(index))
     numbers, lengths, offsets = array("I"), array("I"), [0]
     for book in collection.books:
-        for sentence in collection.read(book):
+        for sentence in collection.read(book, left):
             if tokens := tokenise(sentence):
                 numbers.extend([index[token] for token in tokens])
                 lengths.append(len(tokens))
         offsets.append(len(lengths))
     if not lengths:
         raise DataError(f"There is no sentence in the {len(collection.books)} books of '{collection.name}'.")
-    return list(index), numbers, lengths, offsets
+    return list(index), numbers, lengths, offsets, left
