@@ -111,6 +111,9 @@ def test_a_best_value_at_the_edge_is_followed_until_one_beyond_is_no_better() ->
         assert found.stage.learning_rate == best and found.search.at_edge == ["learning_rate"] * at_edge
         assert found.search.trainings == len({rate for rate, _ in study.asked}) == 3 + min(beyond, 2)
         assert (3.0, 4) not in study.asked
+    pairs = wanted(Told({}), Grid(learning_rates=(0.1,), batch_sizes=(2, 4), beyond=3)).descent()
+    pairs.choose(0, pairs.points(0), [{"best": 0.9}, {"best": 0.5}])
+    assert pairs.points(1) == []  # no stage takes a batch of one
 
 
 def test_a_grid_that_diverges_everywhere_says_so() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -13,7 +14,7 @@ import numpy as np
 from sentbook.config import digest, parse
 from sentbook.data import suites
 from sentbook.records import Search
-from sentbook.system.errors import NumericalError
+from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.settings import DirectTransfer, Grid, HeadTraining, Stage
 
@@ -122,7 +123,9 @@ class Descent:
         if name is not None and len(self.steps) < self._planned + self.beyond:
             further = next_value(values[name], [point[name] for point in self._tried_of(name)])
             steps = {other: [value] for other, value in values.items()} | {name: [values[name], further]}
-            self.steps = [*self.steps, steps]
+            with suppress(ConfigError):  # no setting takes a batch of one
+                points(self.stage, steps)
+                self.steps = [*self.steps, steps]
 
     def finalists(self, found: Sequence[History | None]) -> list[int]:
         """Return which points the other seeds try too, by the first one's histories; one point needs no others."""
