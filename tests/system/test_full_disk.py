@@ -228,7 +228,7 @@ def test_kept_outcomes(place: Place, said: str, monkeypatch: pytest.MonkeyPatch)
 def test_books(place: Place, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SENTBOOK_CACHE", str(place.folder))
     rows = [" ".join("abcdefghijkl"[(row * at) % 12] for at in range(12)) for row in range(2_000)]
-    collection = novels.Collection("toy", "0", ("one", "two"), lambda book: iter(rows))
+    collection = novels.Collection("toy", "0", ("one", "two"), lambda book: rows, "lines")
     assert_refused(place, said, lambda: novels.prepare(collection))
     found = novels.prepare(collection)
     assert isinstance(found.vocabulary, Vocabulary)
