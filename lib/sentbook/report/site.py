@@ -143,7 +143,7 @@ def compact(body: str) -> str:
 
     A style that many elements have becomes a class, named after what it says: the same on every page.
     """
-    body = _PLOT.sub(lambda found: found[1] + _drawing(found[2]), _PLAIN.sub(lambda found: found[1] or "", body))
+    body = _PLAIN.sub(lambda found: found[1] or "", body)
     counts = Counter(style for _, svg in _PLOT.findall(body) for style in re.findall(r'(?<= style=")[^"]*', svg))
     named = {style: f"d{_short(style)}" for style, count in counts.items() if count > 1}
 
@@ -156,44 +156,6 @@ def compact(body: str) -> str:
 
 def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:6]
-
-
-def _drawing(svg: str) -> str:
-    """Take out of an SVG element identifiers that nothing refers to, groups that say nothing, and space.
-
-    Example:
-        >>> _drawing('<svg> <g id="a"> <g id="axes_1"> <path d="M 0 1  L 2 3  " style="fill: none"/> </g> </g> </svg>')
-        '<svg><g id="axes_1"><path d="M0 1L2 3" style="fill:none"/></g></svg>'
-    """
-    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', svg))
-    kept: list[bool] = []
-
-    def identifier(found: re.Match[str]) -> str:
-        if found[1] in used:
-            return f' id="i{_short(found[1])}"'
-        return found[0] if "axes_" in found[1] else ""
-
-    def group(found: re.Match[str]) -> str:
-        if found[0] == "</g>":
-            return found[0] if kept.pop() else ""
-        kept.append(found[0] != "<g>")
-        return found[0] if kept[-1] else ""
-
-    svg = re.sub(r' id="([^"]*)"', identifier, svg)
-    svg = re.sub(
-        r'(url\(|(?:xlink:)?href=")#([^")]+)', lambda at: f"{at[1].removeprefix('xlink:')}#i{_short(at[2])}", svg
-    )
-    svg = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"\s*([A-Za-z])\s*", r"\1", path[0]).strip(), svg)
-    svg = re.sub(r'(?<= style=")[^"]*', lambda style: re.sub(r"(?<=[:;]) ", "", style[0]), svg)
-    svg = re.sub(r' xmlns:xlink="[^"]*"| transform="rotate\(-?0 [^"]*"', "", svg)
-    svg = re.sub(r">\s+(?=</?(?:g|path|use|defs|clipPath|rect|text|svg|image)\b)", ">", svg)
-    svg = re.sub(r"<g\b[^>]*>|</g>", group, svg)
-    return re.sub(r'(<g clip-path="[^"]*">)(?:(?!</?g\b).)*(?:</g>\1(?:(?!</?g\b).)*)+', _joined, svg)
-
-
-def _joined(neighbours: re.Match[str]) -> str:
-    """Make one group of neighbours that are clipped alike."""
-    return neighbours[1] + neighbours[0].replace(neighbours[1], "").replace("</g>", "")
 
 
 # Style sheets that are not ours.
