@@ -6,10 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+import torch
 
 from sentbook import cli, config
+from sentbook.data import sources
 from sentbook.report import book
 from sentbook.runs import batch, execute
 
@@ -125,6 +128,20 @@ def test_a_mirror_that_is_no_folder(
 ) -> None:
     monkeypatch.setenv("SENTBOOK_DATA", str(tmp_path / "nowhere"))
     assert_sentence(sentbook("data", *command), 3, "nowhere, which is no folder; correct it or unset it.")
+
+
+@pytest.mark.parametrize(
+    "fault", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB."),
+              RuntimeError("Storage size calculation overflowed with sizes=[10, 9]")],
+)  # fmt: skip
+def test_what_fits_no_memory_is_one_sentence(
+    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    monkeypatch.setattr(sources, "select", Mock(side_effect=fault))
+    assert_sentence(sentbook("data", "list"), 5, "This does not fit in memory (", "set smaller sizes (batches, widths")
+    monkeypatch.setattr(sources, "select", Mock(side_effect=RuntimeError("a bug")))
+    with pytest.raises(RuntimeError, match="a bug"):
+        sentbook("data", "list")
 
 
 def test_help_and_unknown_commands(sentbook: Callable[..., Answer]) -> None:

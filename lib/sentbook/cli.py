@@ -12,13 +12,13 @@ from collections import Counter
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 import yaml
 
 from sentbook.runs import forkserver
-from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError, brief
+from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError, brief, shortage
 from sentbook.system.files import FULL, parse_yaml
 
 if TYPE_CHECKING:
@@ -528,7 +528,7 @@ def overlap(
 
 # -- the entry point ---------------------------------------------------------------------------------------------------
 
-_INTERRUPTED = "sentbook: Interrupted; run the same command to go on: what was finished is kept."
+_INTERRUPTED = "Interrupted; run the same command to go on: what was finished is kept."
 
 
 def main() -> None:
@@ -546,26 +546,30 @@ def main() -> None:
     try:
         app()
     except SentbookError as error:
-        typer.echo(f"sentbook: {error}", err=True)
-        sys.exit(error.exit_code)
+        _end(str(error), error.exit_code)
     except PermissionError as error:
-        place = error.filename or "A file"
-        typer.echo(f"sentbook: {place} may not be opened ({error.strerror}); make it readable and writable.", err=True)
-        sys.exit(StorageError.exit_code)
+        _end(f"{error.filename or 'A file'} may not be opened ({error.strerror}); make it readable and writable.")
     except OSError as error:  # where standard output goes to a full disk, say
         if error.errno not in FULL:
             raise
         place = error.filename or "Standard output"
         again = "free some space or choose another place, then run the same command again: what was finished is kept"
-        typer.echo(f"sentbook: {place} could not be written ({error.strerror}); {again}.", err=True)
-        sys.exit(StorageError.exit_code)
+        _end(f"{place} could not be written ({error.strerror}); {again}.")
+    except (MemoryError, RuntimeError, ValueError) as error:
+        if (sentence := shortage(type(error).__name__, str(error))) is None:
+            raise
+        _end(sentence)
     except KeyboardInterrupt:
-        typer.echo(_INTERRUPTED, err=True)
-        sys.exit(130)
+        _end(_INTERRUPTED, 130)
     except SystemExit as stop:
         if stop.code == 130:  # typer's silent answer to Ctrl-C inside a command
-            typer.echo(_INTERRUPTED, err=True)
+            _end(_INTERRUPTED, 130)
         raise
+
+
+def _end(sentence: str, code: int = StorageError.exit_code) -> NoReturn:
+    typer.echo(f"sentbook: {sentence}", err=True)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ def test_a_failure_is_told_and_keeps_the_last_good_output(checkout: Path, write:
     for cell, words, kept, code in (
         ("1 / 0", "ZeroDivisionError: division by zero", True, 8),
         (mistake, "Notebook toy/one failed: SICK is missing; fetch it.", True, DataError.exit_code),
+        ("import torch\ntorch.zeros(10**9, 10**6)", "failed: This does not fit in memory ([enforce fail", True, 5),
         ("import os\nos._exit(1)", "its kernel was killed, most often for want of memory", False, 8),
     ):
         source = write("one", cell)
