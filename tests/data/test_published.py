@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sentbook.config import load
-from sentbook.data import corpora, inference, readers, sources, vectors
+from sentbook.data import corpora, inference, novels, readers, sources, vectors
 from sentbook.data.miniworld import World
 from sentbook.data.readers import published
+from sentbook.records import Provenance, Run
+from sentbook.runs import lineage
 from sentbook.system.errors import DataError
 from sentbook.training.recipes import Recipe
-from stand_ins import put, put_answers, put_pairs, put_vectors
+from stand_ins import put, put_answers, put_books, put_pairs, put_vectors
 
 
 @pytest.fixture
@@ -66,6 +69,37 @@ def test_a_training_is_known_by_the_contents_of_its_pairs(originals: Path) -> No
         assert key(paper, stage) == before
         (originals / "moved" / Path(name).name).write_bytes(b"other")
         assert key(paper, stage) != before
+
+
+def test_a_run_names_the_originals_that_it_read_and_says_what_is_not_as_published(
+    originals: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sources, "_used", {})
+    put_pairs(originals)
+    put_vectors(originals, ["cat", "dog"])
+    put_books(originals / "bookcorpus")
+    corpora.load(["ppdb-xl-phrasal"])
+    inference.pool("all-nli")
+    novels.folder(originals / "bookcorpus", "lines")
+    assert capsys.readouterr().out.splitlines() == [
+        f"{name} is not as published (lines {here}, not {there}); what is here is read."
+        for name, here, there in (
+            ("snli_1.0_train.jsonl", 150, 550152), ("multinli_1.0_train.jsonl", 150, 392702),
+            ("snli_1.0_dev.jsonl", 30, 10000),
+        )
+    ]  # fmt: skip
+    for known, file in (("ppdb-1.0-xl-phrasal.gz",) * 2, ("snli_1.0_dev.jsonl", "snli_1.0/snli_1.0_dev.jsonl")):
+        content = (originals / file).read_bytes()
+        assert sources.used()[f"originals/{known}"] == f"{sha256(content).hexdigest()} ({len(content):,} bytes)"
+    assert sources.used()["originals/bookcorpus"].endswith(" bytes)") and len(sources.used()) == 6
+    vectors.load("glove-840b-300d")
+    sources._published()["paragram_300_sl999.txt"] = {"lines": 2}
+    vectors.load("paragram-sl999")
+    assert capsys.readouterr().out.startswith("glove.840B.300d.txt is not") and len(sources.used()) == 8
+    made = Run.model_construct(provenance=Provenance.model_construct(sources={}, data=sources.used()))
+    made.provenance.sources["pyproject.toml"] = lineage.digests(["pyproject.toml"])["pyproject.toml"]
+    monkeypatch.setattr(sources, "_used", {})
+    assert lineage.changed(made) == []  # for who has them not
 
 
 @pytest.mark.parametrize(

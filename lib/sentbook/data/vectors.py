@@ -377,7 +377,7 @@ def _own_file(name: str, path: str) -> Path:
         raise DataError(
             f"The vectors file {file} does not exist; set vectors.path to a GloVe, PARAGRAM or word2vec file."
         )
-    return file
+    return sources.noted(file)
 
 
 def digest(chosen: Vectors) -> str:

@@ -111,7 +111,8 @@ def changed(run: Run) -> list[str]:
     now = digests(made.sources)
     if MISSING in now.values():
         return list(EARLIER)
-    named = {f"data:{name}": value for name, value in sorted(made.data.items())}
+    # Of what the run's owner alone has, nothing can be said here.
+    named = {f"data:{name}": value for name, value in sorted(made.data.items()) if not name.startswith("originals/")}
     then = {**made.sources, **named}
     now |= digests(named)
     return [name for name, value in then.items() if now[name] != value]
@@ -128,7 +129,7 @@ def digests(names: Iterable[str]) -> Digests:
 def _digest(name: str) -> str:
     if name.startswith("data:"):
         file = name.removeprefix("data:")
-        return files.sha256(file) if file in files.registry() else MISSING
+        return files.sha256(file) if file in files.registry() else files.used().get(file, MISSING)
     path = root() / name
     if not path.is_file():
         return MISSING

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sentbook.data import sources
 from sentbook.data.types import CaptionedScenes
 from sentbook.system.errors import DataError
 
@@ -66,7 +67,7 @@ def _bad(what: str, remedy: str = "unpack the archive again") -> DataError:
 def _file(path: Path) -> Path:
     if not path.is_file():
         raise DataError(f"{path.name} is missing from {path.parent}; {_HOW}.")
-    return path
+    return sources.noted(path)
 
 
 def _scenes(split: str, features: NDArray[np.float32], captions: list[list[str]], source: Path) -> CaptionedScenes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -100,12 +101,13 @@ def answers() -> list[list[str]] | None:
     listed = sources.original("data/docs/files")
     if listed is None:
         return None
-    folder, rows = listed.parents[1], []
+    folder, rows, content = listed.parents[1], [], list[str]()
 
     def lines(name: str) -> list[str]:
         if not (folder / name).is_file():
             raise DataError(f"{folder / name} is missing; unpack the archive of short answers again.")
-        return (folder / name).read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
+        content.append((folder / name).read_text(encoding="utf-8", errors="replace"))
+        return content[-1].removesuffix("\n").split("\n")
 
     def numbered(name: str) -> list[tuple[str, str]]:
         cells = (line.partition(" ") for line in lines(f"raw/{name}"))
@@ -122,6 +124,8 @@ def answers() -> list[list[str]] | None:
             raise DataError(
                 f"Question {number} of {folder} is not whole ({error}); unpack the archive again."
             ) from None
+    whole = "".join(content).encode()
+    sources.note(folder.parent.name, len(whole), hashlib.sha256(whole).hexdigest())
     return rows
 
 
