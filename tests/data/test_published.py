@@ -14,7 +14,7 @@ from sentbook.data.miniworld import World
 from sentbook.data.readers import published
 from sentbook.records import Provenance, Run
 from sentbook.runs import lineage
-from sentbook.system.errors import DataError
+from sentbook.system.errors import ConfigError, DataError
 from sentbook.training.recipes import Recipe
 from stand_ins import put, put_answers, put_books, put_pairs, put_vectors
 
@@ -69,6 +69,30 @@ def test_a_training_is_known_by_the_contents_of_its_pairs(originals: Path) -> No
         assert key(paper, stage) == before
         (originals / "moved" / Path(name).name).write_bytes(b"other")
         assert key(paper, stage) != before
+
+
+def test_an_owners_file_of_pairs_is_named_by_a_parameter_and_known_by_its_contents(tmp_path: Path) -> None:
+    one, same, other = (tmp_path / name for name in ("one.tsv", "same.tsv.gz", "other.tsv"))
+    for file, side in ((one, "a bird"), (same, "a bird"), (other, "a fish")):
+        put(file, ["the cat\tthe dog", f"{side}\ta crow"])
+    (tmp_path / "moved.tsv").write_bytes(one.read_bytes())
+
+    def recipe(*files: Path | str) -> Recipe:
+        first, second = (
+            load("cse", {"phrase": {"corpora": ["file"], "path": str(tmp_path / file), "limit": None}})
+            for file in files
+        )
+        return Recipe(method="m", seed=1, vectors=first.vectors, encoder=first.pp, stages=(first.phrase, second.phrase))
+
+    assert len({recipe(*files).key() for files in ((one, other), (other, one), (one, one), (other, other))}) == 4
+    assert recipe("moved.tsv", other).key() == recipe(one, other).key()
+    for file in (one, same):
+        stage = recipe(file, file).stages[0]
+        assert sorted(stage.sentences(1, "miniworld")) == ["a bird", "a crow", "the cat", "the dog"]
+    with pytest.raises(DataError, match=r"The file of pairs .*none\.tsv does not exist; let path name one"):
+        recipe("none.tsv", one).key()
+    with pytest.raises(ConfigError, match=r"'sentence' in cse, .*: corpora 'file' and the path .* go together"):
+        load("cse", {"sentence": {"corpora": ["file"]}})
 
 
 def test_a_run_names_the_originals_that_it_read_and_says_what_is_not_as_published(

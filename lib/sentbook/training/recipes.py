@@ -59,7 +59,8 @@ class Recipe(Section):
             values["vectors"], values["vectors_digest"] = {"name": self.vectors.name}, own
         for stage in self.stages[:stages]:
             values |= (books := stage.digests())
-            values["stages"].append(stage.model_dump(mode="json", exclude={"path"} if books else None))
+            shown = stage.model_dump(mode="json", exclude={"path"} if books else None)
+            values["stages"].append(shown | stage.own_file())
         # Generated data are pinned by their generator, as files are by their digests.
         if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets(), *self.texts())):
             values["generator"] = fingerprint()
