@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import pytest
 import torch
 
 from sentbook import cli, config
-from sentbook.data import sources
+from sentbook.data import sources, vectors
 from sentbook.report import book
 from sentbook.runs import batch, execute
+from stand_ins import put_books, put_vectors
 
 
 @dataclass
@@ -120,6 +122,34 @@ def test_a_misspelt_profile_writes_nothing(sentbook: Callable[..., Answer], comm
 def test_a_misspelt_encoder_writes_nothing(sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "recorded", lambda *given: pytest.fail("a state was written"))
     assert_sentence(sentbook("prepare", "vectors", "../x"), 2, "Unknown sentence encoder '../x'")
+
+
+@pytest.mark.parametrize(
+    ("paper", "said"),
+    [
+        ("cse", "ppdb-1.0-xl-phrasal is not in {}; put it there"),
+        ("cnn_lstm", "COCO's captions and features are not distributed with sentbook; put them into {}/coco"),
+        ("wsv", "glove-6b-200d is not here and is large; put glove.6B.200d.txt into {}"),
+        ("dnt", "snli_1.0_train.jsonl is not in {}; put it there"),
+    ],
+)
+def test_the_data_of_the_paper_profile_are_missed_before_any_gpu_works(
+    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, paper: str, said: str
+) -> None:
+    monkeypatch.setattr(batch, "recorded", lambda *given: nullcontext())
+    monkeypatch.setattr(batch, "files_of", lambda *given: ["eval/short-answer-grading/sag_v2_flat.tsv"])
+    for name in ("ORIGINALS", "DATA", "CACHE"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(f"SENTBOOK_{name}", str(tmp_path / name))
+    vectors.load.cache_clear()
+    assert_sentence(
+        sentbook("prepare", "data", paper, "--profile", "paper"), 3, " is not here" if paper == "wsv" else " is not in "
+    )
+    put_vectors(tmp_path / "ORIGINALS", ["cat", "dog"])
+    put_books(tmp_path / "ORIGINALS" / "bookcorpus")
+    (tmp_path / "ORIGINALS" / "glove.6B" / "glove.6B.200d.txt").unlink()
+    answer = sentbook("prepare", "data", paper, "--profile", "paper")
+    assert_sentence(answer, 2 if paper == "cnn_lstm" else 3, said.format(tmp_path / "ORIGINALS"))
 
 
 @pytest.mark.parametrize("command", [["list"], ["check", "eval/sick2014"]])

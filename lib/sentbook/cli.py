@@ -103,9 +103,11 @@ def run(
         from sentbook import config
         from sentbook.data import vectors
 
-        for _, value in config.load(source.parent.name, changes):  # a typo stops here, before a kernel starts
-            if isinstance(value, vectors.Vectors) and value.path:
-                vectors.digest(value)  # as does a file that is not there
+        # A typo stops here, before a kernel starts, as does a file that is not there.
+        for part in config.sections(config.load(source.parent.name, changes)):
+            if isinstance(part, vectors.Vectors) and part.path:
+                vectors.digest(part)
+            getattr(part, "own_file", dict)()
     kind = execute.run(source, profile, changes)
     if page:
         from sentbook.report import book
@@ -176,6 +178,7 @@ def prepare(
     profile: Profile = "small",
 ) -> None:
     """Have ready what several jobs of the batch share: fetched and verified data, or vectors that are kept."""
+    from sentbook import config
     from sentbook.data import modern, sources
     from sentbook.runs import batch as batches
 
@@ -198,6 +201,10 @@ def prepare(
                     sources.path(file)
             more = f" {len(absent)} can be had only from a mirror: {' '.join(absent)}" if absent else ""
             typer.echo(f"{len(names) - len(absent)} files are here and as registered.{more}")
+            used = batches.grid().get(name, {}).get("builds_on", [name])
+            for paper in used if profile == "paper" else ():  # an owner's files stand in no registry
+                for part in config.sections(config.load(paper, {"profile": profile})):
+                    part.check()
 
 
 @app.command()

@@ -12,7 +12,7 @@ import difflib
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -71,6 +71,13 @@ class Section(BaseModel):
         """
         return parse(type(self), {**self.model_dump(), **changes}, type(self).__name__)
 
+    def check(self) -> None:
+        """Look for the files that these settings name, so that a long work stops before it begins.
+
+        Raises:
+            ConfigError, DataError: one is not there, or damaged.
+        """
+
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show in a notebook what was set, and beside it what the paper has, which is the default."""
         lines = []
@@ -125,6 +132,15 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
     near = difflib.get_close_matches(location[-1], list(known), n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"known names: {', '.join(sorted(known)) or 'none here'}."
     return f"Unknown parameter '{name}'{place}; {hint}"
+
+
+def sections(value: Any) -> Iterator[Section]:
+    """Walk through all sections in ``value``, itself among them."""
+    if isinstance(value, Section):
+        yield value
+        value = dict(value)
+    for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        yield from sections(part)
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,10 @@ class Vectors(Section):
     name: VectorName = "file"
     path: str = ""
 
+    def check(self) -> None:
+        """Read them, which is once for text: it is kept."""
+        load(self.name, self.path)
+
 
 # Arrays with their vocabulary; of GloVe 6B the mirror's cut of 72,713 words.
 ARRAYS: dict[str, str] = {

@@ -96,6 +96,15 @@ class Stage(Training):
         """Digest what a user may change without changing its name, such as originals, for the key."""
         return published.digests(*self.texts())
 
+    def check(self) -> None:
+        """Look for its corpora."""
+        from sentbook.data import corpora
+
+        self.digests()
+        self.own_file()
+        for name in self.texts():
+            corpora.check(name)
+
     def own_file(self) -> dict[str, str]:
         """Digest the file that ``path`` names, in whose place it stands in the key."""
         return {}
@@ -370,6 +379,12 @@ class GenerationTraining(Stage, DecoderOptions):
 
     def texts(self) -> tuple[str, ...]:
         return (self.corpus,)
+
+    def check(self) -> None:
+        """Look for its books."""
+        from sentbook.training import pretraining
+
+        pretraining.collection(self)
 
     def digests(self) -> dict[str, str]:
         from sentbook.training import pretraining
