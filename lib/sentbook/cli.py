@@ -18,7 +18,7 @@ import typer
 import yaml
 
 from sentbook.runs import forkserver
-from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError, brief, shortage
+from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError, brief, mended
 from sentbook.system.files import FULL, parse_yaml
 
 if TYPE_CHECKING:
@@ -554,16 +554,14 @@ def main() -> None:
         app()
     except SentbookError as error:
         _end(str(error), error.exit_code)
-    except PermissionError as error:
-        _end(f"{error.filename or 'A file'} may not be opened ({error.strerror}); make it readable and writable.")
-    except OSError as error:  # where standard output goes to a full disk, say
-        if error.errno not in FULL:
-            raise
-        place = error.filename or "Standard output"
-        again = "free some space or choose another place, then run the same command again: what was finished is kept"
-        _end(f"{place} could not be written ({error.strerror}); {again}.")
-    except (MemoryError, RuntimeError, ValueError) as error:
-        if (sentence := shortage(type(error).__name__, str(error))) is None:
+    except (OSError, MemoryError, RuntimeError, ValueError) as error:
+        sentence = mended(type(error).__name__, str(error))
+        if sentence is None and isinstance(error, OSError) and error.errno in FULL:  # standard output too
+            again = (
+                "free some space or choose another place, then run the same command again: what was finished is kept"
+            )
+            sentence = f"{error.filename or 'Standard output'} could not be written ({error.strerror}); {again}."
+        if sentence is None:
             raise
         _end(sentence)
     except KeyboardInterrupt:

@@ -17,8 +17,11 @@ def brief(text: str, length: int = 80) -> str:
 _TOO_LARGE = ("allocate memory", "not enough memory", "out of memory", "calculation overflowed", "array is too big")
 
 
-def shortage(kind: str, said: str) -> str | None:
-    """Say what to do where an exception, by its class's name and its words, is of memory alone; None for any other."""
+def mended(kind: str, said: str) -> str | None:
+    """Say what to do where an exception, by its class's name and its words, is of memory or of rights; else None."""
+    if kind == "PermissionError":
+        reason, _, place = said.partition("] ")[2].partition(": ")
+        return f"{place.strip(chr(39)) or 'A file'} may not be opened ({reason}); make it readable and writable."
     if not kind.endswith("MemoryError") and not any(words in said for words in _TOO_LARGE):
         return None
     asked = brief(" ".join(said.split()).rstrip("."), 200) or "no more is free"
