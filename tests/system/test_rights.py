@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-
 # Drops CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH (1, 2) by PR_CAPBSET_DROP (24), which another user has not.
 WITHOUT_ROOTS_RIGHTS = """
 import ctypes, os, sys
