@@ -557,10 +557,8 @@ def main() -> None:
     except (OSError, MemoryError, RuntimeError, ValueError) as error:
         sentence = mended(type(error).__name__, str(error))
         if sentence is None and isinstance(error, OSError) and error.errno in FULL:  # standard output too
-            again = (
-                "free some space or choose another place, then run the same command again: what was finished is kept"
-            )
-            sentence = f"{error.filename or 'Standard output'} could not be written ({error.strerror}); {again}."
+            place = f"{error.filename or 'Standard output'} could not be written ({error.strerror})"
+            sentence = f"{place}; free some space or choose another place, then run again: what was finished is kept."
         if sentence is None:
             raise
         _end(sentence)

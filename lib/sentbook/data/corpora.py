@@ -77,12 +77,6 @@ def describe(name: str) -> dict[str, str]:
     }
 
 
-def check(name: str) -> None:
-    """Fetch or verify the registered files of a corpus; raises DataError. Of another name it knows none."""
-    for file in CORPORA[name].files if name in CORPORA else ():
-        sources.path(file)
-
-
 def _align() -> ParaphrasePairs:
     return alignment.phrase_pairs([*map(paraphrases.aligned, PHRASES), paraphrases.bible()])
 

@@ -57,10 +57,8 @@ def copied_to(name: str, namespace: Mapping[str, Any]) -> Path | None:
     """
     told = [os.environ.get(NOTEBOOK), namespace.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")]
     with suppress(psutil.Error):
-        parent = psutil.Process().parent()
-        told += (
-            [os.path.join(parent.cwd(), part) for part in parent.cmdline() if part.endswith(".ipynb")] if parent else []
-        )
+        if parent := psutil.Process().parent():
+            told += [os.path.join(parent.cwd(), part) for part in parent.cmdline() if part.endswith(".ipynb")]
     for file in (Path(one) for one in told if one):
         with suppress(OSError):
             if json.dumps(f'Study("{name}"')[1:-1] in file.read_text(encoding="utf-8", errors="replace"):
@@ -129,7 +127,7 @@ def digests(names: Iterable[str]) -> Digests:
 def _digest(name: str) -> str:
     if name.startswith("data:"):
         file = name.removeprefix("data:")
-        return files.sha256(file) if file in files.registry() else files.used().get(file, MISSING)
+        return files.sha256(file) if file in files.registry() else MISSING
     path = root() / name
     if not path.is_file():
         return MISSING

@@ -98,12 +98,12 @@ class Stage(Training):
 
     def check(self) -> None:
         """Look for its corpora."""
-        from sentbook.data import corpora
+        from sentbook.data.corpora import CORPORA
 
         self.digests()
         self.own_file()
-        for name in self.texts():
-            corpora.check(name)
+        for file in (file for name in self.texts() if name in CORPORA for file in CORPORA[name].files):
+            sources.path(file)
 
     def own_file(self) -> dict[str, str]:
         """Digest the file that ``path`` names, in whose place it stands in the key."""
