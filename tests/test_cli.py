@@ -3,15 +3,20 @@
 import io
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+import torch
 
 from sentbook import cli, config
+from sentbook.data import sources, vectors
 from sentbook.report import book
 from sentbook.runs import batch, execute
+from stand_ins import put_books, put_vectors
 
 
 @dataclass
@@ -119,12 +124,54 @@ def test_a_misspelt_encoder_writes_nothing(sentbook: Callable[..., Answer], monk
     assert_sentence(sentbook("prepare", "vectors", "../x"), 2, "Unknown sentence encoder '../x'")
 
 
+@pytest.mark.parametrize(
+    ("paper", "said"),
+    [
+        ("cse", "ppdb-1.0-xl-phrasal is not in {}; put it there"),
+        ("cnn_lstm", "COCO's captions and features are not distributed with sentbook; put them into {}/coco"),
+        ("wsv", "glove-6b-200d is not here and is large; put glove.6B.200d.txt into {}"),
+        ("dnt", "snli_1.0_train.jsonl is not in {}; put it there"),
+    ],
+)
+def test_the_data_of_the_paper_profile_are_missed_before_any_gpu_works(
+    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, paper: str, said: str
+) -> None:
+    monkeypatch.setattr(batch, "recorded", lambda *given: nullcontext())
+    monkeypatch.setattr(batch, "files_of", lambda *given: ["eval/short-answer-grading/sag_v2_flat.tsv"])
+    for name in ("ORIGINALS", "DATA", "CACHE"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(f"SENTBOOK_{name}", str(tmp_path / name))
+    vectors.load.cache_clear()
+    assert_sentence(
+        sentbook("prepare", "data", paper, "--profile", "paper"), 3, " is not here" if paper == "wsv" else " is not in "
+    )
+    put_vectors(tmp_path / "ORIGINALS", ["cat", "dog"])
+    put_books(tmp_path / "ORIGINALS" / "bookcorpus")
+    (tmp_path / "ORIGINALS" / "glove.6B" / "glove.6B.200d.txt").unlink()
+    answer = sentbook("prepare", "data", paper, "--profile", "paper")
+    assert_sentence(answer, 2 if paper == "cnn_lstm" else 3, said.format(tmp_path / "ORIGINALS"))
+
+
 @pytest.mark.parametrize("command", [["list"], ["check", "eval/sick2014"]])
 def test_a_mirror_that_is_no_folder(
     sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]
 ) -> None:
     monkeypatch.setenv("SENTBOOK_DATA", str(tmp_path / "nowhere"))
     assert_sentence(sentbook("data", *command), 3, "nowhere, which is no folder; correct it or unset it.")
+
+
+@pytest.mark.parametrize(
+    "fault", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB."),
+              RuntimeError("Storage size calculation overflowed with sizes=[10, 9]")],
+)  # fmt: skip
+def test_what_fits_no_memory_is_one_sentence(
+    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    monkeypatch.setattr(sources, "select", Mock(side_effect=fault))
+    assert_sentence(sentbook("data", "list"), 5, "This does not fit in memory (", "set smaller sizes (batches, widths")
+    monkeypatch.setattr(sources, "select", Mock(side_effect=RuntimeError("a bug")))
+    with pytest.raises(RuntimeError, match="a bug"):
+        sentbook("data", "list")
 
 
 def test_help_and_unknown_commands(sentbook: Callable[..., Answer]) -> None:

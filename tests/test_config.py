@@ -31,6 +31,9 @@ from sentbook.training.settings import MarginTraining
         ({"sentence": {"margin": True}}, "'sentence.margin' in cse, profile demo: true and false"),
         ({"seeds": [False, True]}, "'seeds' in cse, profile demo: true and false (yes, no, on, off) are no value"),
         ({"resamples": "1:30:00"}, "'resamples'"),
+        ({"seeds": [10**12]}, "'seeds' in cse, profile demo: no number beyond 1,000,000,000 fits memory or time; give"),
+        ({"cse": {"filters": "1000000000000"}}, "'cse.filters' in cse, profile demo: no number beyond"),
+        ({"tuning": {"phrase_steps": {"PP": [{"limit": [10**12]}]}}}, "'tuning.phrase_steps' in cse"),
     ],
 )
 def test_faults(changes: dict, sentence: str) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
+import psutil
 import pytest
 
 from sentbook import config
@@ -15,6 +17,7 @@ from sentbook.config import digest
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.evaluation.protocols import COSINE_PEARSON
 from sentbook.runs import ledger as store
+from sentbook.runs import lineage
 from sentbook.study import Study
 from sentbook.system import versions
 from sentbook.system.errors import StorageError
@@ -73,6 +76,34 @@ def test_changed_parameters_never_replace_a_recorded_run(ledger: Path, profile: 
     assert file.read_bytes() == before
     assert runs[0].profile != runs[1].profile
     assert len(list(ledger.rglob("*.json"))) == 3
+
+
+@pytest.mark.parametrize("tells", ["SENTBOOK_NOTEBOOK", "JPY_SESSION_NAME", "__vsc_ipynb_file__", "command line", ""])
+def test_a_copied_notebook_leaves_the_originals_run_alone(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tells: str
+) -> None:
+    """Where nobody tells which file runs, or names one that only calls for another one, it is the original."""
+    original = lineage.notebook_path("cse", "table1")
+    copy, other = tmp_path / "table1_mine.ipynb", tmp_path / "all.ipynb"
+    copy.write_bytes(original.read_bytes() + b"\n")
+    other.write_text('"!papermill notebooks/cse/table1.ipynb out.ipynb"')
+    profiles = []
+    for file in (original, copy, other):
+        caller = Mock(cwd=lambda: str(tmp_path), cmdline=lambda file=file: ["papermill", file.name, "out.ipynb"])
+        monkeypatch.setattr(
+            psutil.Process, "parent", lambda self, caller=caller: caller if tells == "command line" else None
+        )
+        namespace = {"profile": "demo", "In": ["", "profile = 'demo'"]}
+        if tells.isupper():
+            monkeypatch.setenv(tells, str(file))
+        elif tells.startswith("_"):
+            namespace[tells] = str(file)
+        made = Study("cse/table1", namespace)
+        made.record(metrics=[METRIC])
+        profiles.append(made.profile)
+        assert (ledger / made.profile / "cse" / "table1.json").is_file()
+    mine = f"custom/table1_mine-{digest(made.settings)}" if tells else "demo"
+    assert profiles == ["demo", mine, "demo"]
 
 
 def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

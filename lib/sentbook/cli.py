@@ -12,13 +12,13 @@ from collections import Counter
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 import yaml
 
 from sentbook.runs import forkserver
-from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError, brief
+from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError, brief, mended
 from sentbook.system.files import FULL, parse_yaml
 
 if TYPE_CHECKING:
@@ -103,9 +103,11 @@ def run(
         from sentbook import config
         from sentbook.data import vectors
 
-        for _, value in config.load(source.parent.name, changes):  # a typo stops here, before a kernel starts
-            if isinstance(value, vectors.Vectors) and value.path:
-                vectors.digest(value)  # as does a file that is not there
+        # A typo stops here, before a kernel starts, as does a file that is not there.
+        for part in config.sections(config.load(source.parent.name, changes)):
+            if isinstance(part, vectors.Vectors) and part.path:
+                vectors.digest(part)
+            getattr(part, "own_file", dict)()
     kind = execute.run(source, profile, changes)
     if page:
         from sentbook.report import book
@@ -176,6 +178,7 @@ def prepare(
     profile: Profile = "small",
 ) -> None:
     """Have ready what several jobs of the batch share: fetched and verified data, or vectors that are kept."""
+    from sentbook import config
     from sentbook.data import modern, sources
     from sentbook.runs import batch as batches
 
@@ -198,6 +201,10 @@ def prepare(
                     sources.path(file)
             more = f" {len(absent)} can be had only from a mirror: {' '.join(absent)}" if absent else ""
             typer.echo(f"{len(names) - len(absent)} files are here and as registered.{more}")
+            used = batches.grid().get(name, {}).get("builds_on", [name])
+            for paper in used if profile == "paper" else ():  # an owner's files stand in no registry
+                for part in config.sections(config.load(paper, {"profile": profile})):
+                    part.check()
 
 
 @app.command()
@@ -528,7 +535,7 @@ def overlap(
 
 # -- the entry point ---------------------------------------------------------------------------------------------------
 
-_INTERRUPTED = "sentbook: Interrupted; run the same command to go on: what was finished is kept."
+_INTERRUPTED = "Interrupted; run the same command to go on: what was finished is kept."
 
 
 def main() -> None:
@@ -546,26 +553,26 @@ def main() -> None:
     try:
         app()
     except SentbookError as error:
-        typer.echo(f"sentbook: {error}", err=True)
-        sys.exit(error.exit_code)
-    except PermissionError as error:
-        place = error.filename or "A file"
-        typer.echo(f"sentbook: {place} may not be opened ({error.strerror}); make it readable and writable.", err=True)
-        sys.exit(StorageError.exit_code)
-    except OSError as error:  # where standard output goes to a full disk, say
-        if error.errno not in FULL:
+        _end(str(error), error.exit_code)
+    except (OSError, MemoryError, RuntimeError, ValueError) as error:
+        sentence = mended(type(error).__name__, str(error))
+        if sentence is None and isinstance(error, OSError) and error.errno in FULL:  # standard output too
+            place = f"{error.filename or 'Standard output'} could not be written ({error.strerror})"
+            sentence = f"{place}; free some space or choose another place, then run again: what was finished is kept."
+        if sentence is None:
             raise
-        place = error.filename or "Standard output"
-        again = "free some space or choose another place, then run the same command again: what was finished is kept"
-        typer.echo(f"sentbook: {place} could not be written ({error.strerror}); {again}.", err=True)
-        sys.exit(StorageError.exit_code)
+        _end(sentence)
     except KeyboardInterrupt:
-        typer.echo(_INTERRUPTED, err=True)
-        sys.exit(130)
+        _end(_INTERRUPTED, 130)
     except SystemExit as stop:
         if stop.code == 130:  # typer's silent answer to Ctrl-C inside a command
-            typer.echo(_INTERRUPTED, err=True)
+            _end(_INTERRUPTED, 130)
         raise
+
+
+def _end(sentence: str, code: int = StorageError.exit_code) -> NoReturn:
+    typer.echo(f"sentbook: {sentence}", err=True)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import difflib
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -28,6 +28,8 @@ PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")
 Rate = Annotated[float, Field(gt=0, le=10)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Coefficient = Annotated[float, Field(ge=0)]
+# What counts more than this fits no memory and no life: a million millions is a slip of the keyboard.
+LARGEST = 10**9
 
 
 def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
@@ -54,6 +56,13 @@ class Section(BaseModel):
             raise ValueError("true and false (yes, no, on, off) are no value of it")
         return value
 
+    @field_validator("*")
+    @classmethod
+    def _is_no_absurd_size(cls, value: Any) -> Any:
+        if _largest(value) > LARGEST:
+            raise ValueError(f"no number beyond {LARGEST:,} fits memory or time; give a smaller one")
+        return value
+
     def changed(self, **changes: Any) -> Self:
         """Copy with some values changed, as ``settings.cse.changed(activation="tanh")``.
 
@@ -61,6 +70,13 @@ class Section(BaseModel):
             ConfigError: the first fault, as `parse`.
         """
         return parse(type(self), {**self.model_dump(), **changes}, type(self).__name__)
+
+    def check(self) -> None:
+        """Look for the files that these settings name, so that a long work stops before it begins.
+
+        Raises:
+            ConfigError, DataError: one is not there, or damaged.
+        """
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show in a notebook what was set, and beside it what the paper has, which is the default."""
@@ -71,6 +87,13 @@ class Section(BaseModel):
                 lines.append(f"  {name} = {value!r}  (default: {default!r})")
         lines.insert(0, f"{type(self).__name__}: {'set here' if lines else 'as the paper has it'}")
         printer.text("\n".join(lines))
+
+
+def _largest(value: Any) -> float:
+    """Find the largest number in plain values; sections within have been looked at by themselves."""
+    if isinstance(value, Mapping | list | tuple):
+        return max(map(_largest, value.values() if isinstance(value, Mapping) else value), default=0)
+    return abs(value) if isinstance(value, int | float) else 0
 
 
 AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
@@ -109,6 +132,15 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
     near = difflib.get_close_matches(location[-1], list(known), n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"known names: {', '.join(sorted(known)) or 'none here'}."
     return f"Unknown parameter '{name}'{place}; {hint}"
+
+
+def sections(value: Any) -> Iterator[Section]:
+    """Walk through all sections in ``value``, itself among them."""
+    if isinstance(value, Section):
+        yield value
+        value = dict(value)
+    for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        yield from sections(part)
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

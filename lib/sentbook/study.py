@@ -45,6 +45,8 @@ class Study:
 
     def __init__(self, name: str, settings: Paper | Mapping[str, Any]) -> None:
         self.paper, self.experiment = name.split("/")
+        # A run belongs to the notebook that made it.
+        self._copy = None if isinstance(settings, Paper) else lineage.copied_to(name, settings)
         self.settings: Any = settings if isinstance(settings, Paper) else from_notebook(self.paper, settings)
         settings = self.settings
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -55,7 +57,7 @@ class Study:
         self._vectors: dict[str, None] = {}
         self._log: list[str] = []
         # What is on disk when the code is loaded; it may be edited while the run goes on.
-        self._given = lineage.given(self.paper, self.experiment, settings.profile)
+        self._given = lineage.given(self.paper, self.experiment, settings.profile, self._copy)
         loaded_sources()
         self._tell(f"{name}, profile {self.profile}, device {device_of(settings.device)}")
 
@@ -215,9 +217,10 @@ class Study:
 
     @property
     def profile(self) -> str:
-        """The profile, or ``custom`` with the configuration's hash where a parameter was changed."""
-        settings = self.settings
-        return settings.profile if is_recorded(self.paper, settings) else f"custom/{digest(settings)}"
+        """The profile, or ``custom`` with the configuration's hash where a parameter was changed, or in a copy."""
+        settings, copy = self.settings, f"{self._copy.stem}-" if self._copy else ""
+        recorded = is_recorded(self.paper, settings) and not copy
+        return settings.profile if recorded else f"custom/{copy}{digest(settings)}"
 
     def record(
         self,

@@ -25,12 +25,11 @@ KARPATHY = ["train", "val", "test", "train", "restval", "test", "train", "val", 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two images for five thousand, six features for 4096, and blocks that do not divide them."""
+    """Two images for five thousand, and blocks that do not divide them."""
     import importlib
 
     module = importlib.import_module(MODULE)
     monkeypatch.setattr(module, "SIZES", SMALL)
-    monkeypatch.setattr(module, "FEATURES", WIDTH)
     monkeypatch.setattr(module, "_BLOCK", 3)
     images.divided.cache_clear()
 
@@ -160,7 +159,8 @@ DAMAGES: list[tuple[Callable[[Path], object], Damage, str]] = [
         (lines(lambda lines: [*lines[:3], " ", *lines[4:]]), r"coco_dev_caps\.txt, line 4 is empty"),
         (lines(lambda lines: lines[:5]), r"coco_dev_ims\.npy has 10 rows for 1 images with 5 captions each"),
         (array(lambda table: table[:7]), r"has 7 rows for 2 images"),
-        (array(lambda table: table[:, :5]), r"has 5 features an image, not 6"),
+        (array(lambda table: table[:, :5]), r"train, dev, test have 6, 5, 6 features an image; take them of one"),
+        (array(lambda table: table[:, :0]), r"holds float32 of shape \(10, 0\), not features"),
         (array(lambda table: table[:, 0]), r"holds float32 of shape \(10,\), not features"),
         (array(lambda table: table.astype(np.int64)), r"holds int64"),
         (array(with_value(7, np.nan)), r"the features of row 8 are not finite"),
@@ -182,7 +182,6 @@ DAMAGES: list[tuple[Callable[[Path], object], Damage, str]] = [
         (images_of(lambda found: found[0].update(imgid=50)), r"9 columns, and dataset_coco\.json names image 50"),
         (content(LIST, b'{"images": ['), r"no list of images"),
         (content(LIST, b"[1, 2]"), r"no list of images"),
-        (matrix(feats=features_of(9, 7)[:, :4].T), r"vgg_feats\.mat has 4 features an image, not 6"),
         (matrix(feats=with_value(4, np.inf)(features_of(9, 7)).T), r"the features of column 5 are not finite"),
         (matrix(fest=features_of(9, 7).T), r"has no matrix called feats"),
         (matrix(feats="words"), r"feats is no matrix of features"),

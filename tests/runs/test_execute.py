@@ -31,10 +31,13 @@ def test_a_notebook_is_run_with_its_parameters_and_says_each_line_once(
 ) -> None:
     """Lines of other processes too, such as those of trainings side by side. Small numbers stay numbers."""
     monkeypatch.delenv("PYTEST_CURRENT_TEST")  # with it, ipykernel leaves other processes' lines alone
-    lines = "import os, time\nprint('epoch 1')\nos.system('echo epoch 2')\ntime.sleep(0.5)", "profile['decay'] * 2"
+    lines = (
+        "import os, time\nprint('epoch 1')\nos.system('echo epoch 2')\ntime.sleep(0.5)",
+        "profile['decay'] * 2, os.environ['SENTBOOK_NOTEBOOK']",
+    )
     source = write("one", *lines)
     execute.execute(source, "demo", {"profile": {"decay": 1e-05}}, show=True)
-    assert shown(executed_path(source, "demo")) == "2e-05"
+    assert shown(executed_path(source, "demo")).split() == ["(2e-05,", f"{str(source)!r})"]
     out = capfd.readouterr().out
     assert (out.count("epoch 1"), out.count("epoch 2")) == (1, 1)
     assert [path.name for path in executed_path(source, "demo").parent.glob("[!.]*")] == ["one.ipynb"]
@@ -49,6 +52,7 @@ def test_a_failure_is_told_and_keeps_the_last_good_output(checkout: Path, write:
     for cell, words, kept, code in (
         ("1 / 0", "ZeroDivisionError: division by zero", True, 8),
         (mistake, "Notebook toy/one failed: SICK is missing; fetch it.", True, DataError.exit_code),
+        ("import torch\ntorch.zeros(10**9, 10**6)", "failed: This does not fit in memory ([enforce fail", True, 5),
         ("import os\nos._exit(1)", "its kernel was killed, most often for want of memory", False, 8),
     ):
         source = write("one", cell)

@@ -244,8 +244,12 @@ def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatc
         if said is None:
             assert len(found.encoder().embedding.weight) == len(more.words) + 2
         else:
-            with pytest.raises(CheckpointError, match=said):
-                found.encoder()
+            for read in (
+                found.encoder,
+                lambda: recipes.prepare_stage(recipe(PHRASE, HEAD, encoder=CSEEncoder(filters=3))),
+            ):
+                with pytest.raises(CheckpointError, match=said):
+                    read()
 
 
 def words_of(loaded: vectors.WordVectors) -> tuple[Vocabulary, torch.Tensor]:

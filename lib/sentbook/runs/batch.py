@@ -129,7 +129,9 @@ def shared_encoders(paper: str) -> dict[str, str]:
 
 
 def files_of(paper: str, profile: str) -> list[str]:
-    """The files that the recorded runs of the profile opened, or those of profile small where none are recorded.
+    """The files that the recorded runs of the profile opened; where none are recorded the tests of profile small's.
+
+    What small trains on stands in for the papers' own files, which `sentbook.config.Section.check` looks for.
 
     Raises:
         DataError: the record of one is damaged.
@@ -137,7 +139,7 @@ def files_of(paper: str, profile: str) -> list[str]:
     for kind in () if profile == "demo" else (profile, "small"):
         runs = [ledger.read(paper, file.stem, kind) for file in (root() / "results" / kind / paper).glob("*.json")]
         if known := sorted({name for run in runs if run for name in run.provenance.data} & set(sources.registry())):
-            return known
+            return [file for file in known if kind == profile or file.startswith("eval/")]
     return []
 
 

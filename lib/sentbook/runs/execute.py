@@ -117,9 +117,10 @@ def execute(source: Path, profile: str, parameters: Mapping[str, Any], *, show: 
             failed.unlink(missing_ok=True)
         except PapermillExecutionError as error:
             _keep(scratch, failed)
-            mistake = getattr(errors, error.ename, None)
+            sentence = errors.mended(error.ename, str(error.evalue))
+            mistake = StorageError if sentence else getattr(errors, error.ename, None)
             code = None if mistake is None else mistake.exit_code
-            raise NotebookError(_told(source, _shown(error), failed), code) from None
+            raise NotebookError(_told(source, sentence or _shown(error), failed), code) from None
         except OSError as error:
             _keep(scratch, failed)
             if error.errno not in {*FULL, errno.EACCES, errno.EPERM}:

@@ -17,6 +17,7 @@ import zmq
 from jupyter_client.manager import AsyncKernelManager
 
 from sentbook.runs import forkserver
+from sentbook.runs.lineage import NOTEBOOK
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -78,7 +79,12 @@ class Engine:
     def execute_notebook(nb: NotebookNode, kernel_name: str, **options: Any) -> NotebookNode:
         from papermill.engines import NBClientEngine
 
-        return NBClientEngine.execute_notebook(nb, kernel_name, kernel_manager_class=PrivateKernelManager, **options)
+        options["kernel_manager_class"] = PrivateKernelManager
+        os.environ[NOTEBOOK] = str(Path(options.get("input_path") or "").absolute())
+        try:
+            return NBClientEngine.execute_notebook(nb, kernel_name, **options)
+        finally:
+            del os.environ[NOTEBOOK]
 
     @staticmethod
     def nb_kernel_name(nb: NotebookNode, name: str | None = None) -> str:

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import psutil
 from yaml import YAMLError
 
 from sentbook.data import sources as files
@@ -32,6 +35,8 @@ EARLIER = ["earlier code"]
 _PAPERS = "lib/sentbook/papers"
 # Written from what runs have recorded, so that it is of no run's making.
 AFTER = "causes.yaml"
+# The file of the notebook that a kernel runs, where this package has begun the kernel.
+NOTEBOOK = "SENTBOOK_NOTEBOOK"
 
 
 @cache
@@ -41,8 +46,31 @@ def grid() -> dict[str, dict[str, object]]:
     return found
 
 
-def given(paper: str, experiment: str, profile: str) -> Digests:
+def copied_to(name: str, namespace: Mapping[str, Any]) -> Path | None:
+    """Find the copy of the notebook ``name`` that a kernel runs; None: that notebook itself, or nobody says which file.
+
+    It is named by this package, by VS Code, by JupyterLab, or on the command line of papermill or nbconvert. A notebook
+    that only calls for another one may be named too, so that the file counts where the study stands in it.
+
+    Args:
+        namespace: the kernel's ``globals()``.
+    """
+    told = [os.environ.get(NOTEBOOK), namespace.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")]
+    with suppress(psutil.Error):
+        if parent := psutil.Process().parent():
+            told += [os.path.join(parent.cwd(), part) for part in parent.cmdline() if part.endswith(".ipynb")]
+    for file in (Path(one) for one in told if one):
+        with suppress(OSError):
+            if json.dumps(f'Study("{name}"')[1:-1] in file.read_text(encoding="utf-8", errors="replace"):
+                return None if file.resolve() == notebook_path(*name.split("/")).resolve() else file
+    return None
+
+
+def given(paper: str, experiment: str, profile: str, copy: Path | None = None) -> Digests:
     """Digest what a run is given, beside code: its notebook, its parameters, its paper's printed numbers and claims.
+
+    Args:
+        copy: the notebook, see `copied_to`.
 
     Raises:
         ConfigError: no checkout.
@@ -52,8 +80,8 @@ def given(paper: str, experiment: str, profile: str) -> Digests:
     of_paper = sorted(file for file in data if file.name != AFTER)
     builds_on = grid().get(paper, {}).get("builds_on", [])
     parameters = [base / "params" / name / f"{profile}.yaml" for name in (paper, *builds_on)]  # type: ignore[misc]
-    names = [notebook_path(paper, experiment), *parameters, *of_paper]
-    return digests(path.relative_to(base).as_posix() for path in names if path.is_file())
+    names = [copy or notebook_path(paper, experiment), *parameters, *of_paper]
+    return digests(os.path.relpath(path, base) for path in names if path.is_file())
 
 
 def sources(given: Mapping[str, str], used: Iterable[Mapping[str, str]] = ()) -> Digests:
@@ -81,7 +109,8 @@ def changed(run: Run) -> list[str]:
     now = digests(made.sources)
     if MISSING in now.values():
         return list(EARLIER)
-    named = {f"data:{name}": value for name, value in sorted(made.data.items())}
+    # Of what the run's owner alone has, nothing can be said here.
+    named = {f"data:{name}": value for name, value in sorted(made.data.items()) if not name.startswith("originals/")}
     then = {**made.sources, **named}
     now |= digests(named)
     return [name for name, value in then.items() if now[name] != value]

@@ -13,6 +13,21 @@ def brief(text: str, length: int = 80) -> str:
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
+# What libraries say, beside Python's MemoryError and torch's OutOfMemoryError, where sizes fit no memory.
+_TOO_LARGE = ("allocate memory", "not enough memory", "out of memory", "calculation overflowed", "array is too big")
+
+
+def mended(kind: str, said: str) -> str | None:
+    """Say what to do where an exception, by its class's name and its words, is of memory or of rights; else None."""
+    if kind == "PermissionError":
+        reason, _, place = said.partition("] ")[2].partition(": ")
+        return f"{place.strip(chr(39)) or 'A file'} may not be opened ({reason}); make it readable and writable."
+    if not kind.endswith("MemoryError") and not any(words in said for words in _TOO_LARGE):
+        return None
+    asked = brief(" ".join(said.split()).rstrip("."), 200) or "no more is free"
+    return f"This does not fit in memory ({asked}); set smaller sizes (batches, widths, limit, resamples), {SPARING}."
+
+
 class SentbookError(Exception):
     """Base of every mistake that a user can mend."""
 

@@ -59,7 +59,8 @@ class Recipe(Section):
             values["vectors"], values["vectors_digest"] = {"name": self.vectors.name}, own
         for stage in self.stages[:stages]:
             values |= (books := stage.digests())
-            values["stages"].append(stage.model_dump(mode="json", exclude={"path"} if books else None))
+            shown = stage.model_dump(mode="json", exclude={"path"} if books else None)
+            values["stages"].append(shown | stage.own_file())
         # Generated data are pinned by their generator, as files are by their digests.
         if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets(), *self.texts())):
             values["generator"] = fingerprint()
@@ -105,16 +106,20 @@ class Trained(Learned):
         """
         encoder, vocabulary = untrained(self.recipe)
         if self.recipe.stages:
-            count, known = self.metadata.get("words", (0, ""))
-            if known and vocabulary.digest(count) != known:
-                raise CheckpointError(
-                    f"{self.method} was trained with other words than {self.recipe.vectors.name} has here; bring back "
-                    f"those vectors, or delete {_artifact(self.recipe).parent} and run again."
-                )
-            tensors, _ = checkpoint.load(self.file or _artifact(self.recipe), self.recipe.key())
-            _apply(encoder, tensors)
-            _expand(encoder, self.recipe)
+            self.put_into(encoder, vocabulary)
         return encoder.eval()
+
+    def put_into(self, encoder: SentenceEncoder, vocabulary: Vocabulary) -> None:
+        """Give ``encoder``, which may know more words, what was learned; raises as `encoder`."""
+        count, known = self.metadata.get("words", (0, ""))
+        if known and vocabulary.digest(count) != known:
+            raise CheckpointError(
+                f"{self.method} was trained with other words than {self.recipe.vectors.name} has here; bring back "
+                f"those vectors, or delete {_artifact(self.recipe).parent} and run again."
+            )
+        tensors, _ = checkpoint.load(self.file or _artifact(self.recipe), self.recipe.key())
+        _apply(encoder, tensors)
+        _expand(encoder, self.recipe)
 
     def at(self, check: int) -> Trained:
         """The encoder as it was at a check of its training, counted from 1, where its stage keeps them."""
@@ -336,7 +341,7 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> Problem:
     """The last stage's problem on top of the artifact of the others.
 
     Raises:
-        CheckpointError: a stage before has no artifact.
+        CheckpointError: a stage before has no artifact, or was trained with other words.
         DataError: a file is missing or damaged.
     """
     stage, before = recipe.stages[-1], recipe.prefix(len(recipe.stages) - 1)
@@ -347,9 +352,7 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> Problem:
     else:
         encoder, vocabulary = untrained(recipe)
     if before.stages:
-        tensors, _ = checkpoint.load(_artifact(before), before.key())
-        _apply(encoder, tensors)
-        _expand(encoder, before)
+        load(before).put_into(encoder, vocabulary)
     frozen = partial(_frozen, before, device)
     return stage.problem(Start(encoder, vocabulary, recipe.seed, recipe.tokenisation, recipe.suite, frozen))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from sentbook.config import Coefficient, Profile, Rate, Section, Seeds, Share, TrainingShare
+from sentbook.data import sources
 from sentbook.data.novels import PARAGRAPH, WORDS
 from sentbook.data.prose import Layout
 from sentbook.data.readers import published
@@ -95,6 +96,19 @@ class Stage(Training):
         """Digest what a user may change without changing its name, such as originals, for the key."""
         return published.digests(*self.texts())
 
+    def check(self) -> None:
+        """Look for its corpora."""
+        from sentbook.data.corpora import CORPORA
+
+        self.digests()
+        self.own_file()
+        for file in (file for name in self.texts() if name in CORPORA for file in CORPORA[name].files):
+            sources.path(file)
+
+    def own_file(self) -> dict[str, str]:
+        """Digest the file that ``path`` names, in whose place it stands in the key."""
+        return {}
+
     def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
         """Return every sentence of its corpora that a training by this seed may draw."""
         return ()
@@ -108,6 +122,11 @@ class MarginTraining(Stage):
     """Training on paraphrase pairs, equation 5 of Jiao et al."""
 
     corpora: tuple[str, ...] = Field(("ppdb",), min_length=1)
+    path: str = Field(
+        "",
+        description="of pairs with a tab between, plain or as .gz, with corpora: [file]",
+        exclude_if=lambda path: not path,  # as keep_checks
+    )
     limit: int | None = Field(None, ge=4, description="at most so many pairs, drawn by the seed")
     exclude_overlap: bool = Field(True, description="drop pairs that hold a sentence of a test set")
     margin: float = Field(0.6, ge=0, le=2)
@@ -115,6 +134,15 @@ class MarginTraining(Stage):
     candidates: Candidates = "one side"
     scramble: Share = Field(0.0, description="probability of permuting the words of a pair (the released code: .5)")
     validation: Literal["sts2016", "stsb-dev", "miniworld"] = "sts2016"
+
+    @model_validator(mode="after")
+    def _has_its_file(self) -> MarginTraining:
+        if ("file" in self.corpora) != bool(self.path):
+            raise ValueError("corpora 'file' and the path of a file of pairs go together")
+        return self
+
+    def own_file(self) -> dict[str, str]:
+        return {"path": sources.file_digest(published.own_pairs(self.path))} if "file" in self.corpora else {}
 
     def problem(self, start: Start) -> Problem:
         from sentbook.training.problems.paraphrase import prepare
@@ -127,7 +155,7 @@ class MarginTraining(Stage):
         from sentbook.data import corpora
 
         exclude = excluded(suite) if self.exclude_overlap else frozenset()
-        return corpora.load(self.corpora, seed=seed, limit=self.limit, exclude=exclude)
+        return corpora.load(self.corpora, seed=seed, limit=self.limit, exclude=exclude, path=self.path)
 
     def texts(self) -> tuple[str, ...]:
         return self.corpora
@@ -351,6 +379,12 @@ class GenerationTraining(Stage, DecoderOptions):
 
     def texts(self) -> tuple[str, ...]:
         return (self.corpus,)
+
+    def check(self) -> None:
+        """Look for its books."""
+        from sentbook.training import pretraining
+
+        pretraining.collection(self)
 
     def digests(self) -> dict[str, str]:
         from sentbook.training import pretraining

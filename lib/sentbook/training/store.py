@@ -224,9 +224,9 @@ class Stored:
 
 
 def stored() -> list[Stored]:
-    """Return all folders of the store, the least lately used first."""
+    """Return all folders of the store, the least lately used first; raises PermissionError."""
     found = []
-    for folder in artifacts().glob("*/"):
+    for folder in filter(Path.is_dir, artifacts().iterdir() if artifacts().exists() else ()):
         files = [file for file in folder.iterdir() if file.is_file()]
         about: dict[str, Any] = {}
         for file in folder.glob("*.safetensors"):

@@ -1,4 +1,4 @@
-"""COCO: images as features of the VGG network, with five captions each; a user's own files, in two public layouts."""
+"""COCO: images as features of a network, with five captions each; a user's own files, in two public layouts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sentbook.data import sources
 from sentbook.data.types import CaptionedScenes
 from sentbook.system.errors import DataError
 
 # Numbers of images: of training without and with Karpathy's `restval`; held out, all or a first part of them.
 SIZES = {"train": (82_783, 113_287), "dev": (5_000, 1_000), "test": (5_000, 1_000)}
 SPLITS = tuple(SIZES)
-FEATURES, CAPTIONS = 4096, 5
+CAPTIONS = 5
 _SPLIT_OF = {"train": "train", "restval": "train", "val": "dev", "test": "test"}
 _CAPTION_LISTS = ("dataset_coco.json", "dataset.json")
 _MATRIX = "vgg_feats.mat"
@@ -39,15 +40,21 @@ def coco(folder: str | Path) -> dict[str, CaptionedScenes]:
     - ``dataset_coco.json`` or ``dataset.json``, and ``vgg_feats.mat`` with a matrix ``feats`` of a column an image
       (Karpathy); ``restval`` images are training images.
 
-    Features are as they are in the files, rows that repeat an image's taken once. Of more than five captions the first
-    five are taken.
+    Features are as they are in the files, as wide as these (the paper: 4,096 of VGG's last hidden layer), rows that
+    repeat an image's taken once. Of more than five captions the first five are taken.
 
     Raises:
-        DataError: a file is missing, damaged, of another size or width, or holds NaN, or captions do not fit.
+        DataError: a file is missing, damaged or of another size, holds NaN, is not as wide as the other splits', or
+            captions do not fit.
     """
     root = Path(folder).expanduser()
     if any(root.glob("coco_*_caps.txt")) or any(root.glob("coco_*_ims.npy")):
-        return {split: _of_arrays(root, split) for split in SPLITS}
+        found = {split: _of_arrays(root, split) for split in SPLITS}
+        widths = [scenes.features.shape[1] for scenes in found.values()]
+        if len(set(widths)) > 1:
+            said = ", ".join(f"{width:,}" for width in widths)
+            raise _bad(f"The arrays of {', '.join(SPLITS)} have {said} features an image", "take them of one network")
+        return found
     if any((root / name).is_file() for name in (*_CAPTION_LISTS, _MATRIX)):
         return _of_matrix(root)
     raise DataError(f"{root} holds no COCO captions and features; {_HOW}.")
@@ -60,7 +67,7 @@ def _bad(what: str, remedy: str = "unpack the archive again") -> DataError:
 def _file(path: Path) -> Path:
     if not path.is_file():
         raise DataError(f"{path.name} is missing from {path.parent}; {_HOW}.")
-    return path
+    return sources.noted(path)
 
 
 def _scenes(split: str, features: NDArray[np.float32], captions: list[list[str]], source: Path) -> CaptionedScenes:
@@ -68,12 +75,6 @@ def _scenes(split: str, features: NDArray[np.float32], captions: list[list[str]]
         official = " or ".join(f"{size:,}" for size in SIZES[split])
         raise _bad(f"{source.name} has {len(captions):,} {split} images, not {official}")
     return CaptionedScenes(f"COCO/{split}", features, captions)
-
-
-def _check_width(width: int, source: Path) -> None:
-    if width != FEATURES:
-        what = f"{source.name} has {width:,} features an image, not {FEATURES:,}"
-        raise _bad(what, "take those of VGG's last hidden layer")
 
 
 def _check_finite(block: NDArray[Any], first: int, source: Path, what: str) -> None:
@@ -105,23 +106,22 @@ def _lines(file: Path) -> list[str]:
 
 
 def _features(file: Path, images: int) -> NDArray[np.float32]:
-    """(images, FEATURES) of an array that is read block by block: with a row a caption it has up to 9 GB."""
+    """(images, features) of an array that is read block by block: with a row a caption it has up to 9 GB."""
     try:
         table = np.lib.format.open_memmap(file, mode="r")  # never unpickles
     except (OSError, ValueError, EOFError) as error:
         raise _bad(f"{file} is damaged or no array of numbers") from error
-    if table.ndim != 2 or not np.issubdtype(table.dtype, np.floating):
+    if table.ndim != 2 or not table.size or not np.issubdtype(table.dtype, np.floating):
         raise _bad(f"{file.name} holds {table.dtype} of shape {table.shape}, not features")
-    _check_width(table.shape[1], file)
     each = CAPTIONS if len(table) == images * CAPTIONS else 1
     if len(table) != images * each:
         what = f"{file.name} has {len(table):,} rows for {images:,} images with {CAPTIONS} captions each"
         raise _bad(what, "it needs a row a caption or a row an image")
-    found = np.empty((images, FEATURES), dtype=np.float32)
+    found = np.empty((images, table.shape[1]), dtype=np.float32)
     for start in range(0, images, _BLOCK):
         block = np.asarray(table[start * each : (start + _BLOCK) * each])
         _check_finite(block, start * each, file, "row")
-        rows = block.reshape(-1, each, FEATURES)
+        rows = block.reshape(-1, each, table.shape[1])
         same = (rows == rows[:, :1]).all(axis=(1, 2))
         if not same.all():
             image = start + int(np.argmin(same))
@@ -141,7 +141,6 @@ def _of_matrix(root: Path) -> dict[str, CaptionedScenes]:
     chosen = _images(_file(listed))
     file = _file(root / _MATRIX)
     table = _matrix(file)
-    _check_width(table.shape[1], file)
     columns = [column for found in chosen.values() for column, _ in found]
     if columns and max(columns) >= len(table):
         what = f"{file.name} has {len(table):,} columns, and {listed.name} names image {max(columns):,}"
@@ -188,6 +187,7 @@ def _matrix(file: Path) -> NDArray[Any]:
     if "feats" not in found:
         raise _bad(f"{file.name} has no matrix called feats")
     table = found["feats"]
-    if not isinstance(table, np.ndarray) or table.ndim != 2 or not np.issubdtype(table.dtype, np.floating):
+    real = isinstance(table, np.ndarray) and np.issubdtype(table.dtype, np.floating)
+    if not real or table.ndim != 2 or not table.size:
         raise _bad(f"{file.name}: feats is no matrix of features")
     return table.T

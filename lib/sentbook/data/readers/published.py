@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -56,16 +58,35 @@ def paraphrases(corpus: str) -> ParaphrasePairs:
     """
     files = [sources.owned(*names) for names in PARAPHRASES[corpus]]
     if len(files) == 1:
-        found = [_sides(row) for row in rows(files[0], 1)]
-    else:  # a title, the number of a paragraph, a sentence
-        sides = [[row[2] for row in rows(file, 3)] for file in files]
-        if len(sides[0]) != len(sides[1]):
-            raise DataError(f"{files[0].name} and {files[1].name} are not of one length; unpack them again.")
-        found = list(zip(*sides, strict=True))
+        return pairs(files[0], corpus)
+    sides = [[row[2] for row in rows(file, 3)] for file in files]  # a title, the number of a paragraph, a sentence
+    if len(sides[0]) != len(sides[1]):
+        raise DataError(f"{files[0].name} and {files[1].name} are not of one length; unpack them again.")
+    return _distinct(corpus, zip(*sides, strict=True), files[0])
+
+
+def pairs(file: Path, corpus: str = "file") -> ParaphrasePairs:
+    """The pairs of a file, PPDB's or with a tab between, plain or as .gz; distinct and raising as `paraphrases`."""
+    return _distinct(corpus, map(_sides, rows(file, 1)), file)
+
+
+def own_pairs(path: str) -> Path:
+    """The file of pairs that the user names.
+
+    Raises:
+        DataError: there is no such file.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(f"The file of pairs {file} does not exist; let path name one with a tab between two sentences.")
+    return sources.noted(file)
+
+
+def _distinct(corpus: str, found: Iterable[tuple[str, ...]], file: Path) -> ParaphrasePairs:
     trimmed = ((one.strip(), other.strip()) for one, other in found)
     kept = dict.fromkeys((one, other) for one, other in trimmed if one and other and one != other)
     if not kept:
-        raise DataError(f"{files[0]} holds no pair; unpack it again.")
+        raise DataError(f"{file} holds no pair; unpack it again.")
     return ParaphrasePairs.of(corpus, kept)
 
 
@@ -100,12 +121,13 @@ def answers() -> list[list[str]] | None:
     listed = sources.original("data/docs/files")
     if listed is None:
         return None
-    folder, rows = listed.parents[1], []
+    folder, rows, content = listed.parents[1], [], list[str]()
 
     def lines(name: str) -> list[str]:
         if not (folder / name).is_file():
             raise DataError(f"{folder / name} is missing; unpack the archive of short answers again.")
-        return (folder / name).read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
+        content.append((folder / name).read_text(encoding="utf-8", errors="replace"))
+        return content[-1].removesuffix("\n").split("\n")
 
     def numbered(name: str) -> list[tuple[str, str]]:
         cells = (line.partition(" ") for line in lines(f"raw/{name}"))
@@ -122,6 +144,8 @@ def answers() -> list[list[str]] | None:
             raise DataError(
                 f"Question {number} of {folder} is not whole ({error}); unpack the archive again."
             ) from None
+    whole = "".join(content).encode()
+    sources.note(folder.parent.name, len(whole), hashlib.sha256(whole).hexdigest())
     return rows
 
 

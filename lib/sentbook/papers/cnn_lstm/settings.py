@@ -29,6 +29,12 @@ class RankingTraining(Training):
     faithful: bool = Field(False, description="images keep their length in training, as in the released code")
     patience: int | None = Field(5, ge=1, description="checks without a better one after which training stops")
 
+    def check(self) -> None:
+        """Read the images, which is better before eight trainings than after them."""
+        from sentbook.data.images import divided
+
+        divided(self.corpus, self.path)
+
 
 class ClassifierTraining(Training):
     """An encoder and a softmax on top, trained together on a classification task: figure 3 of Gan et al. 2017."""
