@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -13,6 +14,7 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Page
 
+from reader import Reader
 from sentbook.data.miniworld import World
 from sentbook.data.text import Vocabulary, tokenise_ptb
 from sentbook.data.vectors import embedding_matrix, load
@@ -20,7 +22,7 @@ from sentbook.exchange import playground
 from sentbook.exchange.portable import Description, Portable
 from sentbook.models import build, similarity
 from sentbook.models.average import AverageEncoder
-from sentbook.models.base import EncoderOptions
+from sentbook.models.base import EncoderOptions, SentenceEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.wsv import WSVEncoder
@@ -199,34 +201,68 @@ def test_neighbours_are_the_nearest(opened: Page, models: dict[str, Portable], t
 
 
 @pytest.fixture(scope="module")
-def shipped() -> dict[str, Any]:
+def shipped() -> playground.Packed:
     text = (STATIC / "data.js").read_text(encoding="utf-8")
-    return json.loads(text.removeprefix("sentbookPlayground.take(").rpartition(",\n")[0])
+    header, _, content = text.removeprefix("sentbookPlayground.take(").rpartition(",\n")
+    return playground.Packed(json.loads(header), base64.b64decode(content))
 
 
-def test_the_shipped_file_is_small_and_ours(shipped: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def encoders(shipped: playground.Packed) -> dict[str, SentenceEncoder]:
+    """The file's encoders in the package."""
+    kinds, found = {options().kind: options for options in playground.KNOWN}, {}
+    for made in shipped.header["encoders"]:
+        matrices, options = read(shipped, made["name"]), dict(made["options"])
+        if "0" in matrices:
+            options["filters"] = len(matrices["0"]) // (9 if made["kind"] == "wsv" else 1)
+        encoder = build(kinds[made["kind"]](**options), torch.zeros(1, 50), seed=1)
+        for bias, values in zip(getattr(encoder, "biases", None) or (), made["biases"], strict=True):
+            bias.data = torch.tensor(values)
+        if made["weights"]:
+            encoder.alpha.data = torch.tensor(made["weights"]).log()
+        found[made["name"]] = playground.restored(encoder, matrices)
+    return found
+
+
+def test_the_shipped_file_is_small_and_ours(shipped: playground.Packed) -> None:
     assert (STATIC / "data.js").stat().st_size < 5e6
     world = World().relatedness("test")
-    assert set(shipped["sentences"]) <= {*world.first, *world.second}  # of no data set
+    assert set(shipped.header["sentences"]) <= {*world.first, *world.second}  # of no data set
     # Word vectors that may be given away: of the mini-world, or GloVe's under the PDDL.
-    assert {one["origin"]["vectors"] for one in shipped["encoders"]} <= {"miniworld", "glove-6b-50d"}
-    assert all(one["largest"] <= playground.TOLERANCE for one in shipped["encoders"])
+    assert {one["origin"]["vectors"] for one in shipped.header["encoders"]} <= {"miniworld", "glove-6b-50d"}
+    assert all(one["largest"] <= playground.TOLERANCE for one in shipped.header["encoders"])
 
 
-def test_the_shipped_encoders_give_the_package_s_cosines(page: Page, shipped: dict[str, Any], tmp_path: Path) -> None:
-    """As the package had them when the file was made, with all its bits."""
-    table = (ROOT / "book" / "playground_examples.html").read_text(encoding="utf-8")
-    address = site(tmp_path, (STATIC / "data.js").read_text(encoding="utf-8"), table)
-    context = page.context.browser.new_context()  # type: ignore[union-attr]
-    other = context.new_page()
-    other.set_default_timeout(240_000)
-    other.goto(address)
-    other.locator("button.pg-load").click()
-    other.wait_for_selector(".pg-near li")
-    found = other.evaluate(COSINES, shipped["examples"])
-    for at, one in enumerate(shipped["encoders"]):
-        expected = [row[at] for row in shipped["cosines"]]
-        np.testing.assert_allclose(found[one["name"]], expected, rtol=0, atol=0.01, err_msg=one["name"])
-    for row in shipped["cosines"]:
-        assert "".join(f"<td>{value:.2f}</td>" for value in row) in table
-    context.close()
+@pytest.mark.browser
+def test_the_books_page_gives_the_packages_numbers(
+    desk: Reader, shipped: playground.Packed, encoders: dict[str, SentenceEncoder]
+) -> None:
+    """Typed, loaded by a click, read; no request leaves."""
+    desk.open("book/playground")
+    page, header, words = desk.page, shipped.header, Vocabulary(shipped.header["words"])
+    assert page.evaluate("'data' in sentbookPlayground") is False
+    with page.expect_response("**/data.js"):
+        page.get_by_role("button", name="Load the encoders").click()
+    pair = "two dogs are running in the snow", "a big dog sleeps at home"
+    for field, text in zip(("First", "Second"), pair, strict=True):
+        page.get_by_label(f"{field} sentence").fill(text)
+    page.wait_for_function("location.hash.includes('snow') && location.hash.includes('home')")
+    found = page.evaluate(COSINES, header["examples"])
+    for at, (name, encoder) in enumerate(encoders.items()):
+        assert value(page, name) == pytest.approx(similarity(encoder, words, *pair), abs=0.01)
+        whole = [row[at] for row in header["cosines"]]  # with all bits, when the file was made
+        np.testing.assert_allclose(found[name], whole, rtol=0, atol=0.01, err_msg=name)
+    cse, first = encoders["CSE"], pair[0].split()
+    shown = page.locator(".pg-line").first.locator("small").all_inner_texts()
+    added = [
+        similarity(cse, words, *pair) - similarity(cse, words, " ".join(first[:at] + first[at + 1 :]), pair[1])
+        for at in range(len(first))
+    ]
+    assert [float(one.replace("−", "-")) for one in shown] == pytest.approx(added, abs=0.01)
+    page.wait_for_function("text => document.querySelector('.pg-near').textContent.includes(text)", arg=pair[0])
+    nearest = sorted((similarity(cse, words, pair[0], text) for text in header["sentences"]), reverse=True)[:5]
+    near = page.locator(".pg-near > div").first.locator("li .pg-value").all_inner_texts()
+    assert [float(one.replace("−", "-")) for one in near] == pytest.approx(nearest, abs=0.01)
+    for row in header["cosines"]:
+        assert "".join(f"<td>{value:.2f}</td>" for value in row) in page.locator(".pg-static").inner_html()
+    assert desk.faults == []
