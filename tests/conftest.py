@@ -63,18 +63,20 @@ def artifacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def axes_shares() -> Callable[[str], list[tuple[float, float]]]:
-    """Give width and height of each axes of a drawing by matplotlib, as shares of the whole."""
+def squeezed() -> Callable[[str], list[tuple[float, float]]]:
+    """Give width and height of each axes as shares of a drawing by matplotlib, if they leave too little to look at."""
 
     def shares(svg: str) -> list[tuple[float, float]]:
         box = re.search(r'viewbox="0 0 ([\d.]+) ([\d.]+)"', svg, re.IGNORECASE)
         assert box is not None
         found = []
-        for path in re.findall(r'id="[^"]*axes_\d+">\s*(?:<g id="[^"]*patch_\d+">\s*)?<path d="([^"]+)"', svg):
+        for path in re.findall(r'id="[^"]*axes_\d+">\s*(?:<g id="[^"]*patch_\d+">\s*)?<path[^>]*? d="([^"]+)"', svg):
             corners = [float(number) for number in re.findall(r"-?[\d.]+", path)]
             x, y = corners[0::2], corners[1::2]
             found.append(((max(x) - min(x)) / float(box[1]), (max(y) - min(y)) / float(box[2])))
-        return found
+        assert found, svg[:300]
+        wide = sum(width * height for width, height in found) > 0.3 and min(map(min, found)) > 0.12
+        return [] if wide else found
 
     return shares
 

@@ -157,47 +157,7 @@ def test_options_that_the_page_does_not_know_are_refused(models: dict[str, Porta
         playground.pack({"x": Portable(other.encoder, other.vocabulary, said)}, texts, [], words=9, profile="demo")
 
 
-# -- a visitor ---------------------------------------------------------------------------------------------------------
-
-
-def value(page: Page, name: str) -> float:
-    return float(
-        page.locator("tr", has=page.locator(f"#pg-{name}")).locator("td.pg-value").inner_text().replace("−", "-")
-    )
-
-
-def test_a_visitor_types_and_reads(opened: Page, models: dict[str, Portable]) -> None:
-    pair = "The small dog chases a blorp", "a little canine is chasing one cat"
-    for field, text in zip(("First", "Second"), pair, strict=True):
-        opened.get_by_label(f"{field} sentence").fill(text)
-    opened.wait_for_function("location.hash.includes('blorp') && location.hash.includes('little')")
-    for name, model in models.items():
-        assert value(opened, name) == pytest.approx(similarity(model.encoder, model.vocabulary, *pair), abs=0.015)
-    assert opened.locator(".pg-unknown").all_inner_texts() == ["blorp\nunknown"]
-    # What a word adds, under another encoder, chosen by the keyboard.
-    opened.locator("#pg-CSE").focus()
-    opened.keyboard.press("ArrowUp")
-    opened.wait_for_function("location.hash.includes('e=PP')")
-    pp = models["PP"]
-    without = similarity(pp.encoder, pp.vocabulary, "The small chases a blorp", pair[1])
-    added = similarity(pp.encoder, pp.vocabulary, *pair) - without
-    shown = opened.locator(".pg-word", has_text="dog").locator("small").inner_text()
-    assert float(shown.replace("−", "-")) == pytest.approx(added, abs=0.015)
-
-
-def test_neighbours_are_the_nearest(opened: Page, models: dict[str, Portable], texts: list[str]) -> None:
-    opened.locator("#pg-WSV").check()
-    opened.get_by_label("First sentence").fill(texts[3])
-    opened.wait_for_function("text => document.querySelector('.pg-near li button')?.textContent === text", arg=texts[3])
-    wsv = models["WSV"]
-    scores = sorted((similarity(wsv.encoder, wsv.vocabulary, texts[3], text) for text in texts), reverse=True)
-    shown = opened.locator(".pg-near > div").first.locator("li .pg-value").all_inner_texts()
-    assert [float(text.replace("−", "-")) for text in shown] == pytest.approx(scores[:5], abs=0.015)
-    opened.locator(".pg-near li button").nth(1).click()
-    assert opened.get_by_label("Second sentence").input_value() in texts
-
-
-# -- the file of the book ----------------------------------------------------------------------------------------------
+# -- the page of the book, and its file --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -233,36 +193,43 @@ def test_the_shipped_file_is_small_and_ours(shipped: playground.Packed) -> None:
     assert all(one["largest"] <= playground.TOLERANCE for one in shipped.header["encoders"])
 
 
+def shown(page: Page, selector: str) -> list[float]:
+    return [float(text.replace("−", "-")) for text in page.locator(selector).all_inner_texts()]
+
+
 @pytest.mark.browser
-def test_the_books_page_gives_the_packages_numbers(
+def test_a_visitor_types_and_reads_the_packages_numbers(
     desk: Reader, shipped: playground.Packed, encoders: dict[str, SentenceEncoder]
 ) -> None:
-    """Typed, loaded by a click, read; no request leaves."""
+    """The model is loaded by a click, and no request leaves."""
     desk.open("book/playground")
     page, header, words = desk.page, shipped.header, Vocabulary(shipped.header["words"])
     assert page.evaluate("'data' in sentbookPlayground") is False
     with page.expect_response("**/data.js"):
         page.get_by_role("button", name="Load the encoders").click()
-    pair = "two dogs are running in the snow", "a big dog sleeps at home"
+    pair = "two small dogs chase a blorp", "a big cat is at home"
     for field, text in zip(("First", "Second"), pair, strict=True):
         page.get_by_label(f"{field} sentence").fill(text)
-    page.wait_for_function("location.hash.includes('snow') && location.hash.includes('home')")
-    found = page.evaluate(COSINES, header["examples"])
-    for at, (name, encoder) in enumerate(encoders.items()):
-        assert value(page, name) == pytest.approx(similarity(encoder, words, *pair), abs=0.01)
-        whole = [row[at] for row in header["cosines"]]  # with all bits, when the file was made
-        np.testing.assert_allclose(found[name], whole, rtol=0, atol=0.01, err_msg=name)
-    cse, first = encoders["CSE"], pair[0].split()
-    shown = page.locator(".pg-line").first.locator("small").all_inner_texts()
-    added = [
-        similarity(cse, words, *pair) - similarity(cse, words, " ".join(first[:at] + first[at + 1 :]), pair[1])
-        for at in range(len(first))
-    ]
-    assert [float(one.replace("−", "-")) for one in shown] == pytest.approx(added, abs=0.01)
+    page.wait_for_function("location.hash.includes('blorp') && location.hash.includes('home')")
+    cosines = {name: similarity(encoder, words, *pair) for name, encoder in encoders.items()}
+    assert shown(page, "td.pg-value") == pytest.approx(list(cosines.values()), abs=0.01)
+    assert page.locator(".pg-unknown").all_inner_texts() == ["blorp\nunknown"]
+    # Under another encoder, chosen by the keyboard.
+    page.locator("#pg-CSE").focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_function("location.hash.includes('e=PP')")
+    first, pp = pair[0].split(), encoders["PP"]
+    without = [" ".join(first[:at] + first[at + 1 :]) for at in range(len(first) - 1)]
+    added = [cosines["PP"] - similarity(pp, words, less, pair[1]) for less in without]
+    assert shown(page, ".pg-line:first-child .pg-word:not(.pg-unknown) small") == pytest.approx(added, abs=0.01)
     page.wait_for_function("text => document.querySelector('.pg-near').textContent.includes(text)", arg=pair[0])
-    nearest = sorted((similarity(cse, words, pair[0], text) for text in header["sentences"]), reverse=True)[:5]
-    near = page.locator(".pg-near > div").first.locator("li .pg-value").all_inner_texts()
-    assert [float(one.replace("−", "-")) for one in near] == pytest.approx(nearest, abs=0.01)
+    near = sorted((similarity(pp, words, pair[0], text) for text in header["sentences"]), reverse=True)
+    assert shown(page, ".pg-near > div:first-child .pg-value") == pytest.approx(near[:5], abs=0.01)
+    page.locator(".pg-near li button").nth(1).click()
+    assert page.get_by_label("Second sentence").input_value() in header["sentences"]
+    # With all their bits, when the file was made.
+    found = page.evaluate(COSINES, header["examples"])
+    assert np.transpose(list(found.values())) == pytest.approx(np.array(header["cosines"]), abs=0.01)
     for row in header["cosines"]:
         assert "".join(f"<td>{value:.2f}</td>" for value in row) in page.locator(".pg-static").inner_html()
     assert desk.faults == []
