@@ -406,7 +406,7 @@ def test_a_protocol_is_chosen_and_a_published_number_finds_its_like(desk: Reader
     assert desk.faults == []
 
 
-# What is tabbed to in an explorer, what is pressed there, and what the address then says.
+# What is tabbed to in an explorer, what is pressed there, and what the address, which then changes, says.
 KEYS: dict[str, list[tuple[str, str, str]]] = {
     "book/results": [
         ("#sb-table", "ArrowUp", "table="), (".sb-stack > [type=search]", "e", "find=e"),
@@ -419,7 +419,8 @@ KEYS: dict[str, list[tuple[str, str, str]]] = {
     ],
     "book/protocols": [
         ("#sb-test-set", "ArrowDown", "set="), ("[name=protocol-score]", "ArrowDown", "score="),
-        ("[inputmode=decimal]", "7", "near=7"), (".sb-dot", "Enter", "near=7"), (".sb-hits button", "Enter", "near=7"),
+        ("[inputmode=decimal]", "7", "near=7"), (".sb-dot", "Enter", "near=7"),
+        (".sb-hits li:nth-child(2) button", "Enter", "near=7"),
     ],
     "book/playground": [
         (".pg-load", "Enter", "e=CSE"), ("#pg-second", "x", "b=x"), ("[name=pg-encoder]", "ArrowUp", "e=PP"),
@@ -464,8 +465,10 @@ def test_an_explorer_is_worked_by_keys_alone_on_every_screen(reader: Reader, fil
             page.keyboard.press("Tab")
             while not page.evaluate(STANDS, stop):
                 page.keyboard.press("Tab")
+            before = page.url
             page.keyboard.press(key)
-            page.wait_for_function("said => location.hash.includes(said)", arg=said)
+            changed = "([before, said]) => location.href !== before && location.hash.includes(said)"
+            page.wait_for_function(changed, arg=[before, said])
             assert page.evaluate("document.activeElement !== document.body"), f"the focus is lost at {stop}"
         assert reader.width() <= width and page.evaluate(LOST) == [] == page.evaluate(CONTRAST, f".sentbook {TEXT}")
     assert reader.faults == []

@@ -71,30 +71,19 @@ def packed(models: dict[str, Portable], texts: list[str]) -> playground.Packed:
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser) -> Page:
-    page = browser.new_page()
-    page.set_default_timeout(240_000)  # of a busy machine
-    return page
-
-
-def site(folder: Path, script: str, table: str) -> str:
-    """The page's own scripts beside other encoders; its address on the disk, as one opens it without a server."""
+def opened(browser: Browser, packed: playground.Packed, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page's own scripts beside other encoders, from the disk, as one opens it without a server; by keys alone."""
+    folder, page, faults = tmp_path_factory.mktemp("site"), browser.new_page(), []
     for name in ("encoders.js", "playground.js", "playground.css"):
         shutil.copy(STATIC / name, folder / name)
-    (folder / "data.js").write_text(script, encoding="utf-8")
+    (folder / "data.js").write_text(packed.script(), encoding="utf-8")
     source = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")
     html = "".join(re.findall(r"```\{raw\} html\n(?!:file)(.*?)```", source, re.DOTALL))
-    html = html.replace("../_static/playground/", "").replace("</div>\n<script", f"{table}</div>\n<script", 1)
+    html = html.replace("../_static/playground/", "").replace("</div>\n<script", f"{packed.table()}</div>\n<script", 1)
     (folder / "index.html").write_text(f'<!doctype html><meta charset="utf-8"><body>{html}', encoding="utf-8")
-    return (folder / "index.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def opened(page: Page, packed: playground.Packed, tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """The page with its encoders loaded, by the keyboard alone."""
-    faults: list[str] = []
+    page.set_default_timeout(240_000)  # of a busy machine
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(site(tmp_path_factory.mktemp("site"), packed.script(), packed.table()))
+    page.goto((folder / "index.html").as_uri())
     assert page.locator(".pg-static table").is_visible()
     assert "MB" in page.locator("button.pg-load").inner_text()
     page.keyboard.press("Tab")
