@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import hypothesis
@@ -17,6 +19,7 @@ import yaml
 from nbformat import v4
 from playwright.sync_api import Browser, sync_playwright
 
+from reader import DESK, HTML, Reader
 from sentbook.report.pdf import BROWSERS
 from sentbook.system.paths import root
 
@@ -60,18 +63,20 @@ def artifacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def axes_shares() -> Callable[[str], list[tuple[float, float]]]:
-    """Give width and height of each axes of a drawing by matplotlib, as shares of the whole."""
+def squeezed() -> Callable[[str], list[tuple[float, float]]]:
+    """Give width and height of each axes as shares of a drawing by matplotlib, if they leave too little to look at."""
 
     def shares(svg: str) -> list[tuple[float, float]]:
         box = re.search(r'viewbox="0 0 ([\d.]+) ([\d.]+)"', svg, re.IGNORECASE)
         assert box is not None
         found = []
-        for path in re.findall(r'id="[^"]*axes_\d+">\s*(?:<g id="[^"]*patch_\d+">\s*)?<path d="([^"]+)"', svg):
+        for path in re.findall(r'id="[^"]*axes_\d+">\s*(?:<g id="[^"]*patch_\d+">\s*)?<path[^>]*? d="([^"]+)"', svg):
             corners = [float(number) for number in re.findall(r"-?[\d.]+", path)]
             x, y = corners[0::2], corners[1::2]
             found.append(((max(x) - min(x)) / float(box[1]), (max(y) - min(y)) / float(box[2])))
-        return found
+        assert found, svg[:300]
+        wide = sum(width * height for width, height in found) > 0.3 and min(map(min, found)) > 0.12
+        return [] if wide else found
 
     return shares
 
@@ -91,6 +96,32 @@ def browser() -> Iterator[Browser]:
         running = playwright.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
         yield running
         running.close()
+
+
+class _Silent(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """Address of the built book."""
+    if not (HTML / "index.html").is_file():
+        pytest.skip("the book is not built; run `make book`")
+    handler = partial(_Silent, directory=str(HTML))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
+        thread = threading.Thread(target=serving.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_port}"
+        serving.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def desk(browser: Browser, server: str) -> Iterator[Reader]:
+    """A reader at a desk, in light mode."""
+    with browser.new_context(viewport=DESK, accept_downloads=True) as context:
+        yield Reader(context.new_page(), server)
 
 
 # -- a toy checkout ----------------------------------------------------------------------------------------------------

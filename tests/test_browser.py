@@ -7,94 +7,33 @@ clicked, moved by the keyboard, and the number that then stands there is compare
 from __future__ import annotations
 
 import csv
-import functools
 import json
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, Request
+from playwright.sync_api import Browser
 
+from reader import DESK, HTML, Reader
 from sentbook.evaluation.statistics import seed_spread
 from sentbook.papers.cross.protocol_tables import YEAR, Held
 from sentbook.records import Run
-from sentbook.report import numbers
+from sentbook.report import numbers, summary, verdict_switches
 from sentbook.report.names import readable
 from sentbook.report.pedigree import listed
 from sentbook.runs import ledger
+from sentbook.runs.claims import specifications
+from sentbook.runs.verdict_ledger import Entry, gather
 
 ROOT = Path(__file__).resolve().parents[1]
-HTML = ROOT / "_build" / "html"
 PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1280, "height": 900}
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-
 PAGES = ["book/index", *listed("book")]
-FEW = ("book/cse", "book/results", "book/verdicts", "book/protocols", "book/_executed/cse/table1")
+FEW = ("book/cse", "book/_executed/cse/table1")
 EACH = [page if page in FEW else pytest.param(page, marks=pytest.mark.long) for page in PAGES]
-
-
-class _Silent(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """Address of the built book."""
-    if not (HTML / "index.html").is_file():
-        pytest.skip("the book is not built; run `make book`")
-    handler = functools.partial(_Silent, directory=str(HTML))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
-        thread = threading.Thread(target=serving.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{serving.server_port}"
-        serving.shutdown()
-        thread.join()
-
-
-@dataclass
-class Reader:
-    """A tab that writes down all that goes wrong in it."""
-
-    page: Page
-    server: str
-    faults: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        page, faults = self.page, self.faults
-        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("requestfailed", self._failed)
-        page.on(
-            "response", lambda answer: faults.append(f"{answer.status}: {answer.url}") if answer.status >= 400 else None
-        )
-        page.on(
-            "request", lambda request: faults.append(f"asked: {request.url}") if self._outside(request.url) else None
-        )
-
-    def _failed(self, request: Request) -> None:
-        if request.failure != "net::ERR_ABORTED":  # the reader went on before all was there
-            self.faults.append(f"failed: {request.url}")
-
-    def _outside(self, url: str) -> bool:
-        parts = urlsplit(url)
-        return parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != self.server
-
-    def open(self, file: str) -> None:
-        self.page.goto(f"{self.server}/{file}.html", wait_until="load")
-        self.page.evaluate("() => window.MathJax?.startup?.promise?.then(() => true)")
-
-    def width(self) -> int:
-        """Of all that can be scrolled to, in pixels."""
-        return self.page.evaluate("() => document.scrollingElement.scrollWidth")
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -134,6 +73,7 @@ CONTRAST = """selector => {
   }
   return [...new Set(poor)];
 }"""
+TEXT = ":is(th, td, span, strong, li, p, dt, dd, a, summary, figcaption, button, legend, output, small)"
 
 
 @pytest.mark.parametrize("file", EACH)
@@ -152,8 +92,7 @@ def test_a_page_opens_without_a_fault(reader: Reader, file: str, request: pytest
         assert drawing.is_visible()
         ink = drawing.evaluate("svg => { svg.style.color = 'var(--sb-ink)'; return getComputedStyle(svg).color; }")
         assert ink == {"light": "rgb(31, 35, 40)", "dark": "rgb(232, 234, 237)"}[mode]
-    text = ":is(th, td, span, strong, li, p, dt, dd, a, summary, figcaption, button, legend, output, small)"
-    assert page.evaluate(CONTRAST, f".sentbook {text}") == []
+    assert page.evaluate(CONTRAST, f".sentbook {TEXT}") == []
 
 
 def test_a_notebooks_page_shows_its_tables_with_the_code_folded(reader: Reader) -> None:
@@ -216,17 +155,17 @@ def test_a_phone_cuts_no_number_and_a_wide_screen_is_used(phone: Reader, file: s
     assert boxes.evaluate_all(CUT) == []
 
 
-def test_search_finds_a_page(reader: Reader) -> None:
-    reader.page.goto(f"{reader.server}/search.html?q=convolution", wait_until="networkidle")
-    reader.page.wait_for_selector("#search-results li a", timeout=10_000)
-    assert any("cse" in str(link.get_attribute("href")) for link in reader.page.locator("#search-results li a").all())
-    assert reader.faults == []
+def test_search_finds_a_page(desk: Reader) -> None:
+    desk.page.goto(f"{desk.server}/search.html?q=convolution", wait_until="networkidle")
+    desk.page.wait_for_selector("#search-results li a", timeout=10_000)
+    assert any("cse" in str(link.get_attribute("href")) for link in desk.page.locator("#search-results li a").all())
+    assert desk.faults == []
 
 
-def test_the_first_page_leads_to_the_book(reader: Reader) -> None:
-    reader.page.goto(f"{reader.server}/index.html", wait_until="networkidle")
-    reader.page.wait_for_url("**/book/index.html")
-    assert reader.faults == []
+def test_the_first_page_leads_to_the_book(desk: Reader) -> None:
+    desk.page.goto(f"{desk.server}/index.html", wait_until="networkidle")
+    desk.page.wait_for_url("**/book/index.html")
+    assert desk.faults == []
 
 
 def test_the_mode_can_be_switched(browser: Browser, server: str) -> None:
@@ -243,13 +182,6 @@ def test_the_mode_can_be_switched(browser: Browser, server: str) -> None:
 
 
 # -- pages that a reader explores --------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def desk(browser: Browser, server: str) -> Iterator[Reader]:
-    """A reader at a desk, in light mode."""
-    with browser.new_context(viewport=DESK, accept_downloads=True) as context:
-        yield Reader(context.new_page(), server)
 
 
 def recorded(paper: str, experiment: str) -> Run:
@@ -290,6 +222,8 @@ def test_results_are_sorted_filtered_opened_and_saved(desk: Reader) -> None:
     assert "make run NOTEBOOK=cse/table1 PROFILE=small" in drawer.inner_text()
     to, anchor = str(drawer.locator("a").get_attribute("href")).split("#")
     assert f'id="{anchor}"' in (HTML / "book" / to).read_text(encoding="utf-8")
+    reported = summary.printed(summary.reported("cse", "table1"), "pearson")[best, "total_avg"]
+    assert numbers.plain(100 * reported) in drawer.locator("dt:text('The paper') + dd").inner_text()
     page.keyboard.press("Escape")
     drawer.wait_for(state="detached")
     assert page.evaluate("document.activeElement.textContent") == numbers.plain(means[best])
@@ -304,6 +238,34 @@ def test_results_are_sorted_filtered_opened_and_saved(desk: Reader) -> None:
         place: pytest.approx(value, abs=1e-3) for place, value in kept.items()
     }
     assert desk.faults == []
+
+
+def test_a_mean_is_pinned_and_shades_are_shares_of_a_column(phone: Reader) -> None:
+    page, cells = phone.page, ".sb-grid tbody td:has([data-cell])"
+    phone.open("book/results")
+
+    def column() -> list[tuple[float, float]]:
+        """Each number of the first column and its shade."""
+        found = page.locator(".sb-grid tbody tr > td:nth-child(3)").all()
+        shades = [one.evaluate("cell => Number(cell.style.getPropertyValue('--heat'))") for one in found]
+        return [(float(one.inner_text()), shade) for one, shade in zip(found, shades, strict=True)]
+
+    values, shades = zip(*column(), strict=True)
+    low, high = min(values), max(values)
+    assert shades == pytest.approx([(value - low) / (high - low) for value in values], abs=0.1 / (high - low))
+    grounds = page.locator(cells).evaluate_all("cells => cells.map(one => getComputedStyle(one).backgroundColor)")
+    assert len(set(grounds)) > 5
+    mean = page.locator(".sb-grid tbody td.sb-mean").first
+    for pinned in (True, False):
+        page.get_by_label("Pin the mean").set_checked(pinned)
+        page.locator(".sb-grid").evaluate("box => { box.scrollLeft = 0; }")
+        before = mean.bounding_box()
+        page.locator(".sb-grid").evaluate("box => { box.scrollLeft = 300; }")
+        assert (abs(mean.bounding_box()["x"] - before["x"]) < 2) == pinned
+    page.get_by_label("Shades").uncheck()
+    page.reload()
+    assert not page.get_by_label("Pin the mean").is_checked() and {shade for _, shade in column()} == {0}
+    assert phone.faults == []
 
 
 def test_a_is_held_against_b_by_the_runs_own_test_and_the_address_keeps_it(desk: Reader) -> None:
@@ -359,10 +321,7 @@ def test_verdicts_follow_filters_and_readings(desk: Reader) -> None:
         verdicts = [one["verdicts"][reading] for one in claims if one["paper"] != "ours"]
         return {name: verdicts.count(name) for name in set(verdicts) - set(leave)}
 
-    recorded_counts = json.loads((ROOT / "results/small/verdicts.json").read_text(encoding="utf-8"))["counts"]
-    by_paper = [counts for paper, counts in recorded_counts.items() if paper != "ours"]
     assert shown() == counted(0)
-    assert shown()["reproduced"] == sum(counts["reproduced"] for counts in by_paper)
     page.get_by_label("must lie within the interval").check()
     assert shown() == counted(1) and "exceeded" not in shown()
     page.get_by_label("pairs alone").check()
@@ -375,8 +334,6 @@ def test_verdicts_follow_filters_and_readings(desk: Reader) -> None:
     line = page.locator(f".sb-claim:has(#claim-{changed['id']}) > summary")
     assert changed["verdicts"][3] in line.inner_text() and f"recorded: {changed['verdicts'][0]}" in line.inner_text()
     page.get_by_role("button", name="As recorded, all").click()
-    page.get_by_label("Paper", exact=True).select_option("wsv")
-    assert page.locator("details.sb-claim:visible").count() == sum(one["paper"] == "wsv" for one in claims)
     # A sign is reached and its card opened without a mouse.
     first = page.locator("#verdict-explorer .sb-claim-dot[tabindex='0']").first
     first.focus()
@@ -387,6 +344,32 @@ def test_verdicts_follow_filters_and_readings(desk: Reader) -> None:
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
     page.goto(f"{desk.server}/book/verdicts.html#claim-dnt-05", wait_until="load")
     assert page.locator("#claim-dnt-05").is_visible()
+    assert desk.faults == []
+
+
+def test_dots_are_those_that_the_ledger_has(desk: Reader) -> None:
+    claims, page = gather("small").claims, desk.page
+    dots = {one["id"]: max(1, len(one["dots"])) for one in verdict_switches.data(claims, {})}
+
+    def smaller(claim: Entry) -> bool:
+        scale = specifications()[claim.id].scale
+        return bool(scale and (not claim.run or scale.lacking(recorded(claim.paper, claim.experiment))))
+
+    filters: list[tuple[str, str, Callable[[Entry], bool]]] = [
+        ("Scale", "", lambda claim: True),
+        ("Scale", "smaller", smaller),
+        ("Cause", "tested", lambda claim: claim.cause is not None and claim.cause.state == "tested"),
+        ("Cause", "none", lambda claim: claim.cause is None),
+        ("Verdict", "not reproduced", lambda claim: claim.verdict == "not reproduced"),
+        ("Paper", "wsv", lambda claim: not claim.own and claim.paper == "wsv"),
+    ]
+    desk.open("book/verdicts")
+    for label, choice, holds in filters:
+        page.get_by_label(label, exact=True).select_option(choice)
+        left = [claim for claim in claims if holds(claim)]
+        assert page.locator("#verdict-explorer .sb-claim-dot").count() == sum(dots[claim.id] for claim in left) > 0
+        assert page.locator("details.sb-claim:visible").count() == len(left)
+        page.get_by_role("button", name="As recorded, all").click()
     assert desk.faults == []
 
 
@@ -411,14 +394,84 @@ def test_a_protocol_is_chosen_and_a_published_number_finds_its_like(desk: Reader
     assert output.inner_text() == value(**chosen | {"tokens": "content"})
     page.get_by_label("A published number").fill("60")
     combinations = [held.means[one["protocol"], YEAR] for one in held.combinations()]
-    near = sum(abs(100 * mean - 60) <= 0.5 for mean in combinations)
+    near = sorted((abs(100 * mean - 60), numbers.plain(100 * mean)) for mean in combinations)
+    near = [mean for off, mean in near if off <= 0.5]
     assert page.locator("#protocol-dial .sb-dot").count() == len(combinations)
-    assert page.locator("#protocol-dial .sb-hit").count() == page.locator(".sb-hits li").count() == near > 0
+    assert page.locator(".sb-hits strong").all_inner_texts() == near
+    assert page.locator("#protocol-dial .sb-hit").count() == len(near) > 0
     page.locator(".sb-hits button").first.click()
     assert abs(float(output.inner_text()) - 60) <= 0.55
     page.get_by_label("Test set").select_option(label="SICK 2014")
     assert page.get_by_label("pooled pairs", exact=True).is_disabled()
     assert desk.faults == []
+
+
+# What is tabbed to in an explorer, what is pressed there, and what the address, which then changes, says.
+KEYS: dict[str, list[tuple[str, str, str]]] = {
+    "book/results": [
+        ("#sb-table", "ArrowUp", "table="), (".sb-stack > [type=search]", "e", "find=e"),
+        (":not(fieldset) > .sb-check > input", "Space", "pin=no"), (".sb-grid button", "Enter", "sort="),
+    ],
+    "book/verdicts": [
+        ("#sb-paper", "ArrowDown", "paper="), ("#sb-verdict", "ArrowDown", "verdict="),
+        ("[name=above]", "ArrowDown", "above="), ("[name=over]", "ArrowDown", "over="),
+        (".sb-check > input", "Space", "out="), (".sb-claim-dot", "Enter", "#claim-"),
+    ],
+    "book/protocols": [
+        ("#sb-test-set", "ArrowDown", "set="), ("[name=protocol-score]", "ArrowDown", "score="),
+        ("[inputmode=decimal]", "7", "near=7"), (".sb-dot", "Enter", "near=7"),
+        (".sb-hits li:nth-child(2) button", "Enter", "near=7"),
+    ],
+    "book/playground": [
+        (".pg-load", "Enter", "e=CSE"), ("#pg-second", "x", "b=x"), ("[name=pg-encoder]", "ArrowUp", "e=PP"),
+        (".pg-near button", "Enter", "e=PP"),
+    ],
+}  # fmt: skip
+STANDS = """stop => {
+  const at = document.activeElement;
+  if (at === document.body) throw Error(`the tab key does not reach ${stop}`);
+  return at.matches(stop) && at.matches(':focus-visible') && getComputedStyle(at).outlineStyle !== 'none';
+}"""
+# Text of an explorer beyond what is seen or can be scrolled to below an edge's shadow.
+LOST = """() => {
+  const lost = [], box = document.querySelector('.sb-explore, .playground');
+  const walk = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const range = document.createRange();
+    range.selectNodeContents(walk.currentNode);
+    const text = range.getBoundingClientRect();
+    if (!walk.currentNode.data.trim() || !text.width || !walk.currentNode.parentElement.checkVisibility()) continue;
+    for (let at = walk.currentNode.parentElement; at; at = at.parentElement) {
+      const style = getComputedStyle(at), frame = at.getBoundingClientRect(), root = at === document.documentElement;
+      if (style.overflowX === 'visible' && at.tagName !== 'svg' && !root) continue;
+      if (style.overflowX === 'auto' && style.backgroundImage.includes('gradient')) break;
+      if (text.left < frame.left - 1 || text.right > frame.right + 1) lost.push(walk.currentNode.data);
+    }
+  }
+  return lost;
+}"""
+
+
+@pytest.mark.parametrize("file", KEYS)
+def test_an_explorer_is_worked_by_keys_alone_on_every_screen(reader: Reader, file: str) -> None:
+    page = reader.page
+    for width in (390, 1400, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        reader.open(file)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # to the main content
+        for stop, key, said in KEYS[file]:
+            page.locator(stop).first.wait_for()
+            page.keyboard.press("Tab")
+            while not page.evaluate(STANDS, stop):
+                page.keyboard.press("Tab")
+            before = page.url
+            page.keyboard.press(key)
+            changed = "([before, said]) => location.href !== before && location.hash.includes(said)"
+            page.wait_for_function(changed, arg=[before, said])
+            assert page.evaluate("document.activeElement !== document.body"), f"the focus is lost at {stop}"
+        assert reader.width() <= width and page.evaluate(LOST) == [] == page.evaluate(CONTRAST, f".sentbook {TEXT}")
+    assert reader.faults == []
 
 
 def test_a_table_of_links_is_one_stop_and_says_what_its_titles_hold(desk: Reader) -> None:
@@ -439,8 +492,6 @@ def test_without_javascript_a_table_stands_there(browser: Browser, server: str, 
         page.goto(f"{server}/{file}.html", wait_until="load")
         assert page.locator("article table:visible").first.locator("td").count() > 20
         assert page.locator("details.sb-claim").count() > 100 or file != "book/verdicts"
-    own = sum(path.stat().st_size for path in (HTML / "_static" / "explore").iterdir())
-    assert (HTML / f"{file}.html").stat().st_size + own < 600_000
 
 
 def test_a_fault_would_be_seen(browser: Browser, server: str) -> None:

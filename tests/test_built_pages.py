@@ -185,18 +185,11 @@ def test_the_walk_looks_at_hand_written_tables() -> None:
 
 @pytest.mark.slow
 def test_every_axes_covers_a_sensible_share_of_its_figure(
-    pages: dict[str, str], axes_shares: Callable[[str], list[tuple[float, float]]]
+    pages: dict[str, str], squeezed: Callable[[str], list[tuple[float, float]]]
 ) -> None:
     """Long labels and legends have squeezed axes to nothing."""
-    narrow, figures = [], 0
-    for name, html in pages.items():
-        for svg in parsed(html).select(".sb-plot svg"):
-            shares = axes_shares(str(svg))
-            figures += 1
-            covered = sum(wide * high for wide, high in shares)
-            if shares and (covered < 0.3 or min(min(share) for share in shares) < 0.12):
-                narrow.append(f"{name}: {[(round(w, 2), round(h, 2)) for w, h in shares]}")
-    assert figures > 30 and narrow == []
+    figures = [(name, str(svg)) for name, html in pages.items() for svg in parsed(html).select(".sb-plot svg")]
+    assert len(figures) > 100 and [(name, squeezed(svg)) for name, svg in figures if squeezed(svg)] == []
 
 
 # -- the pages hold together, offline ----------------------------------------------------------------------------------
@@ -269,6 +262,12 @@ def test_no_page_is_heavy(pages: dict[str, str]) -> None:
     # The index of the search holds words of prose.
     index = (HTML / "searchindex.js").read_text(encoding="utf-8")
     assert len(index) < 250_000 and not re.search(r'"[0-9a-f]*\d[0-9a-f]{11,}"', index)
+
+
+def test_a_script_of_ours_is_short() -> None:
+    scripts = [file for file in (ROOT / "book/_static").rglob("*.js") if "mathjax" not in file.parts]
+    lines = {file.name: file.read_text(encoding="utf-8").count("\n") for file in scripts}
+    assert len(lines) >= 9 and {name: count for name, count in lines.items() if count >= 300} == {}
 
 
 def test_pages_are_those_of_the_table_of_contents(pages: dict[str, str]) -> None:

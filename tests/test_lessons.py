@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,6 @@ def test_every_paper_has_one() -> None:
 def test_its_encoder_is_the_package_s(lesson: tuple[Path, dict[str, Any]]) -> None:
     """On other sentences than the lesson's, of 1 to 14 words in one batch, and with other numbers."""
     path, found = lesson
-    assert found["apart"] < 1e-6
     texts = ["dog", "the dog", *World().relatedness("trial").first[:20]]
     vocabulary: Vocabulary = found["vocabulary"]
     tokens = vocabulary.encode(texts)
@@ -95,10 +95,12 @@ def test_its_encoder_is_the_package_s(lesson: tuple[Path, dict[str, Any]]) -> No
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.parent.name)
 def test_it_runs_twice_with_other_sentences(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
-    run(path, names, rounds=1)
+    began = time.process_time()
+    run(path, names)
+    assert time.process_time() - began < 30
     first, said = names["encoder"] if "encoder" in names else names["pretrained"], capsys.readouterr().out
     run(path, names, rounds=1, first="two dogs", second="one old cat is sleeping")
-    assert names["apart"] < 1e-6 and (names.get("encoder") or names["pretrained"]) is not first
+    assert (names.get("encoder") or names["pretrained"]) is not first
     assert said and capsys.readouterr().out != said
 
 
@@ -114,7 +116,7 @@ def test_it_is_a_page_of_its_own_kind(path: Path) -> None:
     source = "\n".join(cell.source for cell in cells(path))
     stored = re.findall(rf"^({'|'.join(names)}) =", source.replace(parameters.source, ""), re.MULTILINE)
     assert stored == []  # else a second run would find a parameter overwritten
-    assert "report.dial(" in source and "nn.Module" in source
+    assert "report.dial(" in source and "nn.Module" in source and "\nassert apart < 1e-6" in source
 
 
 def test_a_parameter_that_a_lesson_does_not_have_is_named() -> None:

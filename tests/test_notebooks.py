@@ -13,6 +13,7 @@ import yaml
 
 from sentbook import config
 from sentbook.report import book
+from sentbook.runs.claims import specifications
 from sentbook.runs.contents import is_lesson
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,6 +117,10 @@ def test_it_opens_with_a_title_and_then_says_what_it_tests(any_notebook: nbforma
 def test_it_answers_first_and_closes_with_what_to_try(path: Path, notebook: nbformat.NotebookNode) -> None:
     answer, parameters = code(notebook)[:2]
     assert f'report.answer("{name(path)}")' in answer.source
+    opening = notebook.cells[0].source
+    judged = any(f"{spec.paper}/{spec.experiment}" == name(path) for spec in specifications().values())
+    if "?" in opening.splitlines()[0] or not judged:  # no claim answers it
+        assert re.search(r"\n\n\*\*Found:\*\* .{40,}\.\Z", opening, re.DOTALL)
     assert parameters is tagged(notebook, "parameters")
     assert "Try this" in notebook.cells[-1].source
     assert f'Study("{name(path)}", globals())' in "".join(cell.source for cell in code(notebook))

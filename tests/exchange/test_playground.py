@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -13,6 +14,7 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Page
 
+from reader import Reader
 from sentbook.data.miniworld import World
 from sentbook.data.text import Vocabulary, tokenise_ptb
 from sentbook.data.vectors import embedding_matrix, load
@@ -20,7 +22,7 @@ from sentbook.exchange import playground
 from sentbook.exchange.portable import Description, Portable
 from sentbook.models import build, similarity
 from sentbook.models.average import AverageEncoder
-from sentbook.models.base import EncoderOptions
+from sentbook.models.base import EncoderOptions, SentenceEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.wsv import WSVEncoder
@@ -69,30 +71,19 @@ def packed(models: dict[str, Portable], texts: list[str]) -> playground.Packed:
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser) -> Page:
-    page = browser.new_page()
-    page.set_default_timeout(240_000)  # of a busy machine
-    return page
-
-
-def site(folder: Path, script: str, table: str) -> str:
-    """The page's own scripts beside other encoders; its address on the disk, as one opens it without a server."""
+def opened(browser: Browser, packed: playground.Packed, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The page's own scripts beside other encoders, from the disk, as one opens it without a server; by keys alone."""
+    folder, page, faults = tmp_path_factory.mktemp("site"), browser.new_page(), []
     for name in ("encoders.js", "playground.js", "playground.css"):
         shutil.copy(STATIC / name, folder / name)
-    (folder / "data.js").write_text(script, encoding="utf-8")
+    (folder / "data.js").write_text(packed.script(), encoding="utf-8")
     source = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")
     html = "".join(re.findall(r"```\{raw\} html\n(?!:file)(.*?)```", source, re.DOTALL))
-    html = html.replace("../_static/playground/", "").replace("</div>\n<script", f"{table}</div>\n<script", 1)
+    html = html.replace("../_static/playground/", "").replace("</div>\n<script", f"{packed.table()}</div>\n<script", 1)
     (folder / "index.html").write_text(f'<!doctype html><meta charset="utf-8"><body>{html}', encoding="utf-8")
-    return (folder / "index.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def opened(page: Page, packed: playground.Packed, tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """The page with its encoders loaded, by the keyboard alone."""
-    faults: list[str] = []
+    page.set_default_timeout(240_000)  # of a busy machine
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(site(tmp_path_factory.mktemp("site"), packed.script(), packed.table()))
+    page.goto((folder / "index.html").as_uri())
     assert page.locator(".pg-static table").is_visible()
     assert "MB" in page.locator("button.pg-load").inner_text()
     page.keyboard.press("Tab")
@@ -155,78 +146,79 @@ def test_options_that_the_page_does_not_know_are_refused(models: dict[str, Porta
         playground.pack({"x": Portable(other.encoder, other.vocabulary, said)}, texts, [], words=9, profile="demo")
 
 
-# -- a visitor ---------------------------------------------------------------------------------------------------------
-
-
-def value(page: Page, name: str) -> float:
-    return float(
-        page.locator("tr", has=page.locator(f"#pg-{name}")).locator("td.pg-value").inner_text().replace("−", "-")
-    )
-
-
-def test_a_visitor_types_and_reads(opened: Page, models: dict[str, Portable]) -> None:
-    pair = "The small dog chases a blorp", "a little canine is chasing one cat"
-    for field, text in zip(("First", "Second"), pair, strict=True):
-        opened.get_by_label(f"{field} sentence").fill(text)
-    opened.wait_for_function("location.hash.includes('blorp') && location.hash.includes('little')")
-    for name, model in models.items():
-        assert value(opened, name) == pytest.approx(similarity(model.encoder, model.vocabulary, *pair), abs=0.015)
-    assert opened.locator(".pg-unknown").all_inner_texts() == ["blorp\nunknown"]
-    # What a word adds, under another encoder, chosen by the keyboard.
-    opened.locator("#pg-CSE").focus()
-    opened.keyboard.press("ArrowUp")
-    opened.wait_for_function("location.hash.includes('e=PP')")
-    pp = models["PP"]
-    without = similarity(pp.encoder, pp.vocabulary, "The small chases a blorp", pair[1])
-    added = similarity(pp.encoder, pp.vocabulary, *pair) - without
-    shown = opened.locator(".pg-word", has_text="dog").locator("small").inner_text()
-    assert float(shown.replace("−", "-")) == pytest.approx(added, abs=0.015)
-
-
-def test_neighbours_are_the_nearest(opened: Page, models: dict[str, Portable], texts: list[str]) -> None:
-    opened.locator("#pg-WSV").check()
-    opened.get_by_label("First sentence").fill(texts[3])
-    opened.wait_for_function("text => document.querySelector('.pg-near li button')?.textContent === text", arg=texts[3])
-    wsv = models["WSV"]
-    scores = sorted((similarity(wsv.encoder, wsv.vocabulary, texts[3], text) for text in texts), reverse=True)
-    shown = opened.locator(".pg-near > div").first.locator("li .pg-value").all_inner_texts()
-    assert [float(text.replace("−", "-")) for text in shown] == pytest.approx(scores[:5], abs=0.015)
-    opened.locator(".pg-near li button").nth(1).click()
-    assert opened.get_by_label("Second sentence").input_value() in texts
-
-
-# -- the file of the book ----------------------------------------------------------------------------------------------
+# -- the page of the book, and its file --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def shipped() -> dict[str, Any]:
+def shipped() -> playground.Packed:
     text = (STATIC / "data.js").read_text(encoding="utf-8")
-    return json.loads(text.removeprefix("sentbookPlayground.take(").rpartition(",\n")[0])
+    header, _, content = text.removeprefix("sentbookPlayground.take(").rpartition(",\n")
+    return playground.Packed(json.loads(header), base64.b64decode(content))
 
 
-def test_the_shipped_file_is_small_and_ours(shipped: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def encoders(shipped: playground.Packed) -> dict[str, SentenceEncoder]:
+    """The file's encoders in the package."""
+    kinds, found = {options().kind: options for options in playground.KNOWN}, {}
+    for made in shipped.header["encoders"]:
+        matrices, options = read(shipped, made["name"]), dict(made["options"])
+        if "0" in matrices:
+            options["filters"] = len(matrices["0"]) // (9 if made["kind"] == "wsv" else 1)
+        encoder = build(kinds[made["kind"]](**options), torch.zeros(1, 50), seed=1)
+        for bias, values in zip(getattr(encoder, "biases", None) or (), made["biases"], strict=True):
+            bias.data = torch.tensor(values)
+        if made["weights"]:
+            encoder.alpha.data = torch.tensor(made["weights"]).log()
+        found[made["name"]] = playground.restored(encoder, matrices)
+    return found
+
+
+def test_the_shipped_file_is_small_and_ours(shipped: playground.Packed) -> None:
     assert (STATIC / "data.js").stat().st_size < 5e6
     world = World().relatedness("test")
-    assert set(shipped["sentences"]) <= {*world.first, *world.second}  # of no data set
+    assert set(shipped.header["sentences"]) <= {*world.first, *world.second}  # of no data set
     # Word vectors that may be given away: of the mini-world, or GloVe's under the PDDL.
-    assert {one["origin"]["vectors"] for one in shipped["encoders"]} <= {"miniworld", "glove-6b-50d"}
-    assert all(one["largest"] <= playground.TOLERANCE for one in shipped["encoders"])
+    assert {one["origin"]["vectors"] for one in shipped.header["encoders"]} <= {"miniworld", "glove-6b-50d"}
+    assert all(one["largest"] <= playground.TOLERANCE for one in shipped.header["encoders"])
 
 
-def test_the_shipped_encoders_give_the_package_s_cosines(page: Page, shipped: dict[str, Any], tmp_path: Path) -> None:
-    """As the package had them when the file was made, with all its bits."""
-    table = (ROOT / "book" / "playground_examples.html").read_text(encoding="utf-8")
-    address = site(tmp_path, (STATIC / "data.js").read_text(encoding="utf-8"), table)
-    context = page.context.browser.new_context()  # type: ignore[union-attr]
-    other = context.new_page()
-    other.set_default_timeout(240_000)
-    other.goto(address)
-    other.locator("button.pg-load").click()
-    other.wait_for_selector(".pg-near li")
-    found = other.evaluate(COSINES, shipped["examples"])
-    for at, one in enumerate(shipped["encoders"]):
-        expected = [row[at] for row in shipped["cosines"]]
-        np.testing.assert_allclose(found[one["name"]], expected, rtol=0, atol=0.01, err_msg=one["name"])
-    for row in shipped["cosines"]:
-        assert "".join(f"<td>{value:.2f}</td>" for value in row) in table
-    context.close()
+def shown(page: Page, selector: str) -> list[float]:
+    return [float(text.replace("−", "-")) for text in page.locator(selector).all_inner_texts()]
+
+
+@pytest.mark.browser
+def test_a_visitor_types_and_reads_the_packages_numbers(
+    desk: Reader, shipped: playground.Packed, encoders: dict[str, SentenceEncoder]
+) -> None:
+    """The model is loaded by a click, and no request leaves."""
+    desk.open("book/playground")
+    page, header, words = desk.page, shipped.header, Vocabulary(shipped.header["words"])
+    assert page.evaluate("'data' in sentbookPlayground") is False
+    with page.expect_response("**/data.js"):
+        page.get_by_role("button", name="Load the encoders").click()
+    pair = "two small dogs chase a blorp", "a big cat is at home"
+    for field, text in zip(("First", "Second"), pair, strict=True):
+        page.get_by_label(f"{field} sentence").fill(text)
+    page.wait_for_function("location.hash.includes('blorp') && location.hash.includes('home')")
+    cosines = {name: similarity(encoder, words, *pair) for name, encoder in encoders.items()}
+    assert shown(page, "td.pg-value") == pytest.approx(list(cosines.values()), abs=0.01)
+    assert page.locator(".pg-unknown").all_inner_texts() == ["blorp\nunknown"]
+    # Under another encoder, chosen by the keyboard.
+    page.locator("#pg-CSE").focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_function("location.hash.includes('e=PP')")
+    first, pp = pair[0].split(), encoders["PP"]
+    without = [" ".join(first[:at] + first[at + 1 :]) for at in range(len(first) - 1)]
+    added = [cosines["PP"] - similarity(pp, words, less, pair[1]) for less in without]
+    assert shown(page, ".pg-line:first-child .pg-word:not(.pg-unknown) small") == pytest.approx(added, abs=0.01)
+    page.wait_for_function("text => document.querySelector('.pg-near').textContent.includes(text)", arg=pair[0])
+    near = sorted((similarity(pp, words, pair[0], text) for text in header["sentences"]), reverse=True)
+    assert shown(page, ".pg-near > div:first-child .pg-value") == pytest.approx(near[:5], abs=0.01)
+    page.locator(".pg-near li button").nth(1).click()
+    assert page.get_by_label("Second sentence").input_value() in header["sentences"]
+    # With all their bits, when the file was made.
+    found = page.evaluate(COSINES, header["examples"])
+    assert np.transpose(list(found.values())) == pytest.approx(np.array(header["cosines"]), abs=0.01)
+    for row in header["cosines"]:
+        assert "".join(f"<td>{value:.2f}</td>" for value in row) in page.locator(".pg-static").inner_html()
+    assert desk.faults == []

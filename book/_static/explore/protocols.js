@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {element, drawn, data, number, mean, address, roving, inLine, select, radios, scale} = window.sentbook;
+  const {element, drawn, refill, data, number, mean, address, roving, inLine, select, radios, scale} = window.sentbook;
   const box = document.getElementById("protocol-dial");
   const {encoder, run, profile, house, fields, measures, seeds, first, sets} = data("protocols-data");
   const AGGREGATION = fields.findIndex(field => field.name === "aggregation");
@@ -101,7 +101,7 @@
     cloud(points, chosen, near);
     const hits = near === null ? [] : points.map(point => ({...point, off: Math.abs(point.value - near)})).sort((a, b) => a.off - b.off);
     const close = hits.filter(hit => hit.off <= NEAR), listed = close.length ? close : hits.slice(0, 3);
-    view.near.replaceChildren(...near === null ? [] : [
+    refill(view.near, ...near === null ? [] : [
       element("p", {role: "status"}, close.length
         ? `${close.length} of ${points.length} protocols give ${encoder} a number within ${NEAR} of ${number(near)}:`
         : `No protocol gives ${encoder} a number within ${NEAR} of ${number(near)}; the nearest:`),
@@ -110,7 +110,7 @@
   }
 
   function controls() {
-    view.controls.replaceChildren(
+    refill(view.controls,
       select("Test set", sets.map((one, at) => [String(at), one.label]), String(state.set), at => { set({set: Number(at)}); controls(); }),
       ...fields.map((field, at) => {
         const made = radios(field.label, `protocol-${field.name}`, field.choices.map((words, place) => [String(place), words]), String(state.at[at]),

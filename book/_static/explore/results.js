@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {element, data, number, mean, overSeeds, address, roving, inTable, select, checkbox, save, csv} = window.sentbook;
+  const {element, refill, data, number, mean, overSeeds, address, roving, inTable, select, checkbox, save, csv} = window.sentbook;
   const box = document.getElementById("results-explorer");
   const {first, runs} = data("results-data");
   const [METHOD, COLUMN, PROTOCOL, N, SEEDS, VALUES, ROW, LOW, HIGH, PAPER, LETTERS] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -240,11 +240,11 @@
     save(`${run.name.replace("/", "-")}.csv`, csv(lines));
   }
 
-  function chooser() {
+  function chooser(open) {
     const groups = [...new Set(run.columns.map(column => column.metric))];
     const only = wanted => { set({columns: new Set(wanted.map(column => column.key))}); controls(); };
     const pick = (words, wanted) => element("button", {type: "button", onclick: () => only(wanted)}, words);
-    return element("details", {class: "sb-columns"}, element("summary", {}, `Columns: ${state.columns.size} of ${run.columns.length}`),
+    return element("details", {class: "sb-columns", open}, element("summary", {}, `Columns: ${state.columns.size} of ${run.columns.length}`),
       element("p", {class: "sb-buttons"}, pick("as in the table", run.columns.filter(column => column.shown)), pick("all", run.columns),
         pick("none", []), groups.length > 1 && groups.map(group => pick(`only ${group}`, run.columns.filter(column => column.metric === group)))),
       groups.map(group => element("fieldset", {class: "sb-field"}, element("legend", {}, group), run.columns.filter(column => column.metric === group)
@@ -257,9 +257,8 @@
 
   function controls() {
     const settings = [...new Set(run.methods.map(settingOf))].filter(Boolean);
-    const opened = view.controls.querySelector(".sb-columns")?.open;
     const sides = [["", "\u2013"], ...run.methods.map(name => [name, name])];
-    view.controls.replaceChildren(
+    refill(view.controls,
       select("Table", runs.map(one => [one.name, one.title]), run.name, name => { open(name); controls(); set({}); }),
       element("label", {class: "sb-field sb-stack"}, element("span", {}, "Encoder"),
         element("input", {type: "search", value: state.find, placeholder: "a part of its name", oninput: event => set({find: event.target.value})})),
@@ -268,8 +267,7 @@
       select("A", sides, state.a, a => set({a})), select("B", sides, state.b, b => set({b})),
       element("div", {class: "sb-field"}, checkbox("Pin the mean", state.pin, pin => set({pin})),
         checkbox("Shades", state.shades, shades => set({shades}))),
-      element("button", {type: "button", onclick: download}, "CSV"), chooser());
-    view.controls.querySelector(".sb-columns").open = Boolean(opened);
+      element("button", {type: "button", onclick: download}, "CSV"), chooser(view.controls.querySelector(".sb-columns")?.open));
   }
 
   function draw() {

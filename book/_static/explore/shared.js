@@ -19,6 +19,13 @@ window.sentbook = (() => {
   const element = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
   const drawn = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
+  /** Fill a box anew; the control in it that had the focus has it again. */
+  function refill(box, ...children) {
+    const stops = () => [...box.querySelectorAll("button, select, input, summary")], at = stops().indexOf(document.activeElement);
+    box.replaceChildren(...children);
+    stops()[at]?.focus();
+  }
+
   /** Read the data that the page brings with it. */
   const data = name => JSON.parse(document.getElementById(name).textContent);
 
@@ -159,6 +166,6 @@ window.sentbook = (() => {
     return Object.assign(at, {ticks});
   }
 
-  return {element, drawn, data, number, mean, student, overSeeds, address, roving, inTable, inLine, select, radios, checkbox,
+  return {element, drawn, refill, data, number, mean, student, overSeeds, address, roving, inTable, inLine, select, radios, checkbox,
           save, csv, scale};
 })();

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {element, drawn, data, number, address, roving, inLine, select, radios, checkbox, scale} = window.sentbook;
+  const {element, drawn, refill, data, number, address, roving, inLine, select, radios, checkbox, scale} = window.sentbook;
   const {papers, said, claims} = data("verdicts-data");
   const box = document.getElementById("verdict-explorer");
   const OURS = "ours", OUT = "out of scale", DOT = 4.5;
@@ -174,7 +174,7 @@
   function controls() {
     const option = words => [["", "all"], ...Object.entries(words)];
     const smaller = claims.filter(claim => claim.smaller).length;
-    view.controls.replaceChildren(
+    refill(view.controls,
       select("Paper", option(papers), state.paper, paper => set({paper})),
       select("Verdict", option(said), state.verdict, verdict => set({verdict})),
       select("Cause", CAUSES, state.cause, cause => set({cause})),

@@ -167,6 +167,7 @@
     const items = best.map(({text, value}) => make("li", {},
       make("button", {type: "button", text, title: "Make it the second sentence", onclick: () => {
         state.second = view.second.value = text;
+        view.second.focus();
         show();
       }}), make("span", {class: "pg-value", text: number(value)})));
     return make("div", {}, make("p", {text: `to “${side.join(" ")}”`}), make("ol", {}, ...items));
