@@ -69,7 +69,7 @@ def _counts(of_papers: Sequence[str]) -> str:
 
 
 def _minute(paper: str, front: str) -> str:
-    """The claim as the paper says it and as it is judged, a figure, what came of it, and how many claims got which verdict."""
+    """The claim in the paper's words and as it is judged, a figure, what came of it, and the verdicts."""
     minute = paper_of(paper).minute
     if minute is None:
         return ""

@@ -33,8 +33,9 @@ _PIXELS = 1200
 _FIGURE = re.compile(
     r'<figure (?![^>]*data-run="demo/)[^>]*>\s*<div class="sb-plot(?: sb-wide)?">(<svg.*?</svg>)', re.DOTALL
 )
-# A description says more than a name.
+# A description says more than a name, and best what was found.
 _FEWEST = 50
+_SAID = ("What came of it. ", "Found: ")
 _BRACKETS = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
 
 
@@ -61,12 +62,20 @@ def _launch(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
 
 
 def _described(doctree: nodes.document) -> str:
-    """Give the first paragraph that says something, cut after a word."""
+    """Give what came of a page, else its first own words, no quote or table, in whole sentences where they fit."""
+    found = []
     for paragraph in doctree.findall(nodes.paragraph):
-        text = " ".join(paragraph.astext().split())
-        if len(text) >= _FEWEST and not any(paragraph.findall(nodes.raw)):
-            return text if len(text) <= _LETTERS else text[:_LETTERS].rpartition(" ")[0].rstrip(",;:") + " …"
-    return ""
+        words = "".join(one.astext() for one in paragraph.findall(nodes.Text) if not isinstance(one.parent, nodes.raw))
+        other = isinstance(paragraph.parent, nodes.block_quote | nodes.entry) or any(paragraph.findall(nodes.math))
+        cited = isinstance(paragraph.children[0], nodes.emphasis) and len(paragraph.children[0].astext()) >= _FEWEST
+        if len(words) >= _FEWEST and not other and not cited:
+            found.append(" ".join(words.split()))
+    text = next((one.partition(said)[2] for said in _SAID for one in found if one.startswith(said)), "".join(found[:1]))
+    text = text[:1].upper() + text[1:]
+    if len(text) <= _LETTERS:
+        return re.sub(":$", ".", text).strip()
+    whole = re.match(rf".{{{_FEWEST},{_LETTERS}}}[.?](?= )", text)
+    return whole[0].strip() if whole else text[:_LETTERS].rpartition(" ")[0].rstrip(",;:").strip() + " …"
 
 
 def _picture(app: Sphinx, page: str, body: str) -> str:
