@@ -15,6 +15,7 @@ from sentbook.report import numbers, templates
 from sentbook.report.markup import Fragment, Html, Recorded, esc, folded, from_paper, run_name, verdict, why
 from sentbook.report.summary import (
     Summary,
+    corrected,
     full_name,
     group_and_label,
     headings,
@@ -182,7 +183,7 @@ def comparison(
     blocks = [_Block(name, metric, places, sources, rows, where, method=name) for name in methods]
     found = list(run.tests if tests is None and run is not None else tests or [])
     contrast, of_yours = (
-        {row: test for row in rows if pair and (test := test_of(given, *pair, row, metric))}
+        corrected({row: test for row in rows if pair and (test := test_of(given, *pair, row, metric))})
         for given in (found, beside.tests if beside is not None else [])
     )
     grid = _Grid(blocks, rows, group_and_label, interval, pair, contrast, of_yours)
@@ -330,7 +331,7 @@ class _Grid:
         return Cell(
             numbers.shown(estimate, block.metric, places=block.places, signed=True),
             self.spread(low, high, block, signed=True),
-            after="*" if significant(test) else "",
+            after="*" if test.p_holm is not None and significant(test) else "",
             row=(test.a, test.b, test.dataset, test.metric),
             title="" if p is None else f"p {'' if p < 0.001 or p > 0.999 else '= '}{numbers.p_value(p)}",
         )
@@ -339,15 +340,11 @@ class _Grid:
         if not self.contrast or self.pair is None:
             return ""
         tests = [found[0] for found in self.contrast.values()]
-        rule = "p < .05"
-        if any(test.p_holm is not None for test in tests):
-            rule = "p < .05 after Holm"
-        elif all(test.p is None for test in tests):
-            rule = "interval without zero"
+        stars = f"* p < .05 after Holm: {sum(map(significant, tests))} of {len(tests)} rows. "
         return (
             f"{self.pair[0]} {numbers.MINUS} {self.pair[1]}: difference of ours with its 95 % interval "
             f"({' and '.join(ordered(test.kind for test in tests))}). "
-            f"* {rule}: {sum(map(significant, tests))} of {len(tests)} rows. Bold: best of its row."
+            f"{stars if any(test.p_holm is not None for test in tests) else ''}Bold: best of its row."
         )
 
 
@@ -458,8 +455,11 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
         evidence = Cell(claim.evidence, "; ".join([f"Rule: {claim.rule}", *claim.notes]))
         label = Html(f"<code>{esc(claim.id)}</code>")
         rows.append(Row(label, [said, verdict(claim.verdict), evidence], row=(claim.id,)))
+    found = [one for claim in run.claims for one in (claim.ours, *(part.ours for part in claim.parts)) if one]
+    over = ordered(one.how for one in found if one.low is not None and one.how)
+    how = f"intervals: {'; '.join(over)}" if over else ""
     heads = ["The paper says", "Verdict", "Evidence"]
-    return Table("Claim", heads, rows, caption, run=run, kinds={0: TEXT, 1: LEFT, 2: TEXT}, wrap=True)
+    return Table("Claim", heads, rows, caption, how, run=run, kinds={0: TEXT, 1: LEFT, 2: TEXT}, wrap=True)
 
 
 @of_recorded
