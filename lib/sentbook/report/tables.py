@@ -13,6 +13,7 @@ import pandas as pd
 from sentbook.records import Run, Test
 from sentbook.report import numbers, templates
 from sentbook.report.markup import Fragment, Html, Recorded, esc, folded, from_paper, run_name, verdict, why
+from sentbook.report.names import rule_of
 from sentbook.report.summary import (
     Summary,
     corrected,
@@ -452,7 +453,7 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
             f"<span{from_paper(claim.source)}>{esc(claim.text)}</span> "
             f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>'
         )
-        evidence = Cell(claim.evidence, "; ".join([f"Rule: {claim.rule}", *claim.notes]))
+        evidence = Cell(claim.evidence, "; ".join([f"Rule: {rule_of(claim)}", *claim.notes]))
         label = Html(f"<code>{esc(claim.id)}</code>")
         rows.append(Row(label, [said, verdict(claim.verdict), evidence], row=(claim.id,)))
     found = [one for claim in run.claims for one in (claim.ours, *(part.ours for part in claim.parts)) if one]
@@ -468,11 +469,12 @@ def provenance(run: Run | None) -> Fragment:
     if run is None:
         return Fragment("")
     made = run.provenance
-    entries = {"Run": why(f"{run.paper}/{run.experiment}, profile {run.profile}", run_name(run)), **facts(run)}
+    name = Html(f"<code>{esc(run.paper)}/{esc(run.experiment)}</code>, profile {esc(run.profile)}")
+    entries = {"Run": why(name, run_name(run)), **facts(run)}
     entries["Data"] = "generated; no file read"
-    if files := [f"{esc(name)} <code>{esc(digest[:12])}</code>" for name, digest in sorted(made.data.items())]:
+    if files := [f"<code>{esc(file)} {esc(digest[:12])}</code>" for file, digest in sorted(made.data.items())]:
         entries["Data"] = folded(f"{len(files)} files, with SHA-256", files)
-    if settings := [f"<code>{esc(key)}</code> {esc(value)}" for key, value in sorted(made.config.items())]:
+    if settings := [f"<code>{esc(key)}: {esc(value)}</code>" for key, value in sorted(made.config.items())]:
         entries["Settings"] = folded(f"{len(settings)} values", settings)
     return Fragment(templates.html("facts", facts=entries), kind="sentbook-provenance", run=run_name(run))
 
