@@ -18,7 +18,7 @@ from sentbook.evaluation.protocols import Aggregation
 from sentbook.papers.cross.protocols import BENCHMARK_HEAD, DROPPED, FIELDS, HOUSE, INNER, STEP, UNSEEN, WITH_TRAINING
 from sentbook.records import Run, Test
 from sentbook.report import numbers
-from sentbook.report.figures import WIDTH, captioned, of_a_run, row_axes
+from sentbook.report.figures import WIDTH, captioned, legend_above, of_a_run, row_axes
 from sentbook.report.markup import Fragment
 from sentbook.report.names import readable
 from sentbook.report.style import MARKERS, Palette
@@ -211,8 +211,7 @@ def spread(run: Run, *, caption: str = "") -> Plot:
                 markerfacecolor="none", color=palette.ink, label=None if y else HOUSE,
             )  # fmt: skip
             _beside(axes, y, numbers.DASH.join(ends[row]))
-        columns = 3 if figure.get_figwidth() >= WIDTH else 1
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, borderaxespad=0.2, handletextpad=0.3)
+        legend_above(axes)
 
     said = "; ".join(f"{short_name(row)} from {' to '.join(ends[row])}" for row in held.rows)
     note = f"{held.encoder}; hollow: other tokenisations. At the right the lowest and the highest number."
