@@ -67,8 +67,8 @@ def _described(doctree: nodes.document) -> str:
     for paragraph in doctree.findall(nodes.paragraph):
         words = "".join(one.astext() for one in paragraph.findall(nodes.Text) if not isinstance(one.parent, nodes.raw))
         other = isinstance(paragraph.parent, nodes.block_quote | nodes.entry) or any(paragraph.findall(nodes.math))
-        cited = isinstance(paragraph.children[0], nodes.emphasis) and len(paragraph.children[0].astext()) >= _FEWEST
-        if len(words) >= _FEWEST and not other and not cited:
+        title = paragraph.next_node(nodes.emphasis)
+        if len(words) >= _FEWEST and not other and (title is None or len(title.astext()) < _FEWEST):
             found.append(" ".join(words.split()))
     text = next((one.partition(said)[2] for said in _SAID for one in found if one.startswith(said)), "".join(found[:1]))
     text = text[:1].upper() + text[1:]
@@ -114,6 +114,31 @@ def _metadata(app: Sphinx, page: str, template: str, context: dict[str, Any], do
     picture = urljoin(base, path) if base else context["pathto"](path, True)
     described = (_described(doctree) if doctree else "") or app.config.description
     context["shown"] = {"title": title, "description": described, "image": picture, "url": context.get("pageurl")}
+
+
+def _results_first(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Fold what stands on a notebook's page between its answer and its main table: sections, then steps of its own."""
+    parts = [part for top in doctree.children[:1] for part in top.children if isinstance(part, nodes.section)]
+    at = next((at for at, part in enumerate(parts) if any(part.findall(_is_main))), 0)
+    if app.builder.format != "html" or not at:
+        return
+    titles = [part.next_node(nodes.title).astext() for part in parts[:at]]
+    _fold(parts[0], parts[at], "How it was made", " \u00b7 ".join(titles))
+    steps = [node for node in parts[at].children if isinstance(node, nodes.container)]
+    table = next((node for node in parts[at].children if any(node.findall(_is_main))), None)
+    if table is not None and steps and steps[0] is not table:
+        _fold(steps[0], table, "Step by step", "from scores to the table")
+
+
+def _is_main(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and "tag_main-table" in node["classes"]
+
+
+def _fold(first: nodes.Element, behind: nodes.Element, name: str, of: str) -> None:
+    """Put the neighbours from ``first`` to before ``behind`` into an element that opens."""
+    opening = f'<details class="sb-procedure"><summary><strong>{name}</strong> {html.escape(of)}</summary>'
+    for node, text in ((first, opening), (behind, "</details>")):
+        node.parent.insert(node.parent.index(node), nodes.raw("", text, format="html"))
 
 
 # Files that not every page loads -> what a page has that needs them.
@@ -302,6 +327,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of it with Sphinx."""
     app.add_config_value("description", "", "html")
     app.connect("config-inited", _address)
+    app.connect("doctree-resolved", _results_first)
     app.connect("html-page-context", _launch, priority=900)  # after the theme has made its buttons
     app.connect("html-page-context", _metadata)
     app.connect("html-page-context", _light, priority=900)
