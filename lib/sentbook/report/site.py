@@ -62,20 +62,27 @@ def _launch(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
 
 
 def _described(doctree: nodes.document) -> str:
-    """Give what came of a page, else its first own words, no quote or table, in whole sentences where they fit."""
+    """Give what came of a page, else its first own sentences, as many as fit: no quote, table, title or formula."""
     found = []
     for paragraph in doctree.findall(nodes.paragraph):
-        words = "".join(one.astext() for one in paragraph.findall(nodes.Text) if not isinstance(one.parent, nodes.raw))
-        other = isinstance(paragraph.parent, nodes.block_quote | nodes.entry) or any(paragraph.findall(nodes.math))
         title = paragraph.next_node(nodes.emphasis)
-        if len(words) >= _FEWEST and not other and (title is None or len(title.astext()) < _FEWEST):
-            found.append(" ".join(words.split()))
+        if isinstance(paragraph.parent, nodes.block_quote | nodes.entry) or (title and len(title.astext()) >= _FEWEST):
+            continue
+        text = "".join(_said(one) for one in paragraph.findall(nodes.Text))
+        sentences = re.split(r"(?<=[.?]) ", " ".join(text.split()))
+        if len(text := " ".join(one for one in sentences if "\0" not in one)) >= _FEWEST:
+            found.append(text)
     text = next((one.partition(said)[2] for said in _SAID for one in found if one.startswith(said)), "".join(found[:1]))
-    text = text[:1].upper() + text[1:]
-    if len(text) <= _LETTERS:
-        return re.sub(":$", ".", text).strip()
-    whole = re.match(rf".{{{_FEWEST},{_LETTERS}}}[.?](?= )", text)
-    return whole[0].strip() if whole else text[:_LETTERS].rpartition(" ")[0].rstrip(",;:").strip() + " …"
+    text = text[:1].upper() + re.sub(":$", ".", text)[1:]
+    whole = re.match(rf".{{{_FEWEST - 1},{_LETTERS - 1}}}[.?](?= |$)", text)
+    if len(text) <= _LETTERS or whole:
+        return whole[0] if whole else text
+    return text[:_LETTERS].rpartition(" ")[0].rstrip(",;:") + " …"
+
+
+def _said(text: nodes.Text) -> str:
+    """What a description has of a text: of HTML nothing, of a formula a sign that the sentence has one."""
+    return "" if isinstance(text.parent, nodes.raw) else "\0" if isinstance(text.parent, nodes.math) else text.astext()
 
 
 def _picture(app: Sphinx, page: str, body: str) -> str:
