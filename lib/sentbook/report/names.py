@@ -23,6 +23,8 @@ _READABLE = {
     r", f1,": ", F1,",
     r"\bptb-cased tokens": "Penn Treebank tokens with case",
     r"\bptb tokens": "Penn Treebank tokens",
+    r"\bptb-cased\b": "Penn Treebank with case",
+    r"\bptb\b": "Penn Treebank",
     r"\bwords tokens": "words without punctuation",
     r"\bwhitespace tokens": "tokens split at spaces",
     r"\bcontent tokens": "words without stop words",
@@ -35,6 +37,7 @@ _READABLE = {
     r"\blearning_rate\b": "learning rate",
     r"\bbatch_size\b": "batch size",
     r"\bcomposition_rate\b": "filters\u2019 rate",
+    r"\bpeak_mebibytes\b": "peak MiB",
     r"\bembedding_update\b": "words",
     r"\bpull_back_words\b": "\u03bb_w",
     # What a verdict finds that a run does not have.
