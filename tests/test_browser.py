@@ -95,10 +95,15 @@ def test_a_page_opens_without_a_fault(reader: Reader, file: str, request: pytest
     assert page.evaluate(CONTRAST, f".sentbook {TEXT}") == []
 
 
-def test_a_notebooks_page_shows_its_tables_with_the_code_folded(reader: Reader) -> None:
-    reader.open("book/_executed/cse/table1")
-    main = reader.page.locator(".sentbook-table table").first
+def test_a_notebooks_page_shows_its_main_table_first_with_the_rest_folded(reader: Reader) -> None:
+    reader.open("book/_executed/cse/table1", folded=True)
+    main = reader.page.locator(".tag_main-table table").first
     assert main.is_visible() and main.locator("tbody tr").count() >= 2
+    at = main.bounding_box()
+    assert at is not None and at["y"] < 1500
+    assert not reader.page.locator("#train h2").is_visible()
+    reader.page.evaluate("location.hash = 'train'")  # a link into what is folded opens it
+    reader.page.locator("#train h2").wait_for()
     for output in reader.page.locator("div.cell_output > .output:visible").all():
         assert output.inner_text().strip() or output.locator("svg, img").count(), "an empty box"
     # Open is the code that is the point of the page, and that alone.

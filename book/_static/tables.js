@@ -126,3 +126,11 @@ const sizes = new ResizeObserver(entries => entries.forEach(({target: box}) => {
   box.tabIndex = cut ? 0 : -1;
 }));
 document.querySelectorAll(".sentbook .sb-scroll, .pst-scrollable-table-container").forEach(box => sizes.observe(box));
+
+/* A link into what is folded unfolds it. */
+function unfold() {
+  const to = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let part; (part = to?.closest("details:not([open])"));) { part.open = true; to.scrollIntoView(); }
+}
+addEventListener("hashchange", unfold);
+if (location.hash) unfold();

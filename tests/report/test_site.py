@@ -27,7 +27,7 @@ def book(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (folder / "_config.yml").write_text(config)
     pages = "[{file: book/_executed/toy/one}, {file: book/references}]"
     (folder / "_toc.yml").write_text(f"{{format: jb-book, root: book/index, chapters: {pages}}}\n")
-    (folder / "book" / "index.md").write_text(f"# sentbook\n\nShort.\n\n{FIRST}\n")
+    (folder / "book" / "index.md").write_text(f"# sentbook\n\nShort.\n\n> {'Others said. ' * 9}\n\n{FIRST}\n")
     (folder / "book" / "references.md").write_text("# References\n\nNothing.\n")
     (folder / "book" / "references.bib").write_text("")
     figures = [

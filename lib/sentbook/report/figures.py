@@ -20,6 +20,7 @@ from sentbook.report import numbers
 from sentbook.report.markup import Fragment, Recorded, run_name
 from sentbook.report.style import MARKERS, Palette, place
 from sentbook.report.summary import (
+    corrected,
     full_name,
     group_and_label,
     headings,
@@ -183,7 +184,7 @@ def forest(
     pool = list(run.tests if tests is None else tests)
     rows = ordered(test.dataset for test in pool if test.metric == metric) if rows is None else rows
     found = [(row, test_of(pool, a, b, row, metric)) for row in rows]
-    by_row = {row: hit for row, hit in found if hit is not None}
+    by_row = corrected({row: hit for row, hit in found if hit is not None})
     if not by_row:
         raise ConfigError(f"{run.paper}/{run.experiment} holds no test of {a} against {b} by {metric}.")
     lines, scale = headings(list(by_row)), numbers.factor(metric)

@@ -69,13 +69,15 @@ def _counts(of_papers: Sequence[str]) -> str:
 
 
 def _minute(paper: str, front: str) -> str:
-    """The claim, a figure, what came of it, what was different, and how many claims got which verdict."""
+    """The claim in the paper's words and as it is judged, a figure, what came of it, and the verdicts."""
     minute = paper_of(paper).minute
     if minute is None:
         return ""
     claim, by = specifications()[minute.claim], paper_of(paper)
-    said = f"> {claim.text.partition(' (here: ')[0]} ({by.authors} {by.year}, {claim.source}; {claim.id})"
-    parts = [said, front, f"**What came of it.** {minute.found}", f"**What was different.** {minute.different}"]
+    said = f"> “{minute.quote}” ([{by.authors} {by.year}]({by.address}), {minute.section})"
+    judged = f"**What is judged.** {claim.text} ({claim.id})."
+    found, different = f"**What came of it.** {minute.found}", f"**What was different.** {minute.different}"
+    parts = [said, judged, front, found, different]
     return "\n\n".join([*map(cited, filter(None, parts)), _counts([paper])])
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from sentbook.records import Claim
+from sentbook.runs.claims import specifications
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 _READABLE = {
     # Rows of the DNT paper's tables 4 and 5.
     r" row1\b": ", words updated",
@@ -19,6 +23,8 @@ _READABLE = {
     r", f1,": ", F1,",
     r"\bptb-cased tokens": "Penn Treebank tokens with case",
     r"\bptb tokens": "Penn Treebank tokens",
+    r"\bptb-cased\b": "Penn Treebank with case",
+    r"\bptb\b": "Penn Treebank",
     r"\bwords tokens": "words without punctuation",
     r"\bwhitespace tokens": "tokens split at spaces",
     r"\bcontent tokens": "words without stop words",
@@ -31,6 +37,16 @@ _READABLE = {
     r"\blearning_rate\b": "learning rate",
     r"\bbatch_size\b": "batch size",
     r"\bcomposition_rate\b": "filters\u2019 rate",
+    r"\bpeak_mebibytes\b": "peak MiB",
+    r"\bembedding_update\b": "words",
+    r"\bpull_back_words\b": "\u03bb_w",
+    # What a verdict finds that a run does not have.
+    r"\bbilstm_average\.hidden of\b": "a BiLSTM of width",
+    r"\bvectors/googlenews_300d_full\b": "the whole table of GoogleNews",
+    r"\bC of 2\^0\.\.2\^8": "C of 2\u2070 to 2\u2078",
+    # Small numbers, as programs write them.
+    **{rf"\b1e-0?{n}\b": f"10{f'-{n}'.translate(_SUPERSCRIPTS)}" for n in range(1, 13)},
+    **{rf"(?<=[\d])e-0?{n}\b": f"\u2009\u00d7\u200910{f'-{n}'.translate(_SUPERSCRIPTS)}" for n in range(1, 13)},
     # Signs of numbers in the sentences of a verdict.
     r"(?<=[ \[])-(?=\d)": "\u2212",
 }
@@ -47,9 +63,17 @@ def readable(text: str) -> str:
         ('GRAN [NT] KL, words updated', 'cosine, Pearson\u2019s r, per set, Penn Treebank tokens')
         >>> readable("STS2012/avg: 55.8, gap -7.5; took the edge of its grid in learning_rate")
         'STS 2012 average: 55.8, gap \u22127.5; took the edge of its grid in learning rate'
+        >>> readable("lambda 1e-05, 3e-06")
+        'lambda 10\u207b\u2075, 3\u2009\u00d7\u200910\u207b\u2076'
     """
     words = list(_READABLE.values())
     return _ANY.sub(lambda found: words[(found.lastindex or 1) - 1], text)
+
+
+def rule_of(claim: Claim) -> str:
+    """Name the rule that judges a claim in a few words."""
+    spec = specifications().get(claim.id)
+    return spec.rules[0].name if spec and spec.rules else claim.rule.replace("_", " ")
 
 
 def readable_html(html: str) -> str:

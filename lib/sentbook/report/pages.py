@@ -72,7 +72,10 @@ def status_page(folders: Sequence[str]) -> str:
     profiles = ordered(run.profile for run in runs)
     missing = Cell(Html('<span class="sb-soft">not run</span>'))
     rows = [
-        Row(name, [_time_and_memory(times[name, p]) if (name, p) in times else missing for p in profiles])
+        Row(
+            Html(f"<code>{esc(name)}</code>"),
+            [_time_and_memory(times[name, p]) if (name, p) in times else missing for p in profiles],
+        )
         for name in sorted({name for name, _ in times})
     ]
     together = []

@@ -33,6 +33,7 @@ _STYLE = """
 # Make whatever is wider than the sheet as wide as the sheet, before it is printed.
 _FIT = """async () => {
   await window.MathJax?.startup?.promise;
+  document.querySelectorAll('details.sb-procedure').forEach(part => part.open = true);
   const article = document.querySelector('article'), edge = () => article.getBoundingClientRect().right;
   for (const wide of article.querySelectorAll('table, mjx-container[display], svg')) {
     const {left, right, width} = wide.getBoundingClientRect();

@@ -196,9 +196,11 @@ def _curves(run: Run, *, drawn: bool) -> tuple[str, str]:
     split, metric = next((group for group in groups if group[0] == "validation"), groups[0])
     points = [point for point in run.curves if (point.split, point.metric) == (split, metric)]
     methods = {point.method for point in points}
-    if len({(point.method, point.seed) for point in points}) == len(points):  # one each: values, no curve
+    lengths = Counter((point.method, point.seed) for point in points).values()
+    if max(lengths) == 1:  # one each: values, no curve
         return "", ledger.curve_rows(points).html(style=False)
-    if drawn and split in _SPLITS and len(methods) <= _LINES and sum(map(len, methods)) <= _LETTERS:
+    few = len(methods) <= _LINES and sum(map(len, methods)) <= _LETTERS
+    if drawn and few and split in _SPLITS and min(lengths) > 1:
         return "", figures.training_curves(run, split=split, metric=metric).html(style=False)
     trainings = len({point.method for point in run.curves})
     return f"Curves of {trainings} trainings", ledger.curve_rows(run.curves).html(style=False)

@@ -33,8 +33,9 @@ _PIXELS = 1200
 _FIGURE = re.compile(
     r'<figure (?![^>]*data-run="demo/)[^>]*>\s*<div class="sb-plot(?: sb-wide)?">(<svg.*?</svg>)', re.DOTALL
 )
-# A description says more than a name.
+# A description says more than a name, and best what was found.
 _FEWEST = 50
+_SAID = ("What came of it. ", "Found: ")
 _BRACKETS = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
 
 
@@ -61,12 +62,27 @@ def _launch(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
 
 
 def _described(doctree: nodes.document) -> str:
-    """Give the first paragraph that says something, cut after a word."""
+    """Give what came of a page, else its first own sentences, as many as fit: no quote, table, title or formula."""
+    found = []
     for paragraph in doctree.findall(nodes.paragraph):
-        text = " ".join(paragraph.astext().split())
-        if len(text) >= _FEWEST and not any(paragraph.findall(nodes.raw)):
-            return text if len(text) <= _LETTERS else text[:_LETTERS].rpartition(" ")[0].rstrip(",;:") + " …"
-    return ""
+        title = paragraph.next_node(nodes.emphasis)
+        if isinstance(paragraph.parent, nodes.block_quote | nodes.entry) or (title and len(title.astext()) >= _FEWEST):
+            continue
+        text = "".join(_said(one) for one in paragraph.findall(nodes.Text))
+        sentences = re.split(r"(?<=[.?]) ", " ".join(text.split()))
+        if len(text := " ".join(one for one in sentences if "\0" not in one)) >= _FEWEST:
+            found.append(text)
+    text = next((one.partition(said)[2] for said in _SAID for one in found if one.startswith(said)), "".join(found[:1]))
+    text = text[:1].upper() + re.sub(":$", ".", text)[1:]
+    whole = re.match(rf".{{{_FEWEST - 1},{_LETTERS - 1}}}[.?](?= |$)", text)
+    if len(text) <= _LETTERS or whole:
+        return whole[0] if whole else text
+    return text[:_LETTERS].rpartition(" ")[0].rstrip(",;:") + " …"
+
+
+def _said(text: nodes.Text) -> str:
+    """What a description has of a text: of HTML nothing, of a formula a sign that the sentence has one."""
+    return "" if isinstance(text.parent, nodes.raw) else "\0" if isinstance(text.parent, nodes.math) else text.astext()
 
 
 def _picture(app: Sphinx, page: str, body: str) -> str:
@@ -105,6 +121,31 @@ def _metadata(app: Sphinx, page: str, template: str, context: dict[str, Any], do
     picture = urljoin(base, path) if base else context["pathto"](path, True)
     described = (_described(doctree) if doctree else "") or app.config.description
     context["shown"] = {"title": title, "description": described, "image": picture, "url": context.get("pageurl")}
+
+
+def _results_first(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Fold what stands on a notebook's page between its answer and its main table: sections, then steps of its own."""
+    parts = [part for top in doctree.children[:1] for part in top.children if isinstance(part, nodes.section)]
+    at = next((at for at, part in enumerate(parts) if any(part.findall(_is_main))), 0)
+    if app.builder.format != "html" or not at:
+        return
+    titles = [part.next_node(nodes.title).astext() for part in parts[:at]]
+    _fold(parts[0], parts[at], "How it was made", " \u00b7 ".join(titles))
+    steps = [node for node in parts[at].children if isinstance(node, nodes.container)]
+    table = next((node for node in parts[at].children if any(node.findall(_is_main))), None)
+    if table is not None and steps and steps[0] is not table:
+        _fold(steps[0], table, "Step by step", "from scores to the table")
+
+
+def _is_main(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and "tag_main-table" in node["classes"]
+
+
+def _fold(first: nodes.Element, behind: nodes.Element, name: str, of: str) -> None:
+    """Put the neighbours from ``first`` to before ``behind`` into an element that opens."""
+    opening = f'<details class="sb-procedure"><summary><strong>{name}</strong> {html.escape(of)}</summary>'
+    for node, text in ((first, opening), (behind, "</details>")):
+        node.parent.insert(node.parent.index(node), nodes.raw("", text, format="html"))
 
 
 # Files that not every page loads -> what a page has that needs them.
@@ -255,6 +296,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of it with Sphinx."""
     app.add_config_value("description", "", "html")
     app.connect("config-inited", _address)
+    app.connect("doctree-resolved", _results_first)
     app.connect("html-page-context", _launch, priority=900)  # after the theme has made its buttons
     app.connect("html-page-context", _metadata)
     app.connect("html-page-context", _light, priority=900)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -11,10 +11,12 @@ from typing import Any
 import pandas as pd
 
 from sentbook.evaluation.predictions import INTERVALS
-from sentbook.evaluation.statistics import seed_interval
+from sentbook.evaluation.statistics import holm, seed_interval
 from sentbook.records import Run, Test
 from sentbook.runs import printed as printed_numbers
 from sentbook.system.errors import ConfigError, DataError
+
+_Found = tuple[Test, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -145,9 +147,7 @@ def where_printed(frame: pd.DataFrame | None) -> str:
     return f"{', '.join(places)} of the {frame['paper'].iloc[0]} paper"
 
 
-def test_of(
-    tests: Iterable[Test], a: str, b: str, dataset: str, metric: str, kind: str | None = None
-) -> tuple[Test, float, float, float] | None:
+def test_of(tests: Iterable[Test], a: str, b: str, dataset: str, metric: str, kind: str | None = None) -> _Found | None:
     """The test of ``a`` against ``b`` with estimate and interval of a - b, whichever way round it was recorded.
 
     Where several kinds were recorded and ``kind`` does not choose, one with an interval is preferred: a p-value alone
@@ -176,6 +176,15 @@ def significant(test: Test, level: float = 0.05) -> bool:
     """By Holm's p where it was computed, else by p, else by the interval."""
     p = test.p_holm if test.p_holm is not None else test.p
     return p < level if p is not None else (test.low > 0 or test.high < 0)
+
+
+def corrected(found: Mapping[str, _Found]) -> dict[str, _Found]:
+    """Give the tests of several rows, as of `test_of`, Holm's p over these rows where the run recorded p alone."""
+    tests = [test for test, *_ in found.values()]
+    if any(test.p is None or test.p_holm is not None for test in tests):
+        return dict(found)
+    over_rows = zip(found, holm([test.p or 0.0 for test in tests]), strict=True)
+    return {row: (found[row][0].model_copy(update={"p_holm": p}), *found[row][1:]) for row, p in over_rows}
 
 
 def ordered(values: Iterable[Any]) -> list[Any]:

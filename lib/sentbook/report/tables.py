@@ -13,8 +13,10 @@ import pandas as pd
 from sentbook.records import Run, Test
 from sentbook.report import numbers, templates
 from sentbook.report.markup import Fragment, Html, Recorded, esc, folded, from_paper, run_name, verdict, why
+from sentbook.report.names import rule_of
 from sentbook.report.summary import (
     Summary,
+    corrected,
     full_name,
     group_and_label,
     headings,
@@ -182,7 +184,7 @@ def comparison(
     blocks = [_Block(name, metric, places, sources, rows, where, method=name) for name in methods]
     found = list(run.tests if tests is None and run is not None else tests or [])
     contrast, of_yours = (
-        {row: test for row in rows if pair and (test := test_of(given, *pair, row, metric))}
+        corrected({row: test for row in rows if pair and (test := test_of(given, *pair, row, metric))})
         for given in (found, beside.tests if beside is not None else [])
     )
     grid = _Grid(blocks, rows, group_and_label, interval, pair, contrast, of_yours)
@@ -330,7 +332,7 @@ class _Grid:
         return Cell(
             numbers.shown(estimate, block.metric, places=block.places, signed=True),
             self.spread(low, high, block, signed=True),
-            after="*" if significant(test) else "",
+            after="*" if test.p_holm is not None and significant(test) else "",
             row=(test.a, test.b, test.dataset, test.metric),
             title="" if p is None else f"p {'' if p < 0.001 or p > 0.999 else '= '}{numbers.p_value(p)}",
         )
@@ -339,15 +341,11 @@ class _Grid:
         if not self.contrast or self.pair is None:
             return ""
         tests = [found[0] for found in self.contrast.values()]
-        rule = "p < .05"
-        if any(test.p_holm is not None for test in tests):
-            rule = "p < .05 after Holm"
-        elif all(test.p is None for test in tests):
-            rule = "interval without zero"
+        stars = f"* p < .05 after Holm: {sum(map(significant, tests))} of {len(tests)} rows. "
         return (
             f"{self.pair[0]} {numbers.MINUS} {self.pair[1]}: difference of ours with its 95 % interval "
             f"({' and '.join(ordered(test.kind for test in tests))}). "
-            f"* {rule}: {sum(map(significant, tests))} of {len(tests)} rows. Bold: best of its row."
+            f"{stars if any(test.p_holm is not None for test in tests) else ''}Bold: best of its row."
         )
 
 
@@ -455,11 +453,14 @@ def claims(run: Run | None, *, caption: str = "Claims", command: str | None = No
             f"<span{from_paper(claim.source)}>{esc(claim.text)}</span> "
             f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>'
         )
-        evidence = Cell(claim.evidence, "; ".join([f"Rule: {claim.rule}", *claim.notes]))
+        evidence = Cell(claim.evidence, "; ".join([f"Rule: {rule_of(claim)}", *claim.notes]))
         label = Html(f"<code>{esc(claim.id)}</code>")
         rows.append(Row(label, [said, verdict(claim.verdict), evidence], row=(claim.id,)))
+    found = [one for claim in run.claims for one in (claim.ours, *(part.ours for part in claim.parts)) if one]
+    over = ordered(one.how for one in found if one.low is not None and one.how)
+    how = f"intervals: {'; '.join(over)}" if over else ""
     heads = ["The paper says", "Verdict", "Evidence"]
-    return Table("Claim", heads, rows, caption, run=run, kinds={0: TEXT, 1: LEFT, 2: TEXT}, wrap=True)
+    return Table("Claim", heads, rows, caption, how, run=run, kinds={0: TEXT, 1: LEFT, 2: TEXT}, wrap=True)
 
 
 @of_recorded
@@ -468,11 +469,12 @@ def provenance(run: Run | None) -> Fragment:
     if run is None:
         return Fragment("")
     made = run.provenance
-    entries = {"Run": why(f"{run.paper}/{run.experiment}, profile {run.profile}", run_name(run)), **facts(run)}
+    name = Html(f"<code>{esc(run.paper)}/{esc(run.experiment)}</code>, profile {esc(run.profile)}")
+    entries = {"Run": why(name, run_name(run)), **facts(run)}
     entries["Data"] = "generated; no file read"
-    if files := [f"{esc(name)} <code>{esc(digest[:12])}</code>" for name, digest in sorted(made.data.items())]:
+    if files := [f"<code>{esc(file)} {esc(digest[:12])}</code>" for file, digest in sorted(made.data.items())]:
         entries["Data"] = folded(f"{len(files)} files, with SHA-256", files)
-    if settings := [f"<code>{esc(key)}</code> {esc(value)}" for key, value in sorted(made.config.items())]:
+    if settings := [f"<code>{esc(key)}: {esc(value)}</code>" for key, value in sorted(made.config.items())]:
         entries["Settings"] = folded(f"{len(settings)} values", settings)
     return Fragment(templates.html("facts", facts=entries), kind="sentbook-provenance", run=run_name(run))
 

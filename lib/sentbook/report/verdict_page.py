@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sentbook.records import Claim, Finding, Part, Run
+from sentbook.records import Finding, Part, Run
 from sentbook.report import numbers, templates, verdict_switches
 from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, script, verdict, why
+from sentbook.report.names import rule_of
 from sentbook.report.pages import PROFILES, in_order, recorded, title
 from sentbook.report.style import style_sheet
 from sentbook.report.table import LEFT, TEXT, Cell, Row, Table
 from sentbook.runs.causes import Cause
-from sentbook.runs.claims import specifications
 from sentbook.runs.papers import paper_of
 from sentbook.runs.recorded import AGAIN
 from sentbook.runs.verdict_ledger import OURS, VERDICTS, Entry, by_chance, counted, entries
@@ -85,7 +85,7 @@ def verdicts_page(
                     Html(_link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None)),
                     Cell(
                         why(claim.evidence, run_name(run), row_key(claim.id)),
-                        "; ".join([f"Rule: {_rule(claim)}", *beside.get(claim.id, ())]),
+                        "; ".join([f"Rule: {rule_of(claim)}", *beside.get(claim.id, ())]),
                     ),
                 ],
             )
@@ -203,7 +203,7 @@ def card(entry: Entry, pages: Mapping[str, str]) -> str:
     return templates.html(
         "card",
         entry=entry,
-        rule=_rule(entry),
+        rule=rule_of(entry),
         short=_short(entry),
         marks=marks(entry),
         shown=number_boxes(entry),
@@ -342,12 +342,6 @@ def _unit(finding: Finding) -> str:
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
-
-
-def _rule(claim: Claim) -> str:
-    """Name a rule in a few words."""
-    spec = specifications().get(claim.id)
-    return spec.rules[0].name if spec and spec.rules else claim.rule.replace("_", " ")
 
 
 def marks(entry: Entry) -> list[str]:

@@ -1,0 +1,1 @@
+"""Recorded runs: the ledger, what each was made from, the rules of verdicts, and the batch."""

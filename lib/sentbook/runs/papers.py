@@ -25,12 +25,16 @@ class Minute(Record):
     """What a reader should know of a paper in a minute.
 
     Attributes:
-        claim: the claim that the page quotes first.
+        claim: the claim that the page opens with.
+        quote: its sentence as the paper has it, to the letter.
+        section: where the paper has it.
         found: what came of it; each number is one of a claim that the sentence names.
         different: what is not as in the paper.
     """
 
     claim: str
+    quote: str
+    section: str
     found: str
     different: str
 

@@ -1,4 +1,4 @@
-"""Losses. One file an objective."""
+"""Losses: what a training makes small, one file an objective."""
 
 from sentbook.models.losses.margin import margin_loss
 from sentbook.models.losses.relatedness import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +18,9 @@ from sentbook.evaluation.protocols import Aggregation
 from sentbook.papers.cross.protocols import BENCHMARK_HEAD, DROPPED, FIELDS, HOUSE, INNER, STEP, UNSEEN, WITH_TRAINING
 from sentbook.records import Run, Test
 from sentbook.report import numbers
-from sentbook.report.figures import WIDTH, captioned, of_a_run, row_axes
+from sentbook.report.figures import WIDTH, captioned, legend_above, of_a_run, row_axes
 from sentbook.report.markup import Fragment
+from sentbook.report.names import readable
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import group_and_label, is_average, ordered, where_printed
 from sentbook.report.svg import Plot, render
@@ -133,8 +135,9 @@ def path(run: Run, row: str = YEAR, *, caption: str = "") -> Plot:
         lines += [(_step(held, a, b), held.means[b, row], steps[b, a]) for a, b in itertools.pairwise(way)]
 
     def draw(figure: Figure, palette: Palette) -> None:
-        axes = figure.subplots()
-        labels = [(label, value is None) for label, value, _ in lines]
+        axes, phone = figure.subplots(), figure.get_figwidth() < WIDTH
+        gap, room = ("\n", 16) if phone else ("\u2003", 80)
+        labels = [(textwrap.fill(readable(label), room), value is None) for label, value, _ in lines]
         _lay_out(axes, labels, f"{short_name(row)}, correlation \u00d7 100")
         before = 0.0
         for y, (_, value, test) in enumerate(lines):
@@ -145,7 +148,7 @@ def path(run: Run, row: str = YEAR, *, caption: str = "") -> Plot:
                 colour = palette.hues[0] if test.estimate > 0 else palette.hues[1]
                 axes.plot([before, at], [y, y], color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
                 axes.plot([before, before], [y - 1, y], color=palette.soft, linewidth=0.7, linestyle=":")
-                text += f"\u2003{numbers.shown(test.estimate, test.metric, signed=True)} "
+                text += f"{gap}{numbers.shown(test.estimate, test.metric, signed=True)} "
                 text += numbers.interval(test.low, test.high, test.metric, signed=True)
             axes.plot([at], [y], marker="D" if test is None else "o", markersize=5.2, color=colour)
             _beside(axes, y, text)
@@ -159,6 +162,7 @@ def path(run: Run, row: str = YEAR, *, caption: str = "") -> Plot:
         size=(WIDTH, 0.8 + 0.27 * len(lines)),
         caption=captioned(caption, f"{held.encoder}; {order}. 95 % over pairs."),
         alt=f"{held.encoder} on {short_name(row)}: from {low} to {high} by choice of protocol alone, a step a choice.",
+        narrow=True,
     )
 
 
@@ -207,7 +211,7 @@ def spread(run: Run, *, caption: str = "") -> Plot:
                 markerfacecolor="none", color=palette.ink, label=None if y else HOUSE,
             )  # fmt: skip
             _beside(axes, y, numbers.DASH.join(ends[row]))
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, borderaxespad=0.2, handletextpad=0.3)
+        legend_above(axes)
 
     said = "; ".join(f"{short_name(row)} from {' to '.join(ends[row])}" for row in held.rows)
     note = f"{held.encoder}; hollow: other tokenisations. At the right the lowest and the highest number."
@@ -216,6 +220,7 @@ def spread(run: Run, *, caption: str = "") -> Plot:
         size=(WIDTH, 0.95 + 0.42 * len(held.rows)),
         caption=captioned(caption, note),
         alt=f"The same vectors under every protocol: {said}.",
+        narrow=True,
     )
 
 

@@ -1,0 +1,1 @@
+"""Problems: what a training asks of an encoder, one file each."""
