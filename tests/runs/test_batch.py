@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from sentbook.runs import batch, certify, forkserver
+from sentbook.runs.execute import stoppable
 from sentbook.system.errors import ConfigError
 from sentbook.system.loaded import PACKAGE
 
@@ -70,9 +72,31 @@ def test_what_changed_runs_again_and_nothing_else(checkout: Path, note: Path, wr
     assert ran(note)[0] == "one two"
     parameters.write_text("profile: demo\nseeds: [2]\n")
     assert call(checkout, "run", "toy/one", "--no-page").returncode == 0  # by hand, and the batch knows of it
+    (checkout / "build" / "batch" / "lock").write_bytes(bytes(64))  # after a crash
     assert ran(note)[0] == "two"
-    (checkout / "build" / "batch" / "demo" / "notebooks" / "toy" / "one.digests").write_text("[1]")  # after a crash
-    assert ran(note)[0] == "one"
+
+
+@pytest.mark.parametrize("left", [b"[1]", b"\xff\0", b"[" * 10**5, b'{"%s": "0", "broken.py": 1}' % (b"x" * 300)])
+def test_odd_digests_after_a_crash_are_written_again(checkout: Path, left: bytes) -> None:
+    (checkout / "broken.py").write_text("def (")
+    file = batch.Job("demo", "notebooks/toy/one").file("digests")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(left)
+    batch.plan("demo")
+    assert "notebooks/toy/one.ipynb" in json.loads(file.read_bytes())
+
+
+def test_a_job_ends_with_its_batch_and_not_where_the_clock_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
+    monkeypatch.setenv(batch.OWNER, str(owner.pid))
+    began = psutil.boot_time()
+    with pytest.raises(KeyboardInterrupt), stoppable(), batch._with_owner():
+        monkeypatch.setattr("psutil._pslinux.boot_time", lambda: began + 2)
+        time.sleep(2)
+        owner.kill()
+        owner.wait()
+        time.sleep(30)
+    assert owner.poll() == -signal.SIGKILL
 
 
 @pytest.mark.slow
@@ -157,7 +181,8 @@ def test_the_demo_goes_through_slurm_with_a_job_cancelled_to_the_numbers_of_this
     stamps = {path: path.stat().st_mtime_ns for path in checkout.glob("build/batch/demo/notebooks/*/*.done")}
     assert len(list(checkout.glob("build/batch/demo/notebooks/*/*.digests"))) == len(stamps) + 1
     again = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
-    assert again.returncode == 0 and "3 of 3  book" in again.stderr, again.stderr
+    assert again.returncode == 0 and again.stderr.count("has been submitted with SLURM jobid") == 1, again.stderr
+    assert (checkout / "_build" / "html" / "index.html").is_file()
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
     for path in recorded:
         own = certify.from_file(checkout / path.relative_to(ROOT))
