@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sentbook import config
 from sentbook import records as results
@@ -19,6 +20,7 @@ from sentbook.study import Study
 from sentbook.system import versions
 from sentbook.system.errors import StorageError
 from sentbook.training import recipes
+from sentbook.training import store as training
 
 TINY = {"limit": 60, "epochs": 1, "batch_size": 20, "checks_per_epoch": 1}
 CHANGES: dict[str, Any] = {
@@ -53,6 +55,12 @@ def test_the_profile_as_its_file_has_it_is_recorded_under_its_name(ledger: Path)
     assert store.read("cse", "table1", "demo") == run
 
 
+def test_a_gpu_is_recorded_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sentbook.study.device_of", lambda name: torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"H100 of {device}")
+    assert demo().record(metrics=[METRIC]).provenance.device == "cuda (H100 of cuda)"
+
+
 @pytest.mark.parametrize("change", [{"device": "cpu"}, {"jobs": 2}])
 def test_where_it_runs_is_no_change_of_the_profile(change: dict[str, Any]) -> None:
     assert demo(**change).profile == "demo"
@@ -82,6 +90,7 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
     sources._used.clear()
     sources._used["eval/y"] = "bb"
     again = study()
+    monkeypatch.setattr(training, "_used", {"of before": {"lib/sentbook/gone.py": "0"}})
     trained = again.train(
         again.recipes("CSE", again.settings.cse, again.settings.phrase),
         again.recipes("untrained", again.settings.pp, seeds=[0]),
@@ -101,7 +110,7 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
     assert (origin.git_commit, origin.device) == ("0123abc", "cpu")
     assert origin.wall_seconds >= 0
     assert origin.peak_memory_bytes > 10_000_000
-    assert run.extra["note"] == 1
+    assert run.extra["note"] == 1 and run.extra["used"] == {"artifacts": 3, "of other code": 1}
     assert [(item["method"], item["seed"], item["key"]) for item in run.extra["artifacts"]] == [
         ("CSE", seed, item.recipe.key()) for seed, item in zip((1, 2), trained, strict=False)
     ]
