@@ -1,6 +1,7 @@
 """The command line: every mistake is one line on standard error and a non-zero exit, and nothing else breaks."""
 
 import io
+import os
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -14,9 +15,12 @@ import torch
 
 from sentbook import cli, config
 from sentbook.data import sources, vectors
+from sentbook.records import Run
 from sentbook.report import book
-from sentbook.runs import batch, execute
+from sentbook.runs import batch, execute, leakage
 from stand_ins import put_books, put_vectors
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass
@@ -60,7 +64,7 @@ def assert_sentence(answer: Answer, code: int, *parts: str) -> None:
 FAULTS: list[tuple[list[str], list[str]]] = [
     (["cse/tabel1"], ["There is no notebook 'cse/tabel1'; choose one of", "cse/table1", "cse/ambiguities"]),
     (["cse"], ["There is no notebook 'cse'", "cse/table1"]),
-    (["cse/deeper/table1"], ["There is no notebook 'cse/deeper/table1'", "cse/table1"]),
+    (["cse/../wsv/table2"], ["There is no notebook 'cse/../wsv/table2'", "wsv/table2"]),
     (["cse/table1", "--set", "sentence.margn=0.4"], ["Unknown parameter 'sentence.margn'", "did you mean 'margin'?"]),
     (["cse/table1", "--set", "sede=[1]"], ["Unknown parameter 'sede'", "did you mean 'seeds'?"]),
     (["cse/table1", "--set", "margin"], ["'margin' is not name=value; write for example --set sentence.margin=0.4."]),
@@ -95,11 +99,13 @@ def test_run_hands_the_notebook_its_parameters(
 ) -> None:
     calls: list[tuple[Path, str, dict[str, Any]]] = []
     monkeypatch.setattr(execute, "run", lambda *given: calls.append(given) or "custom")
+    monkeypatch.setenv("SENTBOOK_DATA", "../data")  # kernels work in another folder
     monkeypatch.setattr(book, "write_page", lambda source, kind: Path(f"{kind}.html"))
     changes = ["seeds=[1, 2]", "sentence.margin=0.4", "sentence.learning_rate=1e-3", "vectors={name: miniworld}"]
     answer = sentbook("run", name, "--profile", "small", *(part for change in changes for part in ("--set", change)))
     assert (answer.code, answer.out, answer.err) == (0, "page: custom.html\n", "")
     [(source, profile, parameters)] = calls
+    assert os.environ["SENTBOOK_DATA"] == f"{Path.cwd()}/../data"
     assert source.is_file()
     assert (source.parent.name, source.name, profile) == ("cse", "table1.ipynb", "small")
     assert parameters == {
@@ -172,6 +178,17 @@ def test_what_fits_no_memory_is_one_sentence(
     monkeypatch.setattr(sources, "select", Mock(side_effect=RuntimeError("a bug")))
     with pytest.raises(RuntimeError, match="a bug"):
         sentbook("data", "list")
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_an_overlap_is_recorded_where_that_is_asked_for(
+    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, checkout: Path, record: bool
+) -> None:
+    known = Run.model_validate_json((ROOT / "results" / "small" / "data" / "overlap.json").read_bytes())
+    monkeypatch.setattr(leakage, "measured", lambda: known)
+    answer = sentbook("data", "overlap", *["--record"] * record)
+    assert answer.code == 0 and answer.out.count("\n") == len(known.extra["overlap"]) > 0
+    assert [path.name for path in (checkout / "results").rglob("*.json")] == ["overlap.json"] * record
 
 
 def test_help_and_unknown_commands(sentbook: Callable[..., Answer]) -> None:

@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import numpy as np
 import psutil
 import pytest
+import torch
 
 from sentbook import config
 from sentbook import records as results
@@ -22,6 +23,7 @@ from sentbook.study import Study
 from sentbook.system import versions
 from sentbook.system.errors import StorageError
 from sentbook.training import recipes
+from sentbook.training import store as training
 
 TINY = {"limit": 60, "epochs": 1, "batch_size": 20, "checks_per_epoch": 1}
 CHANGES: dict[str, Any] = {
@@ -54,6 +56,12 @@ def test_the_profile_as_its_file_has_it_is_recorded_under_its_name(ledger: Path)
     assert run.profile == "demo"
     assert [path.relative_to(ledger) for path in ledger.rglob("*.json")] == [Path("demo/cse/table1.json")]
     assert store.read("cse", "table1", "demo") == run
+
+
+def test_a_gpu_is_recorded_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sentbook.study.device_of", lambda name: torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"H100 of {device}")
+    assert demo().record(metrics=[METRIC]).provenance.device == "cuda (H100 of cuda)"
 
 
 @pytest.mark.parametrize("change", [{"device": "cpu"}, {"jobs": 2}])
@@ -113,6 +121,7 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
     sources._used.clear()
     sources._used["eval/y"] = "bb"
     again = study()
+    monkeypatch.setattr(training, "_used", {"of before": {"lib/sentbook/gone.py": "0"}})
     trained = again.train(
         again.recipes("CSE", again.settings.cse, again.settings.phrase),
         again.recipes("untrained", again.settings.pp, seeds=[0]),
@@ -127,12 +136,12 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
         vectors.substitute("miniworld", "cse"),
         corpora.CORPORA["miniworld-phrases"].substitute,
     ]
-    assert set(origin.packages) == set(versions.RECORDED_PACKAGES)
+    assert set(origin.packages) == set(versions.RECORDED_PACKAGES) and origin.python.startswith("3.")
     assert origin.seeds == [1, 2]  # of what was trained; the untrained row has no seed of its own
     assert (origin.git_commit, origin.device) == ("0123abc", "cpu")
     assert origin.wall_seconds >= 0
     assert origin.peak_memory_bytes > 10_000_000
-    assert run.extra["note"] == 1
+    assert run.extra["note"] == 1 and run.extra["used"] == {"artifacts": 3, "of other code": 1}
     assert [(item["method"], item["seed"], item["key"]) for item in run.extra["artifacts"]] == [
         ("CSE", seed, item.recipe.key()) for seed, item in zip((1, 2), trained, strict=False)
     ]

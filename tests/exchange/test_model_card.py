@@ -83,6 +83,7 @@ def test_without_a_run_no_number_is_claimed(
         assert head["library_name"] == "sentence-transformers" and head["license"] == "other"
         assert f"# {kind}, seed 1" in text
         assert artifacts[kind].recipe.key() in text
+        assert 0 < text.find('\nmodel = load("this folder")') < text.find("trust_remote_code")
         for section in ("Use", "Training", "Evaluation", "Intended use and limits", "Data and licences"):
             assert f"## {section}\n" in text
         assert "generated word vectors of the mini-world" in text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import nbformat
 import numpy as np
 import pytest
 import torch
@@ -28,7 +30,7 @@ from sentbook.papers.cnn_lstm.ranking import (
 )
 from sentbook.papers.cnn_lstm.settings import RankingTraining
 from sentbook.runs import printed as reported
-from sentbook.system.errors import DataError, NumericalError
+from sentbook.system.errors import ConfigError, DataError, NumericalError
 from sentbook.training.loop import fit
 
 WORLD = np.random.default_rng(5).normal(size=(8, 12)).astype(np.float32)
@@ -179,6 +181,20 @@ def test_captions_that_cannot_be_trained_on() -> None:
     with pytest.raises(DataError, match="not of one width"):
         problem(Captions(few.images[:, :5], few.vectors, few.image_of))
     assert len(captioned(RankingTraining(corpus="miniworld-scenes"), "test")) == 500
+
+
+def test_coco_is_asked_for_before_anything_is_trained(
+    artifacts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path / "none"))
+    inside: dict[str, Any] = {}
+    cells = nbformat.read(Path(__file__).parents[2] / "notebooks" / "cnn_lstm" / "table4.ipynb", as_version=4).cells
+    with pytest.raises(ConfigError, match=r"none/coco, let ranking\.path name a folder"):
+        for cell in cells:
+            if cell.cell_type == "code":
+                exec(cell.source, inside)
+                inside["ranking"] = {"corpus": "coco"}
+    assert "scenes" not in inside and not artifacts.exists()
 
 
 # -- rows and intervals ------------------------------------------------------------------------------------------------

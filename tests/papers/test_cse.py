@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook import config
+from sentbook import cli, config
 from sentbook.data import suites
+from sentbook.papers.cse.experiments import pretrained
 from sentbook.papers.cse.settings import CSE
 from sentbook.study import Study
 from sentbook.training import recipes
@@ -38,6 +39,18 @@ def test_each_error_has_a_key_of_its_own() -> None:
     given = settings.relatedness.changed(normalise=True)
     keys = {recipes.FineTuning(begin, given.changed(error=error)).key for error in (None, "squared", "absolute")}
     assert len(keys) == 3
+
+
+def test_pp_can_have_a_recipe_of_its_own() -> None:
+    """That of Wieting et al. 2016, given as `--set` gives it; CSE's stays, and each has a key of its own."""
+    own = ["optimiser=adagrad", "learning_rate=0.05", "embedding_update=dense", "batch_size=100", "corpora=[ppdb]"]
+    changes = cli._parameters([f"pp_phrase.{change}" for change in own])
+    settings = config.load("cse", {"profile": "paper", **changes})
+    made = pretrained(Study("cse/table1", settings), settings)
+    first = {method: of[0].stages[0] for method, of in made.items()}
+    assert first["CSE"] == first["GRAN"] == settings.phrase == config.load("cse", {"profile": "paper"}).phrase
+    assert (first["PP"].optimiser, first["PP"].learning_rate, first["PP"].batch_size) == ("adagrad", 0.05, 100)
+    assert made["PP"][0].stages[1] == made["CSE"][0].stages[1]
 
 
 def test_the_papers_whole_grid_can_be_one_step() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -23,9 +22,8 @@ from sentbook.runs import lineage
 from sentbook.runs import printed as reported
 from sentbook.study import Study
 from sentbook.training.recipes import Trained
-from sentbook.training.search import Found, grid_of
+from sentbook.training.search import Found
 from sentbook.training.settings import DirectTransfer, Grid, HeadTraining
-from trainings import recipe
 
 SETS = ("STSB-dev", "STSB-test", "SIM", "STS12", "STS12/MSRpar")
 # Method -> noise beside gold: the more, the worse.
@@ -74,14 +72,6 @@ def test_a_profile_has_the_papers_batches_and_epochs(profile: str) -> None:
     assert profile == "small" or own.infersent.hidden == own.bilstm_average.hidden == 2048  # 4096 in two directions
 
 
-@pytest.mark.parametrize("profile", ["demo", "small", "paper"])
-def test_every_setting_chooses_among_as_many_points(profile: str) -> None:
-    own = config.load("dnt", {"profile": profile})
-    rows = dnt.wanted_settings(own, {"GRAN": [recipe(encoder=own.gran)]}, datasets=["miniworld"])
-    values = [{**row.also, **grid_of(row.stage, row.grid)[1]} for row in rows]
-    assert len(values) == 3 and len({math.prod(map(len, one.values())) for one in values}) == 1
-
-
 @pytest.mark.parametrize("row", dnt.ROWS)
 def test_a_row_does_what_its_name_says(row: dnt.Row, settings: Settings) -> None:
     stage, grid = dnt.stage_of(settings, row, "miniworld")
@@ -125,6 +115,9 @@ def test_pre_training_is_each_encoders_own_and_meets_no_test_sentence() -> None:
     starts = dnt.encoders(Study("dnt/table4", small), small)
     stages = {name: recipes[0].stages for name, recipes in starts.items()}
     assert stages == {"InferSent": (small.inference,), "BiLSTM-Avg": (small.paraphrase,), "GRAN": (small.simple,)}
+    owner = config.load("dnt", {"profile": "paper"})
+    vectors = {name: recipes[0].vectors.name for name, recipes in dnt.pretrained(Study("dnt/x", owner), owner).items()}
+    assert vectors.pop("InferSent") == "glove-840b-300d" and set(vectors.values()) == {"paragram-sl999"}
     for recipes in starts.values():
         assert [recipe.seed for recipe in recipes] == [1, 2, 3]
         assert all(recipe.suite == "dnt" and recipe.stages[0].exclude_overlap for recipe in recipes)

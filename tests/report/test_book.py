@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import nbformat
@@ -59,6 +61,22 @@ def test_a_page_is_the_same_bytes_each_time(checkout: Path, executed: Path) -> N
     assert (page.read_bytes(), page.stat().st_mtime_ns) == (first, when)
 
 
+@pytest.mark.parametrize("status", [1, 0])
+def test_the_old_book_stands_until_the_new_one_does(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    html, tool = checkout / "_build" / "html", checkout / "jupyter-book"
+    html.mkdir(parents=True)
+    for name in ("index.html", "page.html"):
+        (html / name).write_text("old")
+    tool.write_text(f'#!/bin/sh\nmkdir -p "$4/_build/html" && cp {html}/index.html "$4/_build/html/"\nexit {status}\n')
+    tool.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(checkout / "python"))
+    with pytest.raises(NotebookError, match="The book did not build") if status else nullcontext():
+        book._build_html()
+    assert sorted(path.name for path in html.iterdir()) == ["index.html", "page.html"][: 1 + status]
+
+
 def test_a_notebook_that_was_not_executed_is_named(executed: Path) -> None:
     (executed / "two.ipynb").unlink()
     with pytest.raises(NotebookError, match="toy/two was not executed yet; run `sentbook batch"):
@@ -102,12 +120,15 @@ def executed_with(*outputs: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return content
 
 
-def test_code_is_folded_and_times_and_folders_of_the_run_are_left_out() -> None:
-    page = book.lay_out(executed_with())
+def test_code_is_folded_but_where_it_is_the_point_and_times_of_the_run_are_left_out() -> None:
+    content = executed_with()
+    page = book.lay_out(content)
     assert set(page.metadata) <= {"kernelspec", "language_info"}
     assert [cell.metadata.get("tags") for cell in page.cells] == [None, ["hide-input", "parameters"], ["hide-input"]]
     assert page.cells[-1].execution_count is None
     assert "2026" not in nbformat.writes(page)
+    content.cells[-1].metadata["tags"] = ["show-code"]
+    assert book.lay_out(content).cells[-1].metadata["tags"] == ["show-code"]
 
 
 def test_progress_and_warnings_are_left_out_and_results_stay() -> None:
@@ -115,31 +136,16 @@ def test_progress_and_warnings_are_left_out_and_results_stay() -> None:
         executed_with(
             v4.new_output("stream", name="stdout", text="[PP, seed 1] epoch 1\n"),
             v4.new_output("stream", name="stderr", text="Warning\n"),
+            v4.new_output("stream", name="stdout", text="[CSE, stage 1] epoch 1/4  loss 0.8\nPP: cosine 1.0\n"),
+            v4.new_output("display_data", data={"text/html": "", "text/plain": "of a run that was not made"}),
             v4.new_output("execute_result", data={"text/html": "<b>1</b>"}, execution_count=3),
         )
     )
-    (output,) = page.cells[-1].outputs
+    printed, output = page.cells[-1].outputs
+    assert printed.text == "PP: cosine 1.0\n"
     assert output.data["text/html"] == "<b>1</b>"
     assert output.execution_count is None
     nbformat.validate(page)
-
-
-def test_what_a_cell_prints_beside_progress_stays() -> None:
-    text = "[CSE, seed 1, stage 1] epoch 1/4  loss 0.8\nPP: cosine 1.0\n"
-    (output,) = book.lay_out(executed_with(v4.new_output("stream", name="stdout", text=text))).cells[-1].outputs
-    assert output.text == "PP: cosine 1.0\n"
-
-
-def test_a_cell_that_is_the_point_of_the_page_stands_open() -> None:
-    content = executed_with()
-    content.cells[-1].metadata["tags"] = ["show-code"]
-    assert book.lay_out(content).cells[-1].metadata["tags"] == ["show-code"]
-
-
-def test_an_output_that_shows_nothing_leaves_no_box() -> None:
-    """A figure of a run that was not made is an empty text."""
-    nothing = v4.new_output("display_data", data={"text/html": "", "text/plain": "Fragment"})
-    assert book.lay_out(executed_with(nothing)).cells[-1].outputs == []
 
 
 def test_folders_of_this_machine_do_not_reach_a_page(monkeypatch: pytest.MonkeyPatch) -> None:

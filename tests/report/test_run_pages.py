@@ -122,7 +122,8 @@ def test_a_stale_run_names_the_files(run: Run, kept: Path) -> None:
     assert "stale: 2 files changed since</li></ul>" in text
     assert "dropdown} Stale: 2 files changed since\n\n- `lib/sentbook/optim.py`\n- `data:eval/x.txt`\n" in text
     assert "0f0f0f0f0f0f0f0f  lib/sentbook/optim.py, changed since" in text
-    assert "sources not recorded</li></ul>" in of_table1(run, ["unknown"])
+    used = run.model_copy(update={"extra": {"used": {"artifacts": 5, "of other code": 2}}})
+    assert "sources not recorded; encoders and scores of other code: 2 of 5</li></ul>" in of_table1(used, ["unknown"])
 
 
 def test_no_line_of_a_log_ends_the_block_that_it_stands_in(run: Run, kept: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import numpy as np
@@ -15,12 +17,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.models import build
 from sentbook.models.average import AverageEncoder
+from sentbook.models.base import to_device
+from sentbook.models.bilstm import BiLSTMEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
@@ -28,6 +32,7 @@ from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.system.errors import CheckpointError, ConfigError, DeviceError, NumericalError, SentbookError
 from sentbook.training import checkpoint, loop
+from sentbook.training.devices import count_memory_anew
 from sentbook.training.loop import History, device_of, fit
 from sentbook.training.problem import Problem
 from sentbook.training.problems.generation import GenerationProblem, OrderedSentences
@@ -189,6 +194,19 @@ def test_checkpoints_are_rare_and_a_loss_that_is_not_finite_is_never_saved(
     assert all(value.isfinite().all() for value in tensors.values())
 
 
+def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock on which a step takes a second, and a checkpoint of large tables two."""
+    now, saved = [0.0], list[float]()
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now[0], process_time=lambda: now[0]))
+    monkeypatch.setattr(checkpoint, "save", lambda *given: (saved.append(now[0]), now.append(now.pop() + 2)))
+    problem = paraphrase()
+    loss = problem.loss
+    problem.loss = lambda *given: (now.append(now.pop() + 1), loss(*given))[1]  # type: ignore[method-assign]
+    trained(problem, margin(epochs=8, batch_size=4), folder=tmp_path)
+    assert len(saved) > 2 and np.diff(saved).min() >= 40
+
+
 @pytest.mark.parametrize("update", ["lazy", "frozen"])
 def test_a_checkpoint_holds_what_training_has_moved(tmp_path: Path, checkpoints: None, update: str) -> None:
     """Of a large table of words the few rows that were touched, or none."""
@@ -332,6 +350,35 @@ def test_bf16_autocast_trains() -> None:
     problem = paraphrase(AverageEncoder())
     assert np.isfinite(trained(problem, margin(precision="bf16")).best)
     assert problem.encoder.embedding.weight.dtype == torch.float32
+
+
+# -- GPUs, without one -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["bilstm", *MAKERS])
+def test_a_step_reads_nothing_back_from_its_device(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On ``meta``, whose tensors hold no values that a host could wait for; it knows no autocast."""
+    monkeypatch.setattr(torch, "autocast", lambda *given, **named: nullcontext())
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *given: False)
+    problem = MAKERS[kind]() if kind in MAKERS else paraphrase(BiLSTMEncoder(hidden=3, pool="max"))
+    nn.ModuleList(filter(None, (problem.encoder, problem.head))).to("meta").train()
+    problem.loss(np.arange(6), np.random.default_rng(0)).backward()
+    assert all(parameter.grad is not None and parameter.grad.is_meta for parameter in problem.encoder.parameters())
+
+
+def test_what_goes_to_a_gpu_is_pinned_and_a_trainings_peak_of_memory_is_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gpu, calls = torch.device("cuda", 1), list[Any]()
+    monkeypatch.setattr(Tensor, "pin_memory", lambda tensor: calls.append("pinned") or tensor)
+    monkeypatch.setattr(Tensor, "to", lambda tensor, *place, **how: calls.append((*place, how)) or tensor)
+    to_device(torch.ones(2), gpu)
+    monkeypatch.undo()
+    assert calls == ["pinned", (gpu, {"non_blocking": True})]
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", calls.append)
+    monkeypatch.setattr(loop, "count_memory_anew", lambda device: count_memory_anew(gpu))
+    trained(paraphrase(), margin())
+    assert calls[2:] == [gpu]
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from sentbook.models.base import to_device
 from sentbook.models.recurrence import Packing, recurrence
 
 
@@ -36,9 +37,11 @@ def states(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
     Source: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000, as `torch.nn.LSTM` has it.
     """
     if words.device.type != "cpu":
-        packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        found: Tensor = pad_packed_sequence(run(lstm, packed)[0], batch_first=True, total_length=words.shape[1])[0]
-        return found
+        lengths = lengths.cpu()  # which puts them in order too: the device's order would be read back, and waited for
+        order = lengths.argsort(descending=True)
+        packed = pack_padded_sequence(words[to_device(order, words.device)], lengths[order], batch_first=True)
+        found, _ = pad_packed_sequence(run(lstm, packed)[0], batch_first=True, total_length=words.shape[1])
+        return found[to_device(order.argsort(), words.device)]
     packing = Packing.of(lengths, words.device)
     initial = words.new_zeros(len(words), lstm.hidden_size)
     parts = []

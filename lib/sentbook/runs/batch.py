@@ -285,14 +285,14 @@ def _left(job: Job) -> lineage.Digests:
 def _read(file: Path) -> dict[str, str]:
     try:
         found = dict(json.loads(file.read_bytes()))
-    except (OSError, ValueError, TypeError):  # not yet, or no digests
+    except (OSError, ValueError, TypeError, RecursionError):  # not yet, or no digests
         return {}
     return {name: value for name, value in found.items() if name not in ("prose", "page")}
 
 
 def _write_digests(job: Job, content: lineage.Digests) -> None:
     file, text = job.file("digests"), json.dumps(content, indent=1, sort_keys=True) + "\n"
-    if not file.is_file() or file.read_text(encoding="utf-8") != text:
+    if not file.is_file() or file.read_bytes() != text.encode():
         write_atomically(file, text)
 
 

@@ -129,7 +129,7 @@ def _digest(name: str) -> str:
         file = name.removeprefix("data:")
         return files.sha256(file) if file in files.registry() else MISSING
     path = root() / name
-    if not path.is_file():
+    if not os.path.isfile(path):  # where `Path` would fail for a name that no file can have
         return MISSING
     if path.suffix == ".py":
         return file_digest(path)

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import re
 import sys
+from contextlib import suppress
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -61,7 +62,10 @@ def _inside(path: Path, rooms: set[str]) -> str | None:
 @cache
 def file_digest(path: Path) -> str:
     """Digest a Python file without its comments, docstrings and empty lines; 16 hexadecimal digits."""
-    return hashlib.sha256(bare(path.read_text(encoding="utf-8")).encode()).hexdigest()[:16]
+    content = path.read_bytes()
+    with suppress(SyntaxError, ValueError):  # damaged: whoever imports it says so
+        content = bare(content.decode()).encode()
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def bare(text: str) -> str:
