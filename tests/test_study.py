@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sentbook import config
 from sentbook import records as results
@@ -152,6 +153,15 @@ def test_scores_are_cosines_of_every_pair_of_every_set() -> None:
         [values] = book.stacked("untrained", name)
         assert np.abs(values).max() <= 1
     assert book.value("untrained", 0, "total_avg") > 0.2  # the vectors are informative
+
+
+def test_scores_are_made_on_the_device_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, seen = study(), []
+    found = done.train(done.recipes("untrained", done.settings.pp, seeds=[0]))
+    monkeypatch.setattr(recipes, "device_of", {done.settings.device: torch.device("meta")}.__getitem__)
+    monkeypatch.setattr("sentbook.study.cosine_scores", lambda encoder, tokens: seen.append(encoder) or {})
+    done.score(found)
+    assert [encoder.embedding.weight.device.type for encoder in seen] == ["meta"]
 
 
 def test_what_is_noted_is_recorded_with_its_beginning() -> None:

@@ -390,6 +390,9 @@ def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
 @pytest.mark.parametrize("update", ["dense", "frozen"])
 def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str) -> None:
     found, known = trained(told(embedding_update=update)), vectors.load("miniworld")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recipes, "device_of", torch.device)
+        assert {value.device.type for value in found.generator("meta")[0].parameters()} == {"meta"}
     generator, words = found.generator()
     stage, weight = found.recipe.generation, found.encoder().embedding.weight.detach().numpy()
     assert stage is not None

@@ -97,8 +97,8 @@ class Trained(Learned):
         """Return the name of the artifact."""
         return self.recipe.key()
 
-    def encoder(self) -> SentenceEncoder:
-        """The encoder, in evaluation mode.
+    def encoder(self, device: str = "cpu") -> SentenceEncoder:
+        """The encoder, in evaluation mode on a ``device``, see `device_of`.
 
         Raises:
             CheckpointError: the artifact is truncated, belongs to another recipe, or was trained with other words.
@@ -112,14 +112,14 @@ class Trained(Learned):
                     f"those vectors, or delete {_artifact(self.recipe).parent} and run again."
                 )
             _take_up(encoder, self.recipe, self.file)
-        return encoder.eval()
+        return encoder.eval().to(device_of(device))
 
     def at(self, check: int) -> Trained:
         """The encoder as it was at a check of its training, counted from 1, where its stage keeps them."""
         return replace(self, file=_artifact(self.recipe).with_stem(f"check-{check}"))
 
-    def generator(self) -> tuple[EncoderDecoder, Vocabulary]:
-        """The encoder over the words of its books, with its decoders, in evaluation mode; and those words.
+    def generator(self, device: str = "cpu") -> tuple[EncoderDecoder, Vocabulary]:
+        """As `encoder`, over the words of its books and with its decoders; and those words.
 
         Raises:
             CheckpointError: an artifact is missing, truncated, or belongs to another recipe; or no decoder took part.
@@ -136,7 +136,7 @@ class Trained(Learned):
         model = pretraining.model(encoder, stage, self.recipe.seed)
         tensors, _ = checkpoint.load(path.with_name("decoders.safetensors"), self.recipe.key())
         model.decoders.load_state_dict(tensors)
-        return model.eval(), found.vocabulary
+        return model.eval().to(device_of(device)), found.vocabulary
 
     def scores(self, split: str, state: Literal["best", "last"] = "best") -> NDArray[np.float64]:
         """(N,) scores in [0, 1] of the last stage's ``trial`` or ``test`` pairs, by the best or the last epoch's state.
@@ -365,7 +365,7 @@ class StageTraining(Work):
 @lru_cache(maxsize=4)
 def _frozen(recipe: Recipe, device: str) -> FrozenVectors:
     """The vectors of an encoder that feature transfers to several data sets, and their seeds and losses, share."""
-    return FrozenVectors(load(recipe).encoder().to(device_of(device)))
+    return FrozenVectors(load(recipe).encoder(device))
 
 
 def prepare_stage(recipe: Recipe, device: str = "cpu") -> Problem:
