@@ -12,7 +12,7 @@ sentence vector beside the word at every step; `nn.Linear` to the whole vocabula
 losses of a batch are compared before anything is timed. ``--apart`` also times the reference in batches of similar
 length and ours in random order.
 
-On the CPU: one thread; seconds are the processor's, so that other work on the machine counts little, and rounds
+On the CPU: one thread, float32 and ours in bf16 as well; seconds are the processor's, so that other work on the machine counts little, and rounds
 alternate. On CUDA: bf16, seconds of the clock after a warm-up, for batches of 64 and of ``--batch``. The share of
 matrix products is of the time of torch's own operations, by its profiler; a fused convolution or LSTM counts as one.
 """
@@ -240,9 +240,9 @@ def work(kind: Kind, size: Size, sentences: int, batch: int, device: torch.devic
     return Work(GenerationProblem(model, text, held_out), text, first, batch // each, device)
 
 
-def train_ours(work: Work, bucket: bool = True) -> Epoch:
-    """sentbook's loop, on a copy."""
-    settings = work.settings.model_copy(update={"bucket": bucket})
+def train_ours(work: Work, **changes: object) -> Epoch:
+    """sentbook's loop, on a copy, with other settings where ``changes`` say so."""
+    settings = work.settings.changed(**changes)
     history = fit(copy.deepcopy(work.problem), settings, seed=0, device=work.device.type, report=lambda line: None)
     [loss] = [point["value"] for point in history.curve if (point["split"], point["metric"]) == ("train", "loss")]
     return Epoch(history.seconds if work.device.type == "cuda" else history.processor_seconds, loss)
@@ -310,13 +310,15 @@ APART: dict[str, Callable[[Work], Epoch]] = {
     "reference by length": lambda work: train_plain(work, bucket=True),
     "ours shuffled": lambda work: train_ours(work, bucket=False),
 }
+# On a CPU; on CUDA all sides are in bf16.
+NARROW: dict[str, Callable[[Work], Epoch]] = {"ours in bf16": lambda work: train_ours(work, precision="bf16")}
 
 
 def product_share(side: str, work: Work) -> float:
     """The share of matrix products in the time of all operations of a side's epoch, in [0, 1]."""
     cuda = work.device.type == "cuda"
     with profile(activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]) as found:
-        (SIDES | APART)[side](work)
+        (SIDES | APART | NARROW)[side](work)
     rows = found.key_averages()
     if cuda:  # the operations alone: a kernel's time is told once more in the kernel's own row
         times = {row.key: row.self_device_time_total for row in rows if row.key.startswith("aten::")}
@@ -329,7 +331,7 @@ def measure(work: Work, few: Work, rounds: int, apart: bool = False) -> dict[str
     """Of each side: sentences per second (the median of rounds), share of products (of ``few``), on CUDA peak MiB."""
     check_same(work)
     cuda = work.device.type == "cuda"
-    sides = SIDES | APART if apart else SIDES
+    sides = SIDES | (APART if apart else {}) | ({} if cuda else NARROW)
     seconds: dict[str, list[float]] = {side: [] for side in sides}
     memory: dict[str, float] = {}
     for number in range(-1 if cuda else 0, rounds):  # CUDA has a round to warm up
@@ -367,8 +369,10 @@ def print_rates(report: dict[str, dict[str, float]], batch: int) -> None:
             f"batch {batch:5}  {side:19} {rate:9,.1f} sentences/s   products {values['product_share']:4.0%}{memory}   "
             f"70 million sentences: {epoch}"
         )
-    ratio = report["ours"]["sentences_per_second"] / report["reference"]["sentences_per_second"]
-    print(f"batch {batch:5}  ratio {ratio:.1f}x (goal on a CPU {GOAL:g}x)")
+    rates = {side: values["sentences_per_second"] for side, values in report.items()}
+    print(f"batch {batch:5}  ratio {rates['ours'] / rates['reference']:.1f}x (goal on a CPU {GOAL:g}x)")
+    if "ours in bf16" in rates:
+        print(f"batch {batch:5}  bf16 to float32 {rates['ours in bf16'] / rates['ours']:.1f}x (goal {GOAL:g}x)")
 
 
 def main() -> None:

@@ -194,6 +194,15 @@ def test_scores_are_cosines_of_every_pair_of_every_set() -> None:
     assert book.value("untrained", 0, "total_avg") > 0.2  # the vectors are informative
 
 
+def test_scores_are_made_on_the_device_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    done, seen = study(), []
+    found = done.train(done.recipes("untrained", done.settings.pp, seeds=[0]))
+    monkeypatch.setattr(recipes, "device_of", {done.settings.device: torch.device("meta")}.__getitem__)
+    monkeypatch.setattr("sentbook.study.cosine_scores", lambda encoder, tokens: seen.append(encoder) or {})
+    done.score(found)
+    assert [encoder.embedding.weight.device.type for encoder in seen] == ["meta"]
+
+
 def test_what_is_noted_is_recorded_with_its_beginning() -> None:
     """A notebook that trains in its own way, as table 3 of CSE does, tells the study so."""
     done = study(seeds=[3])

@@ -127,14 +127,17 @@ def build_book(
 
         batches.run(profile, jobs, targets=["book"])
     else:
-        from sentbook.papers.cross import protocol_page
+        from sentbook.papers.cross import projections, protocol_page
         from sentbook.papers.dnt import tables as dnt
         from sentbook.papers.wsv import tables as wsv
         from sentbook.report import book
         from sentbook.runs import batch as batches
 
         with batches.recorded(profile, "book"):
-            book.build(profile, lambda: {**protocol_page.fragments(), **dnt.fragments(), **wsv.fragments()})
+            book.build(
+                profile,
+                lambda: {**protocol_page.fragments(), **projections.fragments(), **dnt.fragments(), **wsv.fragments()},
+            )
 
 
 @app.command()

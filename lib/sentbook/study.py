@@ -195,7 +195,7 @@ class Study:
             known = (id(vocabulary), tokenisation)
             if known not in tokens:
                 tokens[known] = tokenise_sets(sets, vocabulary, tokenisation)
-            for dataset, values in cosine_scores(item.encoder(), tokens[known]).items():
+            for dataset, values in cosine_scores(item.encoder(self.settings.device), tokens[known]).items():
                 book.add(item.method, item.seed, dataset, values)
         self._tell(f"cosines of {len(book.methods)} methods on {len(sets)} test sets")
         return book

@@ -24,6 +24,7 @@ from sentbook.models.losses import (
     margin_loss,
     mse_loss,
     pair_score,
+    reconstruction,
     relatedness_loss,
     score_loss,
     sparse_target,
@@ -206,6 +207,14 @@ def test_no_tensor_is_as_large_as_all_logits(meter: type[Any]) -> None:
     with meter() as whole:
         functional.cross_entropy(functional.linear(states, weight, bias), target.clamp(min=0)).backward()
     assert whole.numbers == N * V > 4 * chunked.numbers
+
+
+def test_a_device_has_its_own_number_of_logits(meter: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reconstruction.CELLS["cpu"] == 2**23 < reconstruction.CELLS["cuda"]  # on the CPU it decides the last bits
+    monkeypatch.setattr(reconstruction, "CELLS", {"cpu": 8 * V, "cuda": N * V})
+    with meter() as chunked:
+        reconstruction_loss(*predictions())
+    assert chunked.numbers == 8 * V
 
 
 def test_products_are_narrow_where_a_step_asks_for_it() -> None:

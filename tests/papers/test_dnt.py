@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +23,7 @@ from sentbook.records import Test
 from sentbook.runs import lineage
 from sentbook.runs import printed as reported
 from sentbook.study import Study
+from sentbook.training.loop import History
 from sentbook.training.recipes import Trained
 from sentbook.training.search import Found
 from sentbook.training.settings import DirectTransfer, Grid, HeadTraining
@@ -130,6 +133,21 @@ def test_every_row_has_every_seed(study: Study, settings: Settings) -> None:
     other = rows[0].changed(" 10 %", share=0.1)
     assert other.method == f"{rows[0].method} 10 %" and other.starts == rows[0].starts and other.grid == rows[0].grid
     assert other.stage.model_dump() == rows[0].stage.model_dump() | {"share": 0.1}
+
+
+@pytest.mark.parametrize(("device", "speed"), [("cpu", 25), ("cuda", 50)])
+def test_rows_are_timed_where_they_run(
+    study: Study, settings: Settings, device: str, speed: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A CUDA device works while the processor waits: there the clock counts."""
+    at, one = [], settings.model_copy(update={"device": device, "seeds": (1,)})
+    problem = SimpleNamespace(encoder=SimpleNamespace(parameter_count=lambda: 7))
+    monkeypatch.setattr(dnt, "device_of", torch.device)
+    monkeypatch.setattr(dnt, "prepare_stage", lambda recipe, where="cpu": at.append(where) or problem)
+    history = History(seconds=2.0, processor_seconds=4.0, examples=100)
+    monkeypatch.setattr(dnt, "fit", lambda *given, device, **options: at.append(device) or history)
+    made = dnt.timed(one, {"GRAN": dnt.encoders(study, settings)["GRAN"]})
+    assert set(at) == {device} and {row.examples_per_second for row in made} == {speed} and len(made) == 6
 
 
 def test_rows_that_differ_in_one_thing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from copy import copy
 from pathlib import Path
@@ -51,6 +52,7 @@ STAGES: list[AnyStage] = [
     EntailmentTraining(corpus="miniworld-entailment", epochs=1, hidden=5),
 ]  # fmt: skip
 WSV, CNN = WSVEncoder(filters=4), CNNEncoder(filters=8, bound=0.1)
+HEAD_ALONE = HEAD.model_copy(update={"frozen": True, "embedding_update": "frozen"})
 SAID = ["the dog sees a cat", "the cook"]
 
 
@@ -193,7 +195,9 @@ def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeyp
         recipe(SIMILARITY.model_copy(update={"new_words": "shared"}), encoder=AverageEncoder(), tokenisation="stems"),
         recipe(SIMILARITY.model_copy(update={"embedding_update": "frozen"}), random_words=True),
         recipe(PHRASE, SIMILARITY, encoder=CSEEncoder(filters=3)),
+        recipe(SIMILARITY, SIMILARITY.model_copy(update={"embedding_update": "frozen"}), HEAD_ALONE),
         told(SIMILARITY),
+        told(HEAD_ALONE),
     ],
 )  # fmt: skip
 def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Path) -> None:
@@ -215,9 +219,15 @@ def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Pat
         np.testing.assert_array_equal(
             encode(encoder, item.vocabulary, SAID), encode(problem.encoder.eval(), found.vocabulary, SAID)
         )
-    # Of the words it holds those that moved, and no others.
+    # It holds what its stage moved, of the words single rows, and nothing that the artifact before it holds.
     stored, after = tensors(wanted), problem.encoder.state_dict()["embedding.weight"]
     initial = untrained(wanted)[0].embedding.weight.detach()
+    if before.stages:
+        same = {name for name, value in began.items() if torch.equal(value, problem.encoder.state_dict()[name])}
+        assert stored.keys() == began.keys() - same - {"embedding.weight"} | {"embedding.rows", "embedding.moved"}
+        assert bool(same - {"embedding.weight"}) == (stage == HEAD_ALONE)
+    for earlier in (tensors(wanted.prefix(count)) for count in range(1, len(wanted.stages))):
+        initial[earlier["embedding.rows"]] = earlier["embedding.moved"]
     assert "embedding.weight" not in stored
     if wanted.random_words:  # all differ from the vectors
         initial = torch.full_like(initial, torch.nan)
@@ -231,6 +241,29 @@ def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Pat
     assert found.cost().examples_per_second > 0
     checks = [point for point in found.curve() if point.split == "validation"]
     assert len(checks) == stage.epochs * stage.checks_per_epoch
+
+
+def test_an_artifact_says_where_what_it_stands_on_is_not_as_it_was() -> None:
+    wanted = recipe(SIMILARITY, HEAD_ALONE, seed=7)
+    before, found = StageTraining(wanted.prefix(1)).path, trained(wanted)
+    expected = found.encoder().state_dict()
+    stored, about = checkpoint.load(before, wanted.prefix(1).key())
+    os.utime(before.parent, (0, 0))
+    load(wanted)  # what it stands on is used with it, and so is not the next to be pruned
+    assert before.parent.stat().st_mtime > 0
+    for other in (stored | {"embedding.moved": stored["embedding.moved"] + 1}, None):
+        before.unlink()
+        if other is not None:
+            checkpoint.save(before, other, about)
+        with pytest.raises(CheckpointError, match=r"stands on .* or is not as it was; bring it back, or delete"):
+            found.encoder()
+    # An artifact of an earlier version holds an encoder's whole composition and stands on none.
+    whole = {name: value for name, value in expected.items() if name != "embedding.weight"}
+    rows = (expected["embedding.weight"] != untrained(wanted)[0].embedding.weight).any(dim=1).nonzero().squeeze(1)
+    words = {"embedding.rows": rows, "embedding.moved": expected["embedding.weight"][rows]}
+    about = {name: value for name, value in found.metadata.items() if name != "stands_on"}
+    checkpoint.save(StageTraining(wanted).path, whole | words, about)
+    assert_same(load(wanted).encoder().state_dict(), expected)
 
 
 def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,6 +394,9 @@ def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
 @pytest.mark.parametrize("update", ["dense", "frozen"])
 def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str) -> None:
     found, known = trained(told(embedding_update=update)), vectors.load("miniworld")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recipes, "device_of", torch.device)
+        assert {value.device.type for value in found.generator("meta")[0].parameters()} == {"meta"}
     generator, words = found.generator()
     stage, weight = found.recipe.generation, found.encoder().embedding.weight.detach().numpy()
     assert stage is not None

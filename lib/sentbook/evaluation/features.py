@@ -76,7 +76,7 @@ def _part(part: Recipe | str, sentences: Sequence[str], device: str) -> NDArray[
 @lru_cache(maxsize=2)  # combined features have two
 def _loaded(recipe: Recipe, device: str) -> tuple[SentenceEncoder, Vocabulary]:
     trained = load(recipe)
-    return trained.encoder().to(device_of(device)), trained.vocabulary
+    return trained.encoder(device), trained.vocabulary
 
 
 # -- classification ----------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class WordEmbedding(nn.Module):
         if not (self.lazy and torch.is_grad_enabled()):
             return functional.embedding(ids, self.weight)
         words, places = torch.unique(ids, return_inverse=True)
-        rows = self.weight.detach()[words].requires_grad_()
+        rows = self.weight.detach().index_select(0, words).requires_grad_()
         self._touched.append((words, rows))
         return functional.embedding(places, rows)
 

@@ -54,7 +54,7 @@ def _open(path: Path, key: str | None, wanted: bool) -> tuple[dict[str, Tensor],
     try:
         with safe_open(path, framework="pt") as file:
             described = file.metadata() or {}
-            metadata = json.loads(described.get("json", "{}"))
+            metadata = json.loads(described.get("json", "{}")) | {"sum": described.get("sum", "")}
             tensors = {name: file.get_tensor(name) for name in file.keys()} if wanted else {}  # noqa: SIM118 (no mapping)
     except OSError as error:
         raise CheckpointError(
@@ -62,7 +62,7 @@ def _open(path: Path, key: str | None, wanted: bool) -> tuple[dict[str, Tensor],
         ) from error
     except (SafetensorError, ValueError) as error:
         raise DamagedCheckpointError(f"{path} is truncated or not a checkpoint; delete it and run again.") from error
-    if wanted and described.get("sum", "") not in ("", _sum(tensors)):
+    if wanted and metadata["sum"] not in ("", _sum(tensors)):
         raise DamagedCheckpointError(f"{path} is not as it was written; delete it and run again.")
     if key is not None and metadata.get("key") != key:
         raise CheckpointError(
@@ -73,7 +73,7 @@ def _open(path: Path, key: str | None, wanted: bool) -> tuple[dict[str, Tensor],
 
 
 def load(path: Path, key: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and metadata of ``path``.
+    """The tensors and metadata of ``path``, with the ``sum`` of the tensors.
 
     Raises:
         DamagedCheckpointError: the file is truncated or no checkpoint.

@@ -27,7 +27,7 @@ from torch.nn.parallel import DistributedDataParallel
 from sentbook.data.text import bucketed_batches, shuffled_batches
 from sentbook.system.errors import CheckpointError, ConfigError, DamagedCheckpointError, NumericalError, SentbookError
 from sentbook.training import checkpoint, distributed, optim
-from sentbook.training.devices import count_memory_anew, device_of, peak_memory_bytes, tensor_cores
+from sentbook.training.devices import count_memory_anew, device_of, memory_kept, peak_memory_bytes, tensor_cores
 from sentbook.training.problem import DivisibleProblem, Problem, Rows
 from sentbook.training.settings import Training
 from sentbook.training.state import Midway, load_optimiser, optimiser_tensors, part
@@ -287,7 +287,7 @@ class Trainer:
         self.modules.train()
         clock = self._clock()
         devices = [self.device] if self.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=devices), tensor_cores(self.device):
+        with torch.random.fork_rng(devices=devices), tensor_cores(self.device), memory_kept(self.device):
             torch.manual_seed(int(rng.integers(2**62)))
             if self.midway is not None:
                 first = self.midway.batch

@@ -79,11 +79,11 @@ class LazyAdam:
         correction = (1 - beta2**self.step_count) ** 0.5
         for words, rows, gradient in self._gradients():
             self.touched[words] = True
-            moment = self.first[words].lerp_(gradient, 1 - beta1)
-            square = self.second[words].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+            moment = self.first.index_select(0, words).lerp_(gradient, 1 - beta1)
+            square = self.second.index_select(0, words).mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
             self.first[words], self.second[words] = moment, square
             change = square.sqrt_().div_(correction).add_(self.epsilon)
-            self.embedding.weight.data[words] = rows - rate * moment / change
+            self.embedding.weight.data[words] = rows - moment.mul_(rate).div_(change)
 
     def _gradients(self) -> list[tuple[Tensor, Tensor, Tensor]]:
         """Distinct (words, current rows, gradient with pull-back), padding left out."""

@@ -33,7 +33,7 @@ from sentbook.training.loop import fit, progress
 from sentbook.training.problem import Problem, Start
 from sentbook.training.problems.transfer import RelatednessProblem
 from sentbook.training.settings import AnyStage, GenerationTraining, RelatednessTraining
-from sentbook.training.store import Learned, Tensors, Work
+from sentbook.training.store import STANDS_ON, Learned, Tensors, Work
 
 # Raise when a change to the code changes the numbers of trained encoders.
 ARTIFACT_VERSION = 1
@@ -98,8 +98,8 @@ class Trained(Learned):
         """Return the name of the artifact."""
         return self.recipe.key()
 
-    def encoder(self) -> SentenceEncoder:
-        """The encoder, in evaluation mode.
+    def encoder(self, device: str = "cpu") -> SentenceEncoder:
+        """The encoder, in evaluation mode on a ``device``, see `device_of`.
 
         Raises:
             CheckpointError: the artifact is truncated, belongs to another recipe, or was trained with other words.
@@ -107,7 +107,7 @@ class Trained(Learned):
         encoder, vocabulary = untrained(self.recipe)
         if self.recipe.stages:
             self.put_into(encoder, vocabulary)
-        return encoder.eval()
+        return encoder.eval().to(device_of(device))
 
     def put_into(self, encoder: SentenceEncoder, vocabulary: Vocabulary) -> None:
         """Give ``encoder``, which may know more words, what was learned; raises as `encoder`."""
@@ -117,16 +117,16 @@ class Trained(Learned):
                 f"{self.method} was trained with other words than {self.recipe.vectors.name} has here; bring back "
                 f"those vectors, or delete {_artifact(self.recipe).parent} and run again."
             )
-        tensors, _ = checkpoint.load(self.file or _artifact(self.recipe), self.recipe.key())
-        _apply(encoder, tensors)
+        for tensors in _left(self.recipe, self.file):
+            _apply(encoder, tensors)
         _expand(encoder, self.recipe)
 
     def at(self, check: int) -> Trained:
         """The encoder as it was at a check of its training, counted from 1, where its stage keeps them."""
         return replace(self, file=_artifact(self.recipe).with_stem(f"check-{check}"))
 
-    def generator(self) -> tuple[EncoderDecoder, Vocabulary]:
-        """The encoder over the words of its books, with its decoders, in evaluation mode; and those words.
+    def generator(self, device: str = "cpu") -> tuple[EncoderDecoder, Vocabulary]:
+        """As `encoder`, over the words of its books and with its decoders; and those words.
 
         Raises:
             CheckpointError: an artifact is missing, truncated, or belongs to another recipe; or no decoder took part.
@@ -139,12 +139,11 @@ class Trained(Learned):
             raise CheckpointError(f"The decoders beside {path} are missing; delete the folder and run again.")
         found = pretraining.books(stage, self.recipe.tokenisation)
         encoder = over_books(self.recipe)
-        tensors, _ = checkpoint.load(path, self.recipe.key())
-        _apply(encoder, tensors)
+        _apply(encoder, *_left(self.recipe, path))
         model = pretraining.model(encoder, stage, self.recipe.seed)
         tensors, _ = checkpoint.load(path.with_name("decoders.safetensors"), self.recipe.key())
         model.decoders.load_state_dict(tensors)
-        return model.eval(), found.vocabulary
+        return model.eval().to(device_of(device)), found.vocabulary
 
     def scores(self, split: str, state: Literal["best", "last"] = "best") -> NDArray[np.float64]:
         """(N,) scores in [0, 1] of the last stage's ``trial`` or ``test`` pairs, by the best or the last epoch's state.
@@ -245,15 +244,21 @@ def _expand(encoder: SentenceEncoder, recipe: Recipe) -> None:
         pretraining.expand(encoder.embedding.weight.data, found, vectors.load(recipe.vectors.name, recipe.vectors.path))
 
 
-# An artifact holds the word vectors that training moved, by their rows: of 400,000 words a task has a few thousand.
+# An artifact holds what its stage moved: of word vectors their rows, since of 400,000 words a task has a few thousand;
+# and it names the artifact that it stands on. One of an earlier version holds an encoder's whole composition.
 _ROWS, _MOVED, _WORDS = "embedding.rows", "embedding.moved", "embedding.weight"
 
 
-def _state(encoder: SentenceEncoder, initial: Tensor) -> dict[str, Tensor]:
+def _state(encoder: SentenceEncoder, initial: Tensor, before: Sequence[Tensors]) -> dict[str, Tensor]:
     tensors = dict(encoder.state_dict())
     weight = tensors.pop(_WORDS)
-    rows = (weight != initial).any(dim=1).nonzero().squeeze(1)
-    return tensors | {_ROWS: rows, _MOVED: weight[rows]}
+    moved = (weight != initial).any(dim=1)
+    for earlier in before:
+        moved[earlier[_ROWS]] = (weight[earlier[_ROWS]] != earlier[_MOVED]).any(dim=1)
+    known = {name: value for earlier in before for name, value in earlier.items()}
+    own = {name: value for name, value in tensors.items() if name not in known or not torch.equal(value, known[name])}
+    rows = moved.nonzero().squeeze(1)
+    return own | {_ROWS: rows, _MOVED: weight[rows]}
 
 
 @torch.no_grad()
@@ -261,12 +266,36 @@ def _apply(encoder: SentenceEncoder, tensors: dict[str, Tensor]) -> None:
     """Put an artifact's tensors into ``encoder``, which may know more words than the one they are from."""
     tensors = dict(tensors)
     weight = encoder.embedding.weight
-    if _WORDS in tensors:  # of an artifact that holds all words
-        words = tensors.pop(_WORDS)
-        weight[: len(words)] = words
-    elif _ROWS in tensors:
+    if _ROWS in tensors:
         weight[tensors.pop(_ROWS)] = tensors.pop(_MOVED)
-    encoder.load_state_dict(tensors | {_WORDS: weight})
+    encoder.load_state_dict(encoder.state_dict() | tensors)
+
+
+def _left(recipe: Recipe, file: Path | None = None) -> list[dict[str, Tensor]]:
+    """Read what the stages of a recipe have moved, the first one's tensors first.
+
+    Raises:
+        CheckpointError: an artifact is truncated or belongs to another recipe; or what it stands on is not there.
+    """
+    if not recipe.stages:
+        return []
+    path, before = file or _artifact(recipe), recipe.prefix(len(recipe.stages) - 1)
+    tensors, about = checkpoint.load(path, recipe.key())
+    if (words := tensors.pop(_WORDS, None)) is not None:  # of an artifact that holds all words
+        tensors |= {_ROWS: torch.arange(len(words)), _MOVED: words}
+    if STANDS_ON not in about:
+        return [tensors]
+    if not _artifact(before).exists() or _stands_on(before) != about[STANDS_ON]:
+        raise CheckpointError(
+            f"{path} stands on {_artifact(before)}, which is not there or is not as it was; bring it back, or delete "
+            f"{path.parent} and run again."
+        )
+    return [*_left(before), tensors]
+
+
+def _stands_on(before: Recipe) -> list[str]:
+    """Return the key of an artifact and the sum of what is in it: made again, on another machine, it may differ."""
+    return [before.key(), checkpoint.read_metadata(_artifact(before), before.key())["sum"]]
 
 
 def _artifact(recipe: Recipe) -> Path:
@@ -318,7 +347,8 @@ class StageTraining(Work):
             scores |= _scores(problem, "best")
         encoder = problem.encoder.cpu()
         vocabulary, initial = _lexicon(recipe)
-        state = _state(encoder, initial[: len(encoder.embedding.weight)])
+        before = recipe.prefix(len(recipe.stages) - 1)
+        state = _state(encoder, initial[: len(encoder.embedding.weight)], _left(before))
         files: dict[str, Tensors] = {"scores": scores} if scores else {}
         files |= {name: module.state_dict() for name, module in problem.kept().items()}
         return files | {StageTraining.file: state}, {
@@ -328,13 +358,14 @@ class StageTraining(Work):
             "words": (len(vocabulary.words), vocabulary.digest()),
             "history": vars(history),
             "pairs": len(problem.lengths),
+            **({STANDS_ON: _stands_on(before)} if before.stages else {}),
         }
 
 
 @lru_cache(maxsize=4)
 def _frozen(recipe: Recipe, device: str) -> FrozenVectors:
     """The vectors of an encoder that feature transfers to several data sets, and their seeds and losses, share."""
-    return FrozenVectors(load(recipe).encoder().to(device_of(device)))
+    return FrozenVectors(load(recipe).encoder(device))
 
 
 def prepare_stage(recipe: Recipe, device: str = "cpu") -> Problem:

@@ -39,6 +39,8 @@ from sentbook.training.devices import peak_memory_bytes
 Tensors = Mapping[str, Tensor]
 Arrays = dict[str, NDArray[Any]]
 DIVERGED = "diverged.txt"
+# The metadata's name for the key and the sum of the artifact without which another one is not whole.
+STANDS_ON = "stands_on"
 # Set: what other code has made is made again.
 ANEW = "SENTBOOK_ANEW"
 _used: dict[str, Mapping[str, str]] = {}
@@ -179,7 +181,8 @@ def read(work: Work) -> Artifact:
     found = Artifact(work.path, work.key, checkpoint.read_metadata(work.path, work.key))
     _used[work.key] = found.metadata.get("sources", {})
     with suppress(OSError):  # of a store that others keep
-        os.utime(work.path.parent)
+        for key in (work.key, *found.metadata.get(STANDS_ON, [])[:1]):
+            os.utime(artifacts() / key)
     return found
 
 

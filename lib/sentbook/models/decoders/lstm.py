@@ -253,7 +253,7 @@ class LSTMDecoder(nn.Module):
         training, _ = self.training, self.eval()
         together = max(1, _CANDIDATES // (beam * len(self.output_bias)))
         found: list[Generated] = []
-        for part in codes.split(together):
+        for part in codes.to(table.weight.device).split(together):
             found += self._search(table, part, beam, limit, list(forbidden))
         self.train(training)
         return found

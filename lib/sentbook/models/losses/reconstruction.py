@@ -9,8 +9,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 IGNORED = -100
-# Logits held at a time: 32 MiB of float32.
-CELLS = 2**23
+# Logits held at a time, by the kind of device: 32 MiB of float32 on a CPU, whose caches they pass through, and as many
+# on CUDA as keep all its units at work.
+CELLS = {"cpu": 2**23, "cuda": 2**27}
 
 
 class _TokenLosses(torch.autograd.Function):
@@ -18,10 +19,10 @@ class _TokenLosses(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, floor: float, cells: int
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, floor: float, cells: int | None
     ) -> tuple[Tensor, Tensor]:
         wanted = ctx.needs_input_grad[:3]
-        size = max(1, cells // weight.shape[0])
+        size = max(1, (cells or CELLS[states.device.type]) // weight.shape[0])
         losses = torch.zeros(len(target), dtype=torch.float32, device=states.device).to(_wide(states))
         d_states = torch.zeros_like(states) if wanted[0] else None
         d_weight = torch.zeros_like(weight, dtype=losses.dtype) if wanted[1] else None
@@ -84,7 +85,7 @@ def _logits(part: Tensor, table: Tensor, bias: Tensor | None) -> Tensor:
         return part @ table.T
     if bias.dtype == table.dtype:
         return torch.addmm(bias, part, table.T)
-    return (part @ table.T).to(bias.dtype) + bias
+    return (part @ table.T).to(bias.dtype).add_(bias)
 
 
 def _wide(states: Tensor) -> torch.dtype:
@@ -98,7 +99,7 @@ def _autocast(states: Tensor) -> torch.dtype | None:
 
 
 def reconstruction_loss(
-    states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int = CELLS
+    states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int | None = None
 ) -> Tensor:
     r"""Sum $-\sum_t \log \mathrm{softmax}(V h_t + b)_{w_t}$ over N tokens, at most ``cells`` logits at a time.
 
@@ -118,7 +119,7 @@ def reconstruction_loss(
         bias: (words,) or None.
         target: (N,) int64 words; `IGNORED` (-100) counts for nothing.
         floor: added to each probability.
-        cells: largest number of logits held, or one row of them.
+        cells: largest number of logits held, or one row of them; None: as many as suit the device, `CELLS`.
 
     Returns:
         A scalar, in nats.
@@ -136,7 +137,7 @@ def reconstruction_loss(
 
 @torch.no_grad()
 def token_losses(
-    states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int = CELLS
+    states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int | None = None
 ) -> Tensor:
     """Compute (N,) losses of single tokens, 0 for ignored ones; without a gradient."""
     single: Tensor = _TokenLosses.apply(

@@ -65,6 +65,11 @@ def recipes(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)
     What is used of the books is printed.
     """
     pretraining.tell(settings.pretraining, settings.tokenisation)
+    return described(study, settings, words)
+
+
+def described(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
+    """`recipes`, without a look at the books."""
     return {
         name + suffix: study.recipes(name + suffix, settings.encoder, stage_of(settings, name + suffix))
         for suffix in words

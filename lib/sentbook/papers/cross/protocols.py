@@ -37,7 +37,6 @@ from sentbook.records import Metric, Test
 from sentbook.study import Study
 from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.cosine import cosine, tokenise_sets
-from sentbook.training.devices import device_of
 from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import HeadProblem
 from sentbook.training.recipes import Recipe, Trained
@@ -99,7 +98,7 @@ class Encoded:
     def __init__(self, item: Trained, sets: Sequence[ScoredPairs], tokenisation: Tokenisation, device: str) -> None:
         self.item, self.tokenisation, self.device = item, tokenisation, device
         self.tokens = tokenise_sets(sets, item.vocabulary, tokenisation)
-        self.frozen = FrozenVectors(item.encoder().to(device_of(device)))
+        self.frozen = FrozenVectors(item.encoder(device))
 
     def sides(self, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """(N, F) vectors of the first and of the second sentences of a set."""

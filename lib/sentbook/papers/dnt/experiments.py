@@ -19,6 +19,7 @@ from sentbook.models.build import Encoder
 from sentbook.papers.dnt.settings import Settings
 from sentbook.papers.dnt.winners import encoder_of, named, row_label, test_names
 from sentbook.study import Study
+from sentbook.training.devices import device_of
 from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import SETTINGS
 from sentbook.training.recipes import Recipe, Trained, prepare_stage
@@ -291,10 +292,10 @@ def chosen(found: Iterable[Found]) -> list[dict[str, Any]]:
 
 
 def timed(settings: Settings, starts: Starts, *, share: float = 0.2) -> list[results.Cost]:
-    """Examples a second of processor time, of an epoch on a share of one data set's training pairs.
+    """Examples a second of the processor, on CUDA of the clock: an epoch on a share of one data set's training pairs.
 
     The trainings of a table run beside other work, and their seconds are no comparison of rows: here rows take turns
-    in one process, a round a seed, and the processor's seconds of training steps are counted.
+    in one process, a round a seed, and the seconds of training steps are counted.
 
     Args:
         starts: pre-trained encoders; of each the first is timed.
@@ -308,16 +309,18 @@ def timed(settings: Settings, starts: Starts, *, share: float = 0.2) -> list[res
                 size = min(grid.batch_sizes)
                 stage = stage.model_copy(update={"share": share, "epochs": 1, "batch_size": size, "keep": "last"})
                 recipe = recipes[0].model_copy(update={"stages": (*recipes[0].stages, stage)})
-                problem = prepare_stage(recipe)
-                history = fit(problem, stage, seed=recipe.seed, device="cpu", report=lambda line: None)
+                problem = prepare_stage(recipe, settings.device)
+                history = fit(problem, stage, seed=recipe.seed, device=settings.device, report=lambda line: None)
+                on_cpu = device_of(settings.device).type == "cpu"
+                seconds = history.processor_seconds if on_cpu else history.seconds
                 found.append(
                     results.Cost(
                         method=method_of(encoder, row),
                         seed=number,
-                        seconds=history.processor_seconds,
+                        seconds=seconds,
                         peak_memory_bytes=history.peak_memory_bytes,
                         parameters=problem.encoder.parameter_count(),
-                        examples_per_second=history.examples / history.processor_seconds,
+                        examples_per_second=history.examples / seconds,
                     )
                 )
     return found
