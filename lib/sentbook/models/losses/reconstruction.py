@@ -22,7 +22,7 @@ class _TokenLosses(torch.autograd.Function):
         ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, floor: float, cells: int | None
     ) -> tuple[Tensor, Tensor]:
         wanted = ctx.needs_input_grad[:3]
-        size = max(1, (cells or CELLS[states.device.type]) // weight.shape[0])
+        size = max(1, (cells or CELLS["cpu" if states.device.type == "cpu" else "cuda"]) // weight.shape[0])
         losses = torch.zeros(len(target), dtype=torch.float32, device=states.device).to(_wide(states))
         d_states = torch.zeros_like(states) if wanted[0] else None
         d_weight = torch.zeros_like(weight, dtype=losses.dtype) if wanted[1] else None
