@@ -172,7 +172,7 @@ def test_a_claim_of_an_older_file_shows_its_evidence(run: Run, well_formed: Chec
     [
         (Finding(what="MSE", unit="mse", value=0.31584), "0.3158"),
         (Finding(what="seconds", unit="seconds", value=4731.2), "4\u202f731"),
-        (Finding(what="apart", unit="distance", value=2.2e-8), "2.2\u2009\u00d7\u200910\u207b\u2078"),
+        (Finding(what="apart", unit="distance", value=2.2e-8), "2.2\u00d710\u207b\u2078"),
         (Finding(what="DNT / NT", unit="ratio", value=1.1897), "1.19"),
         (Finding(what="R@1", unit="annotation_R@1", value=0.748), "74.8"),
         (Finding(what="rank", unit="annotation_MedR", value=3.0), "3.0"),
