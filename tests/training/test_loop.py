@@ -392,10 +392,27 @@ def test_a_steps_memory_is_kept_for_the_next_and_given_back_at_the_end() -> None
             torch.ones(12 * 2**20)
         return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+
     fresh = pages()
     with memory_kept(torch.device("cpu")):
+        pages()  # the first ones are new
         assert pages() < fresh / 3
-    assert pages() > fresh / 3
+        held = resident()
+    assert resident() < held - 24 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("device", "optimiser", "fused"), [("cuda", "adam", True), ("cuda", "sgd", False), ("cpu", "adam", False)]
+)
+def test_adam_takes_one_pass_on_cuda(device: str, optimiser: str, fused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, bool]] = []
+    monkeypatch.setattr(torch.nn.ModuleDict, "to", lambda modules, device: modules)
+    monkeypatch.setattr(loop.optim, "dense", lambda name, groups, **options: given.append(options))
+    settings = margin(embedding_update="dense", optimiser=optimiser)
+    loop.Trainer(paraphrase(), settings, seed=1, device=torch.device(device), key="")
+    assert [bool(options.get("fused")) for options in given] == [fused]
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------------

@@ -109,7 +109,8 @@ class Trainer:
             words.lazy = False
             words.weight.requires_grad_(settings.embedding_update == "dense")
         self.trained = [parameter for parameter in self.modules.parameters() if parameter.requires_grad]
-        fused = {"fused": True} if settings.fused and settings.optimiser == "adam" else {}
+        in_one_pass = settings.optimiser == "adam" and (settings.fused or device.type == "cuda")
+        fused = {"fused": True} if in_one_pass else {}
         self.optimiser = optim.dense(settings.optimiser, self._groups(), **fused) if self.trained else None
         self.penalties = [item for item in problem.penalties() if item[1] > 0]
         # What training changes, by its name in the state; frozen word vectors need no second copy.

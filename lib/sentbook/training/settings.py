@@ -57,6 +57,7 @@ class Training(Section):
     keep: Literal["best", "last"] = "best"
     precision: Literal["float32", "bf16"] = "float32"
     # One pass of Adam over a parameter in place of ten, where millions of them move at each step; it rounds otherwise.
+    # On CUDA it is so always.
     fused: ClassVar[bool] = False
 
     def rate_after(self, rate: float, *, improved: bool) -> float:
