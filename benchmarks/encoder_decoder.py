@@ -12,9 +12,10 @@ sentence vector beside the word at every step; `nn.Linear` to the whole vocabula
 losses of a batch are compared before anything is timed. ``--apart`` also times the reference in batches of similar
 length and ours in random order.
 
-On the CPU: one thread, float32 and ours in bf16 as well; seconds are the processor's, so that other work on the machine counts little, and rounds
-alternate. On CUDA: bf16, seconds of the clock after a warm-up, for batches of 64 and of ``--batch``. The share of
-matrix products is of the time of torch's own operations, by its profiler; a fused convolution or LSTM counts as one.
+On the CPU: one thread, float32 and ours in bf16 as well; seconds are the processor's, so that other work on the machine
+counts little, and rounds alternate. On CUDA: bf16, seconds of the clock after a warm-up, for batches of 64 and of
+``--batch``. The share of matrix products is of the time of torch's own operations, by its profiler; a fused convolution
+or LSTM counts as one.
 """
 
 from __future__ import annotations

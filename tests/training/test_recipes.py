@@ -257,6 +257,8 @@ def test_an_artifact_says_where_what_it_stands_on_is_not_as_it_was() -> None:
             checkpoint.save(before, other, about)
         with pytest.raises(CheckpointError, match=r"stands on .* or is not as it was; bring it back, or delete"):
             found.encoder()
+        again = trained(wanted).encoder().state_dict()  # who trains has it made again
+    assert_same(again, expected)
     # An artifact of an earlier version holds an encoder's whole composition and stands on none.
     whole = {name: value for name, value in expected.items() if name != "embedding.weight"}
     rows = (expected["embedding.weight"] != untrained(wanted)[0].embedding.weight).any(dim=1).nonzero().squeeze(1)

@@ -165,7 +165,7 @@ def _build_html() -> Path:
     index, stamp = root() / "_build" / "html" / "index.html", root() / "build" / "book.stamp"
     pages = [path for path in (root() / "book").rglob("*") if path.is_file()]
     digest = _digest([*pages, root() / "_config.yml", root() / "_toc.yml"])
-    if not (index.is_file() and stamp.is_file() and stamp.read_text() == digest):
+    if not (index.is_file() and stamp.is_file() and stamp.read_bytes() == digest.encode()):
         say("book: building")
         # --all: an incremental build keeps stale fragments. -W -n: every warning, a broken reference too, is an error.
         # Built elsewhere: until it changes places the old one stands, and then no page of a file that is gone is left.

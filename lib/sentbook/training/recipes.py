@@ -8,6 +8,7 @@ that the cumulative training of table 2 starts from the encoders of table 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -323,9 +324,17 @@ class StageTraining(Work):
     def key(self) -> str:
         return self.recipe.key()
 
-    def needs(self) -> Sequence[Work]:
+    def needs(self) -> Sequence[StageTraining]:
         before = self.recipe.prefix(len(self.recipe.stages) - 1)
         return [StageTraining(before, self.device)] if before.stages else []
+
+    def is_whole(self) -> bool:
+        with suppress(CheckpointError):  # of which who reads it is told
+            stands_on = checkpoint.read_metadata(self.path, None).get(STANDS_ON)
+            return not stands_on or all(
+                need.path.exists() and need.is_whole() and _stands_on(need.recipe) == stands_on for need in self.needs()
+            )
+        return True
 
     def run(self, folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
         recipe = self.recipe
@@ -418,6 +427,9 @@ class Trial(StageTraining):
     """The last stage of a recipe for a search: the history is kept, and not the encoder, which may be 90 MB."""
 
     file: ClassVar[str] = "trial"
+
+    def is_whole(self) -> bool:
+        return True  # a history stands on nothing
 
     @property
     def path(self) -> Path:

@@ -70,6 +70,10 @@ class Work(ABC):
         """Return the works whose artifacts this one begins with."""
         return ()
 
+    def is_whole(self) -> bool:
+        """Tell whether all that its artifact stands on is there and as it was: it may be pruned, or made again."""
+        return True
+
     @property
     def room(self) -> str:
         """Return the room of the package whose code, and that of the rooms below it, makes this."""
@@ -244,8 +248,11 @@ def stored() -> list[Stored]:
 
 
 def is_made(work: Work) -> bool:
-    """Tell whether a work has its artifact; where `ANEW` is set, one of other code is removed and has none."""
+    """Tell whether a work has its artifact; one that is not whole is removed, and where `ANEW` is set of other code."""
     found = checkpoint.is_made(work.path)
+    if found and not work.is_whole():
+        work.path.unlink()
+        return False
     if os.environ.get(ANEW):
         work.path.with_name(DIVERGED).unlink(missing_ok=True)
         if found and is_of_other_code(read(work).metadata.get("sources", {})):
