@@ -97,7 +97,8 @@ def fragments() -> dict[str, str]:
             cells = [corpora, *map(_shown, (read / 1e6, each / 1e9, len(recipes), hours))]
             rows.append(Row(f"{paper}: {name}", cells))
     heads = ["Trained on", "10⁶ sentences, all epochs", "10⁹ operations a sentence", "Seeds", "Hours, all seeds"]
-    table = Table("Encoder", heads, rows, "Encoders of profile paper on one H100, projected: none of it was run")
+    caption = "Encoders of profile paper on one H100, projected: none of it was run"
+    table = Table("Encoder", heads, rows, caption, facts=True)
     return {"projections.md": str(table.html())}
 
 

@@ -217,7 +217,7 @@ def spread(run: Run, *, caption: str = "") -> Plot:
     note = f"{held.encoder}; hollow: other tokenisations. At the right the lowest and the highest number."
     return render(
         draw,
-        size=(WIDTH, 0.95 + 0.42 * len(held.rows)),
+        size=(WIDTH, 0.95 + 0.42 * max(3, len(held.rows))),  # beside a legend of several lines on a phone
         caption=captioned(caption, note),
         alt=f"The same vectors under every protocol: {said}.",
         narrow=True,
