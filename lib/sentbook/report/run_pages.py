@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from sentbook.records import Run
-from sentbook.report import figures, ledger, numbers, pedigree, tables, templates
+from sentbook.report import figures, ledger, pedigree, tables, templates
 from sentbook.report.markup import Fragment, Html, badge, esc, run_name, verdict, why
 from sentbook.report.pages import PROFILES, title
 from sentbook.report.style import without_sheet
@@ -130,7 +130,6 @@ def _part(run: Run, changed: list[str], *, drawn: bool) -> dict[str, Any]:
         "configuration": yaml.safe_dump(
             run.provenance.config, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None
         ),
-        "encoders": _html(_encoders(run).body) if run.extra.get("artifacts") else "",
         "curves_folded": folded,
         "curves": Html(curves),
         "sections": [(heading, _html(html, "sentbook-table sentbook-ledger")) for heading, html in sections.items()],
@@ -168,24 +167,6 @@ def _facts(run: Run) -> dict[str, str]:
 def _short(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _encoders(run: Run) -> Table:
-    lines = [
-        Row(
-            item["method"],
-            [
-                str(item["seed"]),
-                Html(f"<code>{esc(item['key'])}</code>"),
-                Html(f"<code>{esc(str(item.get('git_commit', ''))[:7])}</code>"),
-                str(item.get("started", "")).replace("T", " ")[:16],
-                numbers.minutes(item["wall_seconds"]) if "wall_seconds" in item else "",
-                numbers.count(item["pairs"]) if "pairs" in item else "",
-            ],
-        )
-        for item in run.extra["artifacts"]
-    ]
-    return Table("Encoder", ["Seed", "Key", "Commit", "Trained", "Time", "Pairs"], lines, label="Encoders")
 
 
 def _curves(run: Run, *, drawn: bool) -> tuple[str, str]:
