@@ -126,7 +126,7 @@ def test_a_page_fits_a_phone(phone: Reader, file: str) -> None:
     # A wide table scrolls and its first column stays.
     for box in phone.page.locator(".sb-scroll:visible").all():
         wide = box.evaluate("element => element.scrollWidth > element.clientWidth + 1")
-        first = box.locator("tbody tr:not(.sb-group) th.sb-first:not(.sb-wrap)").first
+        first = box.locator("tbody tr:not(.sb-group) th[scope=row]:not(.sb-wrap)").first
         if not wide or first.count() == 0:
             continue
         before = first.bounding_box()

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from sentbook import config
 from sentbook.records import CurvePoint, Run
 from sentbook.report import ledger, pedigree, run_pages
-from sentbook.report.markup import row_key
+from sentbook.report.markup import row_key, why
 from sentbook.runs import ledger as store
 from sentbook.runs import lineage
 from sentbook.runs.contents import is_lesson, notebook
@@ -174,6 +174,15 @@ def test_pages_are_written_once_and_unlisted_ones_go(run: Run, kept: Path, monke
     store.write(run.model_copy(update={"paper": "wsv", "experiment": "table2"}))
     run_pages.write()
     assert drawn[1:] == [("wsv", "table2")]
+
+
+def test_a_demo_has_a_page_of_its_own(run: Run, kept: Path) -> None:
+    store.write(run.model_copy(update={"profile": "demo"}))
+    run_pages.write()
+    real, toy = ((kept / f"book/_runs/cse/table1{suffix}.md").read_text() for suffix in ("", "-demo"))
+    assert "## Profile small" in real and "demo" not in real
+    assert "# Run: CSE, table 1 on toy data\n" in toy and "## Profile demo" in toy and "small-" not in toy
+    assert 'href="_runs/cse/table1-demo.html#profile-demo"' in pedigree.linked(why(1, "demo/cse/table1"), "book/x")
 
 
 def test_all_runs_in_one_table(run: Run, kept: Path, well_formed: Check, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 Report functions put each number into a link without an address (`sentbook.report.markup.why`), which names its run and,
 where it is cheap, the row of the results file. In JupyterLab and in a single file it stays so; in the book it leads to
-``book/_runs/<paper>/<experiment>.html``, and the badges say when a run is stale.
+``book/_runs/<paper>/<experiment>.html``, of toy data ``<experiment>-demo.html``, and the badges say when a
+run is stale.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sentbook.runs import ledger, lineage
 from sentbook.system.files import parse_yaml
 from sentbook.system.paths import root
 
-RUNS = "book/_runs"
+RUNS, TOY = "book/_runs", "-demo"
 ALL_RUNS = "book/runs"
 _LINK = re.compile(
     r'<a data-run="(?P<run>[^"]*)"(?: data-row="(?P<row>[^"]*)")?(?P<title> title="[^"]*")?'
@@ -103,7 +104,7 @@ def linked(body: str, page: str, stale: dict[str, str] | None = None) -> str:
         paper, experiment, profile = split(run)
         shown = f"{RUNS}/{paper}/{experiment}"
         known = shown in pages and ledger.path_of(paper, experiment, profile).is_file()
-        return posixpath.relpath(f"{shown}.html", folder) if known else ""
+        return posixpath.relpath(f"{shown}{TOY if profile == 'demo' else ''}.html", folder) if known else ""
 
     def link(found: re.Match[str]) -> str:
         run = html.unescape(found["run"])

@@ -49,21 +49,24 @@ def recorded(paper: str, experiment: str) -> list[Run]:
 
 
 def write() -> None:
-    """Write the page of every experiment that the table of contents lists, and take away others.
+    """Write the page of every experiment that the table of contents lists, one more of its demo, and take away others.
 
     A page is drawn again only where its runs, what they are made from, or the drawing changed.
     """
     folder, kept = root() / pedigree.RUNS, set()
     drawing = _drawing()
     for paper, experiment in experiments():
-        path = folder / paper / f"{experiment}.md"
-        kept.add(path)
         runs = recorded(paper, experiment)
-        changed = {run.profile: lineage.changed(run) for run in runs}
-        made_from = [drawing, changed, [run.model_dump_json() for run in runs]]
-        stamp = _STAMP + hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
-        if not (path.is_file() and path.read_text(encoding="utf-8").startswith(stamp + "\n")):
-            write_atomically(path, f"{stamp}\n---\n{without_sheet(page(paper, experiment, runs, changed))}")
+        toy = [run for run in runs if is_toy(run)]
+        pages = {"": [run for run in runs if run not in toy]} | ({pedigree.TOY: toy} if toy else {})
+        for suffix, shown in pages.items():
+            path = folder / paper / f"{experiment}{suffix}.md"
+            kept.add(path)
+            changed = {run.profile: lineage.changed(run) for run in shown}
+            made_from = [drawing, changed, [run.model_dump_json() for run in shown]]
+            stamp = _STAMP + hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
+            if not (path.is_file() and path.read_text(encoding="utf-8").startswith(stamp + "\n")):
+                write_atomically(path, f"{stamp}\n---\n{without_sheet(page(paper, experiment, shown, changed))}")
     for path in folder.glob("*/*.md"):
         if path not in kept:
             path.unlink()
@@ -86,7 +89,7 @@ def page(paper: str, experiment: str, runs: list[Run], changed: Mapping[str, lis
     """The page of an experiment, in Markdown.
 
     Args:
-        runs: its recorded runs, one a profile.
+        runs: its recorded runs on real data, one a profile; or its demo's alone.
         changed: profile -> what differs now from what the run was made from, see `sentbook.runs.lineage.changed`.
     """
     shown = f"book/_executed/{paper}/{experiment}"
@@ -94,6 +97,7 @@ def page(paper: str, experiment: str, runs: list[Run], changed: Mapping[str, lis
     return templates.markdown(
         "run",
         name=f"{paper_of(paper).name}, {title(experiment).lower()}",
+        toy=" on toy data" if any(map(is_toy, runs)) else "",
         to=to or ("../../data.md" if paper == "data" else ""),
         command=command(paper, experiment),
         parts=[_part(run, changed.get(run.profile, []), drawn=run is runs[0]) for run in runs],

@@ -535,9 +535,9 @@ def searches(run: Run | None, *, caption: str = "How settings were chosen") -> T
     rows = []
     for one in run.searches:
         gain = numbers.DASH if one.last_quarter_gain is None else numbers.plain(100 * one.last_quarter_gain, 2)
-        tried = "; ".join(f"{_said(name)} {', '.join(map(_value, values))}" for name, values in one.grid.items())
+        tried = "; ".join(f"{setting_name(name)} {setting_value(values)}" for name, values in one.grid.items())
         chosen = "; ".join(
-            f"{_said(name)} {_value(value)}{' (edge)' if name in one.at_edge else ''}"
+            f"{setting_name(name)} {setting_value(value)}{' (edge)' if name in one.at_edge else ''}"
             for name, value in one.chosen.items()
         )
         cells: list[Cell | str] = [
@@ -557,19 +557,18 @@ def searches(run: Run | None, *, caption: str = "How settings were chosen") -> T
     return Table("Method", heads, rows, caption, how, foot, run=run, kinds={1: TEXT, 2: TEXT}, facts=True)
 
 
-def _said(setting: str) -> str:
-    """Name a setting in words."""
+def setting_name(setting: str) -> str:
+    """Name a setting as the field does."""
     return SETTINGS.get(setting, setting.replace("_", " "))
 
 
-def _value(value: bool | float | str) -> str:
-    return (
-        ("yes" if value else "no")
-        if isinstance(value, bool)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+def setting_value(value: object) -> str:
+    """Say a setting's value, or those of a range, as text."""
+    if isinstance(value, tuple | list):
+        return ", ".join(map(setting_value, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 # What a reader of the field calls the settings that are searched, where it is not their name.

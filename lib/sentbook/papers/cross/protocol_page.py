@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sentbook.evaluation.protocols import Aggregation
-from sentbook.papers.cross.protocol_tables import YEAR, Held, checklist, path, short_name, spread, twice
+from sentbook.papers.cross.protocol_tables import YEAR, Held, checklist, path, short_name, spread, twice, words
 from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.markup import Fragment, row_key, script
@@ -21,13 +21,6 @@ from sentbook.runs import ledger
 # The fields in the order in which a reader is asked for them.
 _SAID = {"score": "Score", "measure": "Measure", "aggregation": "Sets of a year", "tokens": "Tokens"}
 _PER_SET = str(Aggregation.PER_SET)
-_TOKENS = {
-    "ptb": "Penn Treebank",
-    "ptb-cased": "Penn Treebank, cased",
-    "words": "words without punctuation",
-    "whitespace": "split at spaces",
-    "content": "without stop words",
-}
 
 
 def fragments() -> dict[str, str]:
@@ -71,7 +64,7 @@ def data(held: Held) -> dict[str, Any]:
         "profile": held.run.profile,
         "house": [_place(choices[field], held.house[field]) for field in _SAID],
         "fields": [
-            {"name": name, "label": _SAID[name], "choices": [_words(one) for one in choices[name]]} for name in _SAID
+            {"name": name, "label": _SAID[name], "choices": [words(one) for one in choices[name]]} for name in _SAID
         ],
         "measures": choices["measure"],
         "seeds": held.run.provenance.seeds,
@@ -83,10 +76,6 @@ def data(held: Held) -> dict[str, Any]:
 def _place(choices: list[str], value: str) -> int:
     """The place of a choice; -1 of a test set's number, which has no year to make a mean of."""
     return choices.index(value) if value in choices else -1
-
-
-def _words(choice: str) -> str:
-    return numbers.name(choice, unit=False) if choice in ("pearson", "spearman") else _TOKENS.get(choice, choice)
 
 
 def table(held: Held) -> Table:
@@ -102,6 +91,6 @@ def table(held: Held) -> Table:
         for kind in tokens:
             name = held.named(row, score=score, measure=measure, aggregation=aggregation, tokens=kind)
             line.append(Cell(numbers.shown(held.means.get((name, row)), measure), row=(held.encoder, row, measure)))
-        rows.append(Row(f"{score}, {_words(measure)}, {aggregation}", line))
+        rows.append(Row(f"{score}, {words(measure)}, {aggregation}", line))
     caption = f"{short_name(row)} by every protocol"
-    return Table("Protocol", [("Tokens", _words(kind)) for kind in tokens], rows, caption, held.how, run=held.run)
+    return Table("Protocol", [("Tokens", words(kind)) for kind in tokens], rows, caption, held.how, run=held.run)

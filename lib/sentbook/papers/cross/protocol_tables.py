@@ -29,6 +29,13 @@ from sentbook.runs import printed as printed_numbers
 
 COMMAND = "make run NOTEBOOK=cross/protocols PROFILE=small"
 YEAR = "STS2014/avg"
+_TOKENS = {
+    "ptb": "Penn Treebank",
+    "ptb-cased": "Penn Treebank, cased",
+    "words": "words without punctuation",
+    "whitespace": "split at spaces",
+    "content": "without stop words",
+}
 _SETS_OF_2012 = ("MSRpar", "MSRvid", "SMT-eur")
 
 
@@ -169,7 +176,12 @@ def path(run: Run, row: str = YEAR, *, caption: str = "") -> Plot:
 def _step(held: Held, before: str, after: str) -> str:
     a, b = held.fields[before], held.fields[after]
     [name] = [name for name in FIELDS if a[name] != b[name]]
-    return {"tokens": f"{b[name]} tokens", "measure": numbers.name(b["measure"], unit=False)}.get(name, b[name])
+    return f"tokens: {words(b[name])}" if name == "tokens" else words(b[name])
+
+
+def words(choice: str) -> str:
+    """Name a measure or a tokenisation as a reader does; other choices are named so already."""
+    return numbers.name(choice, unit=False) if choice in ("pearson", "spearman") else _TOKENS.get(choice, choice)
 
 
 def _lay_out(axes: Axes, labels: Sequence[tuple[str, bool]], unit: str) -> None:
@@ -203,7 +215,7 @@ def spread(run: Run, *, caption: str = "") -> Plot:
             axes.plot(
                 found, [y - 0.17 + 0.34 * place] * len(found), linestyle="none", marker=MARKERS[place], markersize=4.6,
                 color=colour, markerfacecolor=colour if alone else "none", markeredgewidth=0.9, alpha=0.9,
-                label=f"{kind}, {house['tokens']} tokens" if alone and not y else None,
+                label=f"{kind}, {words(house['tokens'])} tokens" if alone and not y else None,
             )  # fmt: skip
         for y, row in enumerate(held.rows):
             axes.plot(
