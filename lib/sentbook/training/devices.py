@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import platform
+import re
 import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
@@ -33,8 +36,12 @@ def device_of(name: str) -> torch.device:
 
 
 def described(device: torch.device) -> str:
-    """Name a device as a run records it: a CUDA device with its model."""
-    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
+    """Name a device as a run records it, with its model: another one takes sums in another order."""
+    if device.type == "cuda":
+        return f"{device} ({torch.cuda.get_device_name(device)})"
+    known = Path("/proc/cpuinfo").read_text(encoding="utf-8") if sys.platform == "linux" else ""
+    found = re.search(r"^model name\s*: (.+)$", known, re.MULTILINE)
+    return f"{device} ({found[1] if found else platform.processor() or platform.machine()})"
 
 
 def count_memory_anew(device: torch.device) -> None:

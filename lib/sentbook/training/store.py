@@ -280,7 +280,7 @@ def make(works: Sequence[Work], *, jobs: int = 1, may_diverge: bool = False) -> 
     # Under torchrun all processes make one after the other, together.
     if jobs == 1 or len(missing) == 1 or distributed.is_started():
         for work in missing:
-            _make(work, None, may_diverge)
+            _make(work, 1 if jobs > 1 else None, may_diverge)  # alone or beside others, to the same bits
     elif missing:
         try:
             Parallel(n_jobs=jobs, batch_size=1)(delayed(_make)(work, 1, may_diverge) for work in missing)
