@@ -22,8 +22,7 @@ from sentbook.system.errors import ConfigError, DataError, SentbookError, Storag
 from sentbook.system.files import FULL, parse_yaml
 
 if TYPE_CHECKING:
-    from sentbook.study import Study
-    from sentbook.training.recipes import Recipe
+    pass
 
 app = typer.Typer(
     help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -216,6 +215,7 @@ def train(
     profile: Profile = "demo",
 ) -> None:
     """Train the encoders that several notebooks of a paper start from; what is trained already is found by its key."""
+    from sentbook.papers import shared_recipes
     from sentbook.runs import batch as batches
 
     paper, _, only = name.partition("/")
@@ -223,7 +223,7 @@ def train(
     if only and only not in methods:
         raise ConfigError(f"There is no encoder '{only}' of {paper}; choose one of {', '.join(methods)}.")
     with batches.recorded(profile, f"encoders/{name}"):
-        study, recipes = _shared(paper, {"profile": profile})
+        study, recipes = shared_recipes(paper, {"profile": profile})
         wanted = [recipes[methods[only]]] if only else list(recipes.values())
         for item in study.train(*wanted, jobs=batches.grid()[paper].get("jobs")):
             typer.echo(f"{item.recipe.key()}  {item.method}, seed {item.seed}")
@@ -264,6 +264,7 @@ def pretrain(
 
     torchrun --standalone --nproc-per-node 8 -m sentbook.cli pretrain "composite model" --profile paper
     """
+    from sentbook.papers import shared_recipes
     from sentbook.runs import batch as batches
     from sentbook.system.paths import artifacts
     from sentbook.training import distributed
@@ -272,25 +273,13 @@ def pretrain(
     owners = {name: paper for paper, known in batches.grid().items() for name in known.get("encoders", ())}
     if model not in owners:
         raise ConfigError(f"There is no model '{model}'; choose one of {', '.join(owners)}.")
-    study, recipes = _shared(owners[model], {"profile": profile, **_parameters(set_)})
+    study, recipes = shared_recipes(owners[model], {"profile": profile, **_parameters(set_)})
     for recipe in recipes[model]:
         history = training.obtain([recipe], device=study.settings.device)[0].metadata["history"]
         if distributed.is_first():
             metric = next(point["metric"] for point in history["curve"] if point["split"] == "validation")
             typer.echo(f"{artifacts() / recipe.key()}  {metric} {history['best']:.4f}")
     distributed.leave()
-
-
-def _shared(paper: str, changes: dict[str, Any]) -> tuple[Study, dict[str, list[Recipe]]]:
-    """The encoders that several notebooks of a paper start from, by their names in tables, and who trains them."""
-    from importlib import import_module
-
-    from sentbook import config  # from here on torch is imported, which is time and memory of a job
-    from sentbook.study import Study
-
-    settings = config.load(paper, changes)
-    study = Study(f"{paper}/encoders", settings)
-    return study, import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, settings)
 
 
 # -- evidence ----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -34,6 +33,7 @@ from sentbook.data import modern, sources
 from sentbook.runs import forkserver, ledger, lineage
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import executed_path, stoppable, tail
+from sentbook.runs.lineage import grid as grid
 from sentbook.system.errors import ConfigError, SentbookError
 from sentbook.system.files import folder as make_folder
 from sentbook.system.files import write_atomically
@@ -109,11 +109,6 @@ class Job:
 
 
 # -- the grid ----------------------------------------------------------------------------------------------------------
-
-
-def grid() -> dict[str, dict[str, Any]]:
-    """Read what is known of each paper before its code is imported."""
-    return lineage.grid()
 
 
 def shared_encoders(paper: str) -> dict[str, str]:

@@ -40,9 +40,9 @@ NOTEBOOK = "SENTBOOK_NOTEBOOK"
 
 
 @cache
-def grid() -> dict[str, dict[str, object]]:
+def grid() -> dict[str, dict[str, Any]]:
     """Read what is known of each paper before its code is imported; see ``papers/grid.yaml``."""
-    found: dict[str, dict[str, object]] = parse_yaml((PACKAGE / "papers" / "grid.yaml").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, Any]] = parse_yaml((PACKAGE / "papers" / "grid.yaml").read_text(encoding="utf-8"))
     return found
 
 

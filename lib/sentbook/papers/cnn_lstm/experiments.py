@@ -65,11 +65,11 @@ def recipes(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)
     What is used of the books is printed.
     """
     pretraining.tell(settings.pretraining, settings.tokenisation)
-    return described(study, settings, words)
+    return pretrained(study, settings, words)
 
 
-def described(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
-    """`recipes`, without a look at the books."""
+def pretrained(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
+    """The encoders that several notebooks start from: `recipes`, without a look at the books."""
     return {
         name + suffix: study.recipes(name + suffix, settings.encoder, stage_of(settings, name + suffix))
         for suffix in words
@@ -128,11 +128,6 @@ def as_wide(encoder: CNNEncoder) -> LSTMEncoder:
 def wide(encoder: CNNEncoder) -> CNNEncoder:
     """Twice the filters: as many numbers as *combine* has."""
     return encoder.changed(filters=2 * encoder.filters)
-
-
-def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
-    """The encoders that several notebooks start from."""
-    return recipes(study, settings)
 
 
 def features(made: Mapping[str, Sequence[Recipe]]) -> list[Features]:

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from sentbook.config import load
 from sentbook.data.novels import PARAGRAPH
 from sentbook.models.build import Encoder, build
 from sentbook.models.encoder_decoder import Batch
 from sentbook.models.losses.reconstruction import reconstruction_loss
-from sentbook.papers.cnn_lstm import experiments as cnn_lstm
-from sentbook.papers.cse import experiments as cse
-from sentbook.papers.dnt import experiments as dnt
-from sentbook.papers.wsv import experiments as wsv
+from sentbook.papers import shared_recipes
 from sentbook.report.table import Row, Table
-from sentbook.study import Study
+from sentbook.runs import lineage
 from sentbook.training import pretraining
-from sentbook.training.recipes import Recipe
 from sentbook.training.settings import GenerationTraining, Stage
 
-# The encoders that several notebooks of a paper start from.
-ENCODERS: dict[str, Callable[..., dict[str, list[Recipe]]]] = {
-    "cse": cse.pretrained,
-    "cnn_lstm": cnn_lstm.described,
-    "wsv": wsv.pretrained,
-    "dnt": dnt.pretrained,
-}
 # Sentences of an epoch, as published: two of each pair.
 SENTENCES = {
     "bookcorpus": 70_000_000,  # Gan et al. 2017, section 4
@@ -85,9 +72,8 @@ def sentences_of(stage: Stage) -> int:
 def fragments() -> dict[str, str]:
     """Write the table of the encoders of profile ``paper``."""
     rows = []
-    for paper, pretrained in ENCODERS.items():
-        study = Study(f"{paper}/encoders", load(paper, {"profile": "paper"}))
-        for name, recipes in pretrained(study, study.settings).items():
+    for paper in (name for name, known in lineage.grid().items() if "encoders" in known):
+        for name, recipes in shared_recipes(paper, {"profile": "paper"})[1].items():
             recipe = recipes[0]
             frozen = all(stage.embedding_update == "frozen" for stage in recipe.stages)
             each = operations(recipe.encoder, recipe.generation, frozen=frozen)
