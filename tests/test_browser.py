@@ -21,9 +21,9 @@ from sentbook.papers.cross.protocol_tables import YEAR, Held
 from sentbook.records import Run
 from sentbook.report import numbers, summary, verdict_switches
 from sentbook.report.names import readable
-from sentbook.report.pedigree import listed
 from sentbook.runs import ledger
 from sentbook.runs.claims import specifications
+from sentbook.runs.contents import listed
 from sentbook.runs.verdict_ledger import Entry, gather
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sentbook.records import Claim, Cost, CurvePoint, Metric, Provenance, Run, Test
-from sentbook.report import pages, pedigree, run_pages, summary
+from sentbook.report import pages, run_pages, summary
+from sentbook.runs import contents, lineage
 from sentbook.runs import ledger as store
-from sentbook.runs import lineage
 
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)>"
 
@@ -133,7 +133,7 @@ def kept(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout of its own with table 1, recorded and listed; nothing is stale."""
     (tmp_path / "_toc.yml").write_text(TOC)
     (tmp_path / "_config.yml").write_text("repository: {url: 'https://code.example/x'}\n")
-    for module in (store, pages, pedigree, run_pages):
+    for module in (store, pages, contents, run_pages):
         monkeypatch.setattr(module, "root", lambda: tmp_path)
     monkeypatch.setattr(lineage, "changed", lambda run: [])
     store.write(run)

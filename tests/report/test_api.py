@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 
 from sentbook.report import api
-from sentbook.report.pedigree import listed
+from sentbook.runs.contents import listed
 
 HTML = Path(__file__).resolve().parents[2] / "_build" / "html"
 

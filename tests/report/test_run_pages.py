@@ -14,7 +14,7 @@ from sentbook.report import ledger, pedigree, run_pages
 from sentbook.report.markup import row_key, why
 from sentbook.runs import ledger as store
 from sentbook.runs import lineage
-from sentbook.runs.contents import is_lesson, notebook
+from sentbook.runs.contents import is_lesson, listed, notebook
 
 Check = Callable[[str], ET.Element]
 RECORDED = Path(__file__).resolve().parents[2] / "results" / "small"
@@ -195,6 +195,6 @@ def test_all_runs_in_one_table(run: Run, kept: Path, well_formed: Check, monkeyp
 
 
 def test_every_notebook_of_the_book_has_a_page_of_its_runs() -> None:
-    shown = [page.removeprefix("book/_executed/") for page in pedigree.listed("book/_executed")]
+    shown = [page.removeprefix("book/_executed/") for page in listed("book/_executed")]
     notebooks = [name for name in shown if not is_lesson(notebook(name))]
     assert len(notebooks) > 25 and set(notebooks) <= {"/".join(names) for names in run_pages.experiments()}

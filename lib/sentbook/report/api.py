@@ -12,7 +12,7 @@ from textwrap import dedent
 
 import griffe
 
-from sentbook.report.pedigree import listed
+from sentbook.runs.contents import listed
 from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 

@@ -20,6 +20,7 @@ from sentbook.report.markup import esc, pipes
 from sentbook.report.style import without_sheet
 from sentbook.runs import ledger, verdict_ledger
 from sentbook.runs.claims import specifications
+from sentbook.runs.contents import listed
 from sentbook.runs.papers import paper_of, papers
 from sentbook.system.paths import root
 
@@ -36,7 +37,8 @@ def _pages(paper: str) -> dict[str, str]:
 
 def _run_pages() -> dict[str, str]:
     """``<paper>/<experiment>`` -> address of the page of its run, from a page beside the chapters."""
-    return {page.removeprefix(f"{pedigree.RUNS}/"): f"{page.removeprefix('book/')}.html" for page in pedigree.listed()}
+    pages = [page.removeprefix("book/") for page in listed(pedigree.RUNS)]
+    return {page.removeprefix("_runs/"): f"{page}.html" for page in pages}
 
 
 def _corpora() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from sentbook.report.markup import esc
-from sentbook.report.pedigree import listed
+from sentbook.runs.contents import listed
 from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
 

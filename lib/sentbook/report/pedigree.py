@@ -11,15 +11,13 @@ from __future__ import annotations
 import html
 import posixpath
 import re
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from sentbook.records import Run
 from sentbook.report.markup import badge, row_id
 from sentbook.runs import ledger, lineage
-from sentbook.system.files import parse_yaml
-from sentbook.system.paths import root
+from sentbook.runs.contents import listed
 
 RUNS, TOY = "book/_runs", "-demo"
 ALL_RUNS = "book/runs"
@@ -29,30 +27,6 @@ _LINK = re.compile(
     re.DOTALL,
 )
 _STALE = re.compile(r'<li class="sb-badge sb-badge-stale" hidden="" data-stale="([^"]*)"></li>')
-
-
-def listed(folder: str = RUNS) -> list[str]:
-    """The files of the table of contents under ``folder``, in its order.
-
-    Example:
-        >>> listed()[0]
-        'book/_runs/cse/table1'
-    """
-    return [file for file in _files((root() / "_toc.yml").read_text(encoding="utf-8")) if file.startswith(f"{folder}/")]
-
-
-@cache
-def _files(contents: str) -> tuple[str, ...]:
-    def walk(node: Any) -> Iterator[str]:
-        if isinstance(node, dict):
-            yield from (str(node["file"]),) if "file" in node else ()
-            for value in node.values():
-                yield from walk(value)
-        elif isinstance(node, list):
-            for value in node:
-                yield from walk(value)
-
-    return tuple(walk(parse_yaml(contents)))
 
 
 def split(name: str) -> tuple[str, str, str]:
@@ -95,7 +69,7 @@ def linked(body: str, page: str, stale: dict[str, str] | None = None) -> str:
     """
     if "data-run=" not in body:
         return body
-    folder, pages, said = posixpath.dirname(page), set(listed()), {} if stale is None else stale
+    folder, pages, said = posixpath.dirname(page), set(listed(RUNS)), {} if stale is None else stale
 
     @cache
     def address(run: str) -> str:

@@ -21,6 +21,7 @@ from sentbook.report.summary import ordered
 from sentbook.report.table import Cell, Row, Table, badges, is_toy, time_of
 from sentbook.report.view import differences
 from sentbook.runs import lineage
+from sentbook.runs.contents import listed
 from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of
 from sentbook.system.files import parse_yaml, write_atomically
@@ -38,7 +39,7 @@ _STAMP = "---\nnosearch: true\n# made from "
 
 def experiments() -> list[tuple[str, str]]:
     """(paper, experiment) of every page that the table of contents lists, in its order."""
-    names = [page.removeprefix(f"{pedigree.RUNS}/").split("/") for page in pedigree.listed()]
+    names = [page.removeprefix(f"{pedigree.RUNS}/").split("/") for page in listed(pedigree.RUNS)]
     return [(paper, experiment) for paper, experiment in names]
 
 
@@ -93,7 +94,7 @@ def page(paper: str, experiment: str, runs: list[Run], changed: Mapping[str, lis
         changed: profile -> what differs now from what the run was made from, see `sentbook.runs.lineage.changed`.
     """
     shown = f"book/_executed/{paper}/{experiment}"
-    to = f"../../_executed/{paper}/{experiment}.ipynb" if shown in pedigree.listed("book/_executed") else ""
+    to = f"../../_executed/{paper}/{experiment}.ipynb" if shown in listed("book/_executed") else ""
     return templates.markdown(
         "run",
         name=f"{paper_of(paper).name}, {title(experiment).lower()}",

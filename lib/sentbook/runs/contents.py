@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -73,21 +74,33 @@ def notebooks() -> list[Path]:
     Raises:
         NotebookError: the table of contents names one that does not exist.
     """
-    listed: list[Path] = []
-
-    def walk(node: Any) -> None:
-        if isinstance(node, dict):
-            file = node.get("file", "")
-            if file.startswith("book/_executed/"):
-                listed.append(root() / "notebooks" / f"{file.removeprefix('book/_executed/')}.ipynb")
-            for value in node.values():
-                walk(value)
-        elif isinstance(node, list):
-            for value in node:
-                walk(value)
-
-    walk(parse_yaml((root() / "_toc.yml").read_text(encoding="utf-8")))
-    for path in listed:
+    pages = listed("book/_executed")
+    found = [root() / "notebooks" / f"{page.removeprefix('book/_executed/')}.ipynb" for page in pages]
+    for path in found:
         if not path.is_file():
             raise NotebookError(f"_toc.yml lists {path.stem}, but {path} does not exist; write it or take it out.")
-    return listed
+    return found
+
+
+def listed(folder: str) -> list[str]:
+    """The files of the table of contents under ``folder``, in its order.
+
+    Example:
+        >>> listed("book/_runs")[0]
+        'book/_runs/cse/table1'
+    """
+    return [file for file in _files((root() / "_toc.yml").read_text(encoding="utf-8")) if file.startswith(f"{folder}/")]
+
+
+@cache
+def _files(contents: str) -> tuple[str, ...]:
+    def walk(node: Any) -> Iterator[str]:
+        if isinstance(node, dict):
+            yield from (str(node["file"]),) if "file" in node else ()
+            for value in node.values():
+                yield from walk(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from walk(value)
+
+    return tuple(walk(parse_yaml(contents)))
