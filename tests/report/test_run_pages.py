@@ -84,7 +84,7 @@ def test_what_differs_from_the_paper_profile_is_said_first(run: Run, kept: Path,
     ours = theirs | {"profile": "small", "resamples": theirs["resamples"] + 1}
     changed = run.provenance.model_copy(update={"config": ours})
     text = of_table1(run.model_copy(update={"provenance": changed}))
-    assert "1 of its values differ from the paper profile" in text
+    assert "1 of its values differs from the paper profile" in text
     first, _, whole = text.partition("In full:")
     assert f"- `resamples`: `{ours['resamples']}`, in `paper` `{theirs['resamples']}`" in first
     assert f"resamples: {ours['resamples']}\n" in whole and "profile" not in re.findall(r"^- `(\w+)`:", first, re.M)
