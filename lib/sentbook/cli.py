@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 import yaml
@@ -20,9 +20,6 @@ import yaml
 from sentbook.runs import forkserver
 from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError, brief, mended
 from sentbook.system.files import FULL, parse_yaml
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False

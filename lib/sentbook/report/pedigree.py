@@ -2,8 +2,8 @@
 
 Report functions put each number into a link without an address (`sentbook.report.markup.why`), which names its run and,
 where it is cheap, the row of the results file. In JupyterLab and in a single file it stays so; in the book it leads to
-``book/_runs/<paper>/<experiment>.html``, of toy data ``<experiment>-demo.html``, and the badges say when a
-run is stale.
+``book/_runs/<paper>/<experiment>.html``, of toy data ``<experiment>-demo.html``, and the badges say when a run
+is stale.
 """
 
 from __future__ import annotations
