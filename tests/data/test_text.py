@@ -77,6 +77,16 @@ def test_no_tokenisation_empties_a_sentence_that_ptb_does_not(sentence: str) -> 
         assert all(TOKENISERS[name](sentence))
 
 
+@given(st.text(alphabet=st.one_of(st.sampled_from(" \t\u00a0\u2028.'-naAtTsS1,#_"), st.characters(codec="utf-8"))))
+@pytest.mark.parametrize("name", TOKENISERS)
+def test_a_sentence_is_encoded_as_it_is_tokenised(name: Tokenisation, sentence: str) -> None:
+    """Though what stands between two spaces is tokenised by itself."""
+    tokens = TOKENISERS[name](sentence)
+    vocabulary = Vocabulary(sorted(set(tokens)))
+    if tokens:
+        assert vocabulary.encode([sentence], name).flat.tolist() == [vocabulary.id(token) for token in tokens]
+
+
 def test_a_sentence_as_one_token() -> None:
     assert tokenise_sentence("\tA man isn't here. \n") == ["A man isn't here."]
     assert tokenise_sentence(" \n ") == []

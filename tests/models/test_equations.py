@@ -119,15 +119,12 @@ def by_hand(encoder: Any, sentences: list[list[int]]) -> Tensor:
 def test_values_and_gradients_are_the_equations(kind: type[SentenceEncoder], options: dict[str, Any]) -> None:
     encoder = made(kind, **options)
     sides = [encoder(*padded(SENTENCES, encoder.minimum_length)), by_hand(encoder, SENTENCES)]
-    bound = 1e-6 if kind is Average else 1e-11  # whose weights 1 / n are float32
-    torch.testing.assert_close(*sides, atol=bound, rtol=0)
+    torch.testing.assert_close(*sides, atol=1e-11, rtol=0)
     target = torch.randn(sides[0].shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     names, inputs = zip(*encoder.named_parameters(), strict=True)
     found = [torch.autograd.grad((side * target).sum(), inputs, allow_unused=True) for side in sides]
     for name, got, expected in zip(names, *found, strict=True):
-        torch.testing.assert_close(
-            got, expected, atol=10 * bound, rtol=0, msg=lambda said, name=name: f"{name}: {said}"
-        )
+        torch.testing.assert_close(got, expected, atol=1e-10, rtol=0, msg=lambda said, name=name: f"{name}: {said}")
     assert not found[0][names.index("embedding.weight")][0].any()  # nothing pulls at padding
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -225,12 +226,19 @@ class Vocabulary:
         Raises:
             DataError: a sentence has no token, or as one token (``sentence``) is unknown; its number is named.
         """
-        tokenise, known, fallback = TOKENISERS[tokenisation], self._ids, self.id
+        tokenise, known = TOKENISERS[tokenisation], self._ids
+        whole = tokenisation in ("content", "sentence")
+
+        def found(text: str) -> tuple[int, ...]:
+            return tuple([known.get(token) or self.id(token) for token in tokenise(text)])
+
+        # In the others no token crosses a space: what stands between two spaces is tokenised once.
+        ids = found if whole else cache(found)
         flat: list[int] = []
         offsets = np.zeros(len(sentences) + 1, dtype=np.int64)
         for index, sentence in enumerate(sentences):
             start = len(flat)
-            flat += [known.get(token) or fallback(token) for token in tokenise(sentence)]
+            flat += chain.from_iterable(map(ids, [sentence] if whole else sentence.split()))
             if len(flat) == start:
                 raise DataError(f"{called(index)} is empty after '{tokenisation}' tokenisation; remove or fill it.")
             if tokenisation == "sentence" and flat[start] == UNKNOWN:  # the mean of other sentences says nothing of it

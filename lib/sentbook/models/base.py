@@ -52,12 +52,22 @@ class WordEmbedding(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """Look up (B, T) ids: (B, T, D) vectors."""
+        return functional.embedding(*self._found(ids))
+
+    def mean(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Average the words of (B, T) ids with (B,) lengths, and gather none of their vectors: (B, D)."""
+        inside = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
+        words, table = self._found(ids[inside])
+        return functional.embedding_bag(words, table, lengths.cumsum(0) - lengths)
+
+    def _found(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Places, shaped as ``ids``, and the rows that they count: in training with ``lazy``, of these words alone."""
         if not (self.lazy and torch.is_grad_enabled()):
-            return functional.embedding(ids, self.weight)
+            return ids, self.weight
         words, places = torch.unique(ids, return_inverse=True)
         rows = self.weight.detach().index_select(0, words).requires_grad_()
         self._touched.append((words, rows))
-        return functional.embedding(places, rows)
+        return places, rows
 
     def extra_repr(self) -> str:
         return f"{len(self.weight)} words of {self.dimension}"

@@ -81,9 +81,10 @@ class LazyAdam:
             self.touched[words] = True
             moment = self.first.index_select(0, words).lerp_(gradient, 1 - beta1)
             square = self.second.index_select(0, words).mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-            self.first[words], self.second[words] = moment, square
+            self.first.index_copy_(0, words, moment)
+            self.second.index_copy_(0, words, square)
             change = square.sqrt_().div_(correction).add_(self.epsilon)
-            self.embedding.weight.data[words] = rows - moment.mul_(rate).div_(change)
+            self.embedding.weight.data.index_copy_(0, words, rows - moment.mul_(rate).div_(change))
 
     def _gradients(self) -> list[tuple[Tensor, Tensor, Tensor]]:
         """Distinct (words, current rows, gradient with pull-back), padding left out."""

@@ -16,7 +16,7 @@ def choose_negatives(similarities: Tensor, selection: Selection = "max", candida
     """Choose the row of each sentence's negative among the 2B sentences of the batch, first members before second ones.
 
     Args:
-        similarities: (2B, 2B) cosines; their gradient is not used.
+        similarities: (2B, 2B) cosines without gradient.
         selection: ``max``: the most similar candidate; ``random``: a uniform one; ``mix``: a fair coin decides.
         candidates: ``one side``: a first member's negative is a first member (the paper's formula); ``both sides``: any
             sentence of another pair (the released code).
@@ -35,7 +35,7 @@ def choose_negatives(similarities: Tensor, selection: Selection = "max", candida
     forbidden = (at.unsqueeze(1) - at.unsqueeze(0)) % pairs == 0
     if candidates == "one side":
         forbidden = forbidden | ((at.unsqueeze(1) < pairs) != (at.unsqueeze(0) < pairs))
-    hardest = similarities.detach().masked_fill(forbidden, float("-inf")).argmax(dim=1)
+    hardest = similarities.masked_fill(forbidden, float("-inf")).argmax(dim=1)
     if selection == "max":
         return hardest
     noise = torch.rand(size, size, device=similarities.device).masked_fill_(forbidden, -1.0)
@@ -57,7 +57,7 @@ def margin_loss(
     $$\frac{1}{B} \sum_{\langle s_1, s_2 \rangle} \max(0, \delta - \cos(s_1, s_2) + \cos(s_1, t_1))
       + \max(0, \delta - \cos(s_1, s_2) + \cos(s_2, t_2))$$
 
-    All cosines come from one matrix product of the 2B normalised vectors, and so does the search for negatives.
+    Negatives are searched in one matrix product of the 2B normalised vectors, which takes no gradient.
 
     Source: Jiao et al. 2018, equation 5 without its regularisers (`sentbook.training.loop` adds them), and section 3.2,
     "Selecting Negative Examples"; Wieting et al. 2016.
@@ -83,9 +83,8 @@ def margin_loss(
         0.8
     """
     vectors = functional.normalize(torch.cat([first, second]), dim=1, eps=1e-5)
-    similarities = vectors @ vectors.T
-    pairs = len(first)
-    at = torch.arange(2 * pairs, device=first.device)
-    positive = similarities[at[:pairs], at[pairs:]]
-    negative = similarities[at, choose_negatives(similarities, selection, candidates)]
-    return functional.relu(margin - positive.repeat(2) + negative).sum() / pairs
+    found = vectors.detach()
+    chosen = choose_negatives(found @ found.T, selection, candidates)
+    positive = (vectors[: len(first)] * vectors[len(first) :]).sum(1)
+    negative = (vectors * vectors.index_select(0, chosen)).sum(1)
+    return functional.relu(margin - positive.repeat(2) + negative).sum() / len(first)
