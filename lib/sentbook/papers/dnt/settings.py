@@ -54,6 +54,7 @@ class Settings(Paper):
     widths: tuple[PositiveInt, ...] = Field(
         (50, 200), min_length=1, description="InferSent's units in each direction, on the page of widths"
     )
+    wider: tuple[PositiveInt, ...] = Field((2048,), description="of more, whose signs and seconds alone are measured")
     modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
         "all-minilm-l6-v2",
         "universal-sentence-encoder",
