@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from sentbook import config
 from sentbook.config import digest, from_notebook, is_recorded, load, merge, parse
+from sentbook.data.readers.published import FILES
+from sentbook.data.vectors import PUBLISHED
 from sentbook.papers.cse.settings import Settings
 from sentbook.system.errors import ConfigError
-from sentbook.system.paths import root
 from sentbook.training.settings import MarginTraining
 
 
@@ -55,13 +56,22 @@ def test_yaml_numbers_in_either_spelling() -> None:
     assert parse(MarginTraining, yaml.safe_load("learning_rate: 1e-3")).learning_rate == 1e-3
 
 
-@pytest.mark.parametrize(
-    "path", sorted((root() / "params").glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}/{path.stem}"
-)
-def test_every_profile_parses_and_says_only_what_differs(path: Path) -> None:
-    settings = load(path.parent.name, {"profile": path.stem})
-    assert settings.profile == path.stem
-    assert is_recorded(path.parent.name, settings)
+@pytest.mark.parametrize("paper", config.papers())
+@pytest.mark.parametrize("profile", config.PROFILES)
+def test_every_profile_parses_and_says_only_what_differs(paper: str, profile: str) -> None:
+    settings = load(paper, {"profile": profile})
+    assert settings.profile == profile
+    assert is_recorded(paper, settings)
+
+
+@pytest.mark.parametrize("paper", config.papers())
+def test_without_originals_the_paper_profile_names_none(paper: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = load(paper, {"profile": "paper"})
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
+    settings = load(paper, {"profile": "paper"})
+    assert is_recorded(paper, settings) and settings.seeds == theirs.seeds
+    held = settings.model_dump_json()
+    assert not [name for name in (*PUBLISHED, *FILES, "bookcorpus", "coco") if f'"{name}"' in held]
 
 
 def test_changes_are_laid_over_the_profile() -> None:

@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -21,7 +22,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from sentbook.system.errors import ConfigError, brief
 from sentbook.system.files import parse_yaml
-from sentbook.system.paths import root
+from sentbook.system.paths import root, without_originals
 
 Profile = Literal["demo", "small", "paper"]
 PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")
@@ -152,16 +153,26 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
+def profile_files(paper: str, profile: str) -> list[Path]:
+    """List the files of a profile, each laid over the one before: ``params/<paper>/<profile>.yaml``.
+
+    Of profile ``paper`` without originals ``substitutes.yaml`` is the second.
+    """
+    names = [profile, *(["substitutes"] if profile == "paper" and without_originals() else [])]
+    files = [root() / "params" / paper / f"{name}.yaml" for name in names]
+    return [file for file in files if file.is_file()]
+
+
 def profile_values(paper: str, profile: str) -> dict[str, Any]:
-    """Read ``params/<paper>/<profile>.yaml``.
+    """Read the `profile_files` of a paper.
 
     Raises:
-        ConfigError: no such file, or not a YAML mapping.
+        ConfigError: there is none, or one is not a YAML mapping.
     """
-    path = root() / "params" / paper / f"{profile}.yaml"
-    if not path.is_file():
+    files = profile_files(paper, profile)
+    if not files:
         raise ConfigError(f"There is no profile '{profile}' of {paper}; choose one of {', '.join(PROFILES)}.")
-    return read_yaml(path)
+    return reduce(merge, map(read_yaml, files))
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

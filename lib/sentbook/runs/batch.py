@@ -28,7 +28,7 @@ from pathlib import Path
 
 import psutil
 
-from sentbook.config import profile_values
+from sentbook.config import profile_files, profile_values
 from sentbook.data import modern, sources
 from sentbook.runs import forkserver, ledger, lineage
 from sentbook.runs.contents import notebooks
@@ -240,7 +240,7 @@ def _given(job: Job) -> list[str]:
     if level == "data":
         return [f"data:{file}" for file in files_of(name, job.profile)]
     if level == "encoders":
-        return [f"params/{name.partition('/')[0]}/{job.profile}.yaml"]
+        return _names(profile_files(name.partition("/")[0], job.profile))
     if level == "notebooks":
         paper, _, experiment = name.partition("/")
         shown = [base.glob(f"results/{kind}/{paper}/*.json") for kind in ("small", "paper") if kind != job.profile]

@@ -21,6 +21,7 @@ from typing import Any
 import psutil
 from yaml import YAMLError
 
+from sentbook.config import profile_files
 from sentbook.data import sources as files
 from sentbook.records import Run
 from sentbook.system.files import parse_yaml
@@ -79,7 +80,7 @@ def given(paper: str, experiment: str, profile: str, copy: Path | None = None) -
     data = [file for ending in ("yaml", "csv") for file in (base / _PAPERS / paper).rglob(f"*.{ending}")]
     of_paper = sorted(file for file in data if file.name != AFTER)
     builds_on = grid().get(paper, {}).get("builds_on", [])
-    parameters = [base / "params" / name / f"{profile}.yaml" for name in (paper, *builds_on)]  # type: ignore[misc]
+    parameters = [file for name in (paper, *builds_on) for file in profile_files(name, profile)]  # type: ignore[misc]
     names = [copy or notebook_path(paper, experiment), *parameters, *of_paper]
     return digests(os.path.relpath(path, base) for path in names if path.is_file())
 
