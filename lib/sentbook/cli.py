@@ -534,7 +534,7 @@ def main() -> None:
     # Threads that wait sleep, and leave their processor to other work (not those of kernels begun by `papermill`).
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for name in ("SENTBOOK_DATA", "SENTBOOK_ORIGINALS", "SENTBOOK_ARTIFACTS", "SENTBOOK_CACHE"):
-        if os.environ.get(name):  # kernels work in another folder
+        if os.environ.get(name, "none") not in ("", "none"):  # kernels work in another folder
             os.environ[name] = str(Path(os.environ[name]).expanduser().absolute())
     for name, mode in (("stdin", "r"), ("stdout", "w")):
         if getattr(sys, name) is None:  # closed
