@@ -158,6 +158,17 @@ def test_the_data_of_the_paper_profile_are_missed_before_any_gpu_works(
     assert_sentence(answer, 2 if paper == "cnn_lstm" else 3, said.format(tmp_path / "ORIGINALS"))
 
 
+@pytest.mark.real_data
+@pytest.mark.parametrize("paper", ["cse", "cnn_lstm", "wsv", "dnt", "cross"])
+def test_without_originals_the_paper_profile_reads_what_this_book_has(
+    sentbook: Callable[..., Answer], mirror: Path, monkeypatch: pytest.MonkeyPatch, paper: str
+) -> None:
+    monkeypatch.setattr(batch, "recorded", lambda *given: nullcontext())
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
+    answer = sentbook("prepare", "data", paper, "--profile", "paper")
+    assert (answer.code, answer.err) == (0, "") and "as registered" in answer.out
+
+
 @pytest.mark.parametrize("command", [["list"], ["check", "eval/sick2014"]])
 def test_a_mirror_that_is_no_folder(
     sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]

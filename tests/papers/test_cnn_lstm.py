@@ -224,4 +224,4 @@ def test_an_interval_stands_beside_values_of_its_own_protocol() -> None:
 
 def test_the_readers_run_stands_below_the_recorded_one() -> None:
     shown = table(run_of(("combine", "p", 0.75)), beside=run_of(("combine", "p", 0.813)))
-    assert "75.0" in shown and "yours 81.3" in shown
+    assert "75.0" in shown and "your run 81.3" in shown

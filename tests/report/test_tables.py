@@ -200,6 +200,17 @@ def test_a_changed_run_stands_beside_the_recorded_one() -> None:
     assert float(both["PP your run"].iloc[0]) == pytest.approx(float(ours[0]) + 1.0, abs=0.11)
 
 
+def test_a_run_at_the_papers_size_stands_beside_the_recorded_one() -> None:
+    recorded = store.read("cse", "table1", "small")
+    assert recorded is not None
+    full = changed(recorded).model_copy(update={"profile": "paper"})
+    view = View(recorded, recorded, summary.reported("cse", "table1"), full)
+    table = tables.comparison(view, methods=["PP", "CSE"], pair=("CSE", "PP"))
+    assert [head for _, head in table.columns[:3]] == ["paper", "recorded", "paper\u2019s size"]
+    assert table.html().count('data-run="paper/cse/table1"') == 3 * len(table.frame)
+    assert "Your run" not in table.html()
+
+
 def test_an_unchanged_run_stands_alone() -> None:
     recorded = store.read("cse", "table1", "small")
     assert recorded is not None

@@ -94,7 +94,8 @@ class Cell(NamedTuple):
         below: the lines that stand small below it, such as its interval; a `Cell` where one has marks of its own.
         before: what stands before the value; after: what follows the value: a star, a sign, letters of ties.
         best, underlined: two ranks of emphasis.
-        row: the names of the row of the results file that it shows, as `row_key` takes them.
+        row: the names of the row of the results file that it shows, as `row_key` takes them; run: of which run, as
+            `run_name`, where it is not its table's.
         paper: where it is printed; data: it is of a data set, or a decoder wrote it. Neither leads to a run.
         title: its tooltip.
         kind: further classes.
@@ -108,6 +109,7 @@ class Cell(NamedTuple):
     best: bool = False
     underlined: bool = False
     row: tuple[str, ...] = ()
+    run: str = ""
     paper: str = ""
     data: bool = False
     title: str = ""
@@ -265,7 +267,7 @@ class Table(Piece):
             if not linked or isinstance(line, Html) or not re.search(r"\d", line):
                 return esc(line)
             linked = False
-            return why(line, self.of, row_key(*names) if names else "", cell.title)
+            return why(line, cell.run or self.of, row_key(*names) if names else "", cell.title)
 
         text = link(cell.text)
         inner: str = f"<u>{text}</u>" if cell.underlined and text else text

@@ -65,12 +65,23 @@ def best(values: Mapping[Key, float], metric: str, places: int | None = None) ->
 # -- the comparison --------------------------------------------------------------------------------------------------
 
 
+def is_full(run: Run | None) -> bool:
+    """Whether a run is recorded at its paper's size."""
+    return run is not None and run.profile == "paper"
+
+
+def beside_words(run: Run | None) -> str:
+    """What a third run is called, which stands beside the paper's numbers and the recorded ones."""
+    return "paper\u2019s size" if is_full(run) else "your run"
+
+
 class _Block:
     """The columns of one method, whose rows are data sets, or of one metric, whose rows are methods.
 
     Args:
         sources: the values of the paper, of the recorded run and of the reader's by method and data set.
         where: the paper's are printed.
+        beside: the third source, None without one.
         method, dataset: the one that all rows share.
     """
 
@@ -82,11 +93,13 @@ class _Block:
         sources: _Sources,
         rows: Sequence[str],
         where: str,
+        beside: Run | None,
         *,
         method: str = "",
         dataset: str = "",
     ) -> None:
         self.title, self.metric, self.where, self.method, self.dataset = title, metric, where, method, dataset
+        self.beside, self.run = beside_words(beside), run_name(beside) if is_full(beside) else ""
         self.places = numbers.digits(metric) if places is None else places
         paper, ours, yours, key = *sources, self.key
         self.paper = {row: paper[key(row)] for row in rows if key(row) in paper}
@@ -101,18 +114,18 @@ class _Block:
     def columns(self) -> list[str]:
         both = bool(self.paper.keys() & self.ours.keys())
         if self.yours:
-            return [*(["paper"] if self.paper else []), *(["recorded"] if self.ours else []), "your run"]
+            return [*(["paper"] if self.paper else []), *(["recorded"] if self.ours else []), self.beside]
         return [*(["paper"] if self.paper else []), *(["ours"] if self.ours else []), *(["diff."] if both else [])]
 
     def values(self, column: str) -> dict[str, float]:
         if column == "paper":
             return self.paper
-        found = self.yours if column == "your run" else self.ours
+        found = self.yours if column == self.beside else self.ours
         return {row: summary.value for row, summary in found.items()} if column != "diff." else {}
 
     def cell(self, row: str, column: str, spread: Callable[..., str], strong: bool) -> Cell:
         """One cell; what the paper did not print is a dash, what was not run stays empty."""
-        theirs, summary = self.paper.get(row), (self.yours if column == "your run" else self.ours).get(row)
+        theirs, summary = self.paper.get(row), (self.yours if column == self.beside else self.ours).get(row)
         names = (*self.key(row), self.metric)
         if column == "paper":
             text = numbers.shown(theirs, self.metric, places=self.places)
@@ -125,8 +138,9 @@ class _Block:
         if summary is None:
             return Cell()
         text = numbers.shown(summary.value, self.metric, places=self.places)
+        cell = Cell(text, spread(summary.low, summary.high, self), best=strong, row=names)
         # The page of a run that is not recorded does not exist.
-        return Cell(text, spread(summary.low, summary.high, self), best=strong, row=names, data=column == "your run")
+        return cell if column != self.beside else cell._replace(run=self.run, data=not self.run)
 
 
 @of_view
@@ -167,7 +181,8 @@ def comparison(
         notes: remarks beside a row or group heading, e.g. ``{"STS2016": "validation"}``.
         just_made: the run was made by this notebook, not read from the ledger.
         command: how to make a run that is not there.
-        beside: a run of the reader's, shown in place of the difference; ``changes``: what it changed, in words.
+        beside: a run of the reader's, or of ours at the paper's size, shown in place of the difference; ``changes``:
+            what it changed, in words.
 
     Raises:
         ConfigError: a cell was scored under two protocols; ``interval`` is neither word.
@@ -181,7 +196,7 @@ def comparison(
         kept = {method for method, dataset in sources[0] if dataset in set(rows)}
         methods = ordered([*[m for m, _ in sources[0] if m in kept], *[m for m, _ in sources[1]]])
     where = where_printed(reported)
-    blocks = [_Block(name, metric, places, sources, rows, where, method=name) for name in methods]
+    blocks = [_Block(name, metric, places, sources, rows, where, beside, method=name) for name in methods]
     found = list(run.tests if tests is None and run is not None else tests or [])
     contrast, of_yours = (
         corrected({row: test for row in rows if pair and (test := test_of(given, *pair, row, metric))})
@@ -229,7 +244,7 @@ def by_metric(
     blocks = [
         _Block(
             numbers.short(metric), metric, (places or {}).get(metric), sources, methods,
-            where_printed(reported), dataset=dataset,
+            where_printed(reported), beside, dataset=dataset,
         )
         for metric, (sources, _) in found.items()
     ]  # fmt: skip
@@ -274,7 +289,7 @@ class _Grid:
         if contrast and pair:
             title = f"{pair[0]} {numbers.MINUS} {pair[1]}"
             self.columns.append((title, f"{'recorded' if yours else 'ours'}, 95 %"))
-            self.columns += [(title, "your run, 95 %")] if yours else []
+            self.columns += [(title, f"{blocks[0].beside}, 95 %")] if yours else []
 
     def how(self, first: str, protocols: Sequence[str]) -> str:
         """How the numbers were made: what they are, the protocols, what the brackets hold."""
@@ -289,7 +304,7 @@ class _Grid:
     def best(self, row: str) -> set[tuple[int, str]]:
         """(Block, column) of the best values: along a row, or down a column whose metric is its own."""
         found = set()
-        for column in ("paper", "ours", "recorded", "your run"):
+        for column in ("paper", "ours", "recorded", *{block.beside for block in self.blocks}):
             held = {at: block.values(column) for at, block in enumerate(self.blocks) if column in block.columns}
             along = {at: values[row] for at, values in held.items() if row in values}
             for at, values in held.items():
@@ -317,7 +332,9 @@ class _Grid:
             ]
             cells += [self._contrast(self.contrast, row)] if self.contrast else []
             if self.contrast and self.yours:
-                cells.append(self._contrast(self.yours, row)._replace(row=(), data=True))
+                run = self.blocks[0].run
+                yours = self._contrast(self.yours, row)
+                cells.append(yours._replace(run=run) if run else yours._replace(row=(), data=True))
             starts, group = self.naming(row)[0] != group, self.naming(row)[0]
             lines.append(Row(label, cells, start=starts, own=is_average(row), note=notes.get(row, "")))
         return lines

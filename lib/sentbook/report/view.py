@@ -72,12 +72,14 @@ class View:
     Attributes:
         made: the run just made; the recorded one itself where a recorded profile was run unchanged.
         recorded: what the ledger holds; None where nothing is recorded.
+        full: the run recorded at the paper's size, which stands beside a smaller one that is recorded.
         printed: the paper's numbers of the experiment; None where it prints none.
     """
 
     made: Run
     recorded: Run | None
     printed: pd.DataFrame | None
+    full: Run | None = None
 
     @classmethod
     def of(cls, run: Run, *, printed: str | None = None, profile: str = "small") -> View:
@@ -96,8 +98,10 @@ class View:
             if printed is not None:
                 raise
             numbers = None
-        same = run.profile == profile
-        return cls(run, run if same else ledger.read(run.paper, run.experiment, profile), numbers)
+        recorded, full = (
+            run if run.profile == name else ledger.read(run.paper, run.experiment, name) for name in (profile, "paper")
+        )
+        return cls(run, recorded, numbers, full)
 
     @property
     def is_new(self) -> bool:
@@ -131,7 +135,8 @@ class View:
         beside, own = self.beside, dict(options)
         if beside is not None and "beside" in inspect.signature(adapter).parameters:
             return self._draw(adapter, self.recorded, self.printed, args, options | {"beside": beside}, joint=True)
-        first = self._draw(adapter, self.recorded, self.printed, args, options)
+        full = {"beside": self.full} if self.full is not None and self.recorded is not None else {}
+        first = self._draw(adapter, self.recorded, self.printed, args, options | full)
         if not self.is_new:
             return first
         if beside is None:

@@ -26,7 +26,7 @@ from sentbook.report.summary import (
     where_printed,
 )
 from sentbook.report.table import Cell, Row, Table, not_run
-from sentbook.report.tables import best, make_command
+from sentbook.report.tables import beside_words, best, make_command
 from sentbook.report.view import of_view
 from sentbook.runs.verdicts import scores
 
@@ -67,6 +67,7 @@ class _Held:
     yours: dict[str, Summary] = field(default_factory=dict)
     protocols: list[str] = field(default_factory=list)
     over_examples: bool = False
+    beside: str = ""
 
 
 def block_of(method: str, *, ours: bool) -> str:
@@ -185,6 +186,7 @@ def _held(
             found.over_examples = True
         found.ours[method] = summary
     found.yours = _cells(beside, column, protocol)[0] if beside is not None else {}
+    found.beside = beside_words(beside)
     return found
 
 
@@ -230,7 +232,7 @@ def _cell(part: _Held, method: str, column: Column, tops: tuple[set[str], set[st
     below: list[str | Cell] = [numbers.interval(summary.low, summary.high, metric)]
     below += [small._replace(before="paper ")] if small.text else []
     if method in part.yours:
-        below.append(f"yours {numbers.shown(part.yours[method].value, metric)}")
+        below.append(f"{part.beside} {numbers.shown(part.yours[method].value, metric)}")
     text = numbers.shown(summary.value, metric)
     return Cell(text, below, after, best=method in tops[0], row=(method, column.dataset, metric))
 
@@ -257,7 +259,7 @@ def _how(held: Sequence[_Held]) -> str:
 def _foot(held: Sequence[_Held]) -> str:
     small = ["interval"] * any(part.ours for part in held)
     small += ["the paper\u2019s value"] * (bool(small) and any(part.paper for part in held))
-    small += ["your run\u2019s"] * any(part.yours for part in held)
+    small += [f"{part.beside}\u2019s" for part in held if part.yours][:1]
     signs = "; ".join(f"{sign} {said}" for sign, said in _SIGNS.values()) + "." if len(small) > 1 else ""
     below = f"Small: {small[0]}{''.join(f', and {one}' for one in small[1:])}." if small else ""
     return " ".join(filter(None, (below, "Bold: best of its block.", signs)))

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH, captioned, of_a_run, row_axes
+from sentbook.report.markup import run_name
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import (
     Summary,
@@ -27,7 +28,7 @@ from sentbook.report.summary import (
 )
 from sentbook.report.svg import Plot, render
 from sentbook.report.table import TEXT, Cell, Row, Table, not_run
-from sentbook.report.tables import make_command
+from sentbook.report.tables import beside_words, is_full, make_command
 from sentbook.report.view import of_view
 from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError
@@ -41,15 +42,18 @@ class System(NamedTuple):
     """A row of the ranking.
 
     Attributes:
-        whose: empty for another system of the paper; ``paper``, ``ours`` or ``your run`` for the paper's model.
+        whose: empty for another system of the paper; of the paper's model ``paper``, ``ours``, or what a run that
+            stands beside ours is called.
         note: its source, as printed or as run; one that begins with ``derived`` is of a value the paper does not print.
         values: by metric, what is printed as of no seed.
+        run: of our run at the paper's size, `run_name`.
     """
 
     method: str
     whose: str
     note: str
     values: dict[str, Summary]
+    run: str = ""
 
     @property
     def name(self) -> str:
@@ -59,7 +63,7 @@ class System(NamedTuple):
     @property
     def own(self) -> bool:
         """Whether it was run here."""
-        return self.whose in ("ours", "your run")
+        return self.whose not in ("", "paper")
 
     @property
     def derived(self) -> bool:
@@ -106,7 +110,7 @@ class Ranking:
                     theirs.setdefault(method, {})[metric] = Summary(value, None, None, 0, 0, ())
         notes = _notes(reported, dataset, metrics)
         found = [System(m, "paper" if m in ours else "", notes.get(m, ""), held) for m, held in theirs.items()]
-        for whose, of in (("ours", run), ("your run", beside)):
+        for whose, of in (("ours", run), (beside_words(beside), beside)):
             if of is None:
                 continue
             on_set = of.model_copy(update={"metrics": [row for row in of.metrics if row.dataset == dataset]})
@@ -118,7 +122,8 @@ class Ranking:
                     held_by[method] |= {metric: cells[method, dataset]} if (method, dataset) in cells else {}
             for method, held in held_by.items():
                 seeds = max((summary.seeds for summary in held.values()), default=0)
-                found += [System(method, whose, f"this run, {numbers.counted(seeds, 'seed')}", held)] if held else []
+                note, name = f"this run, {numbers.counted(seeds, 'seed')}", run_name(of) if is_full(of) else ""
+                found += [System(method, whose, note, held, name)] if held else []
         self.systems = sorted(found, key=lambda system: system.order(*metrics))
         self.seeds = [summary.seeds for system in found if system.own for summary in system.values.values()]
 
@@ -183,7 +188,7 @@ def ranking(
             if summary is not None and system.own:
                 around = numbers.interval(summary.low, summary.high, metric, places=places)
                 names = (system.method, dataset, metric)
-                cell = cell._replace(below=around, row=names, data=system.whose == "your run")
+                cell = cell._replace(below=around, row=names, run=system.run, data=system.whose == "your run")
             elif summary is not None:
                 cell = cell._replace(below="derived" if system.derived else "", paper=system.note or where)
             cells.append(cell)
