@@ -104,7 +104,7 @@ def fit(
     *,
     start: Fits | None = None,
     tolerance: float = 1e-9,
-    most: int = 300,
+    most: int | None = None,
 ) -> Fits:
     r"""P regressions at once, each on its own rows and with its own C.
 
@@ -125,13 +125,14 @@ def fit(
         start: where to begin, such as the solution for a smaller C; None: weights of 0.
         tolerance: a regression has converged when $\frac{1}{2} g^\top D^{-1} g$, with the gradient g and the diagonal D
             of the Hessian, is below it, in nats a training row; or below 1e-5 and, for rounding, no longer falls.
-        most: iterations.
+        most: iterations; None: 300, and 1,000 in float64, which goes on where rounding ends float32.
 
     Raises:
         NumericalError: a regression has not converged after ``most`` iterations.
     """
     if classes < 2:
         raise ValueError("A classification needs at least two classes.")
+    most = most or (1000 if rows.dtype == torch.float64 else 300)
     return _Solver(rows, labels, classes, training, strength, start, tolerance, most).solve()
 
 
