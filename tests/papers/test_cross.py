@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,9 +55,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
 # -- what is in the matrix ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", ["demo", "small"])
-def test_transfers_are_those_of_the_papers_pages(profile: str) -> None:
+@pytest.mark.parametrize("profile", ["demo", pytest.param("small", marks=pytest.mark.real_data)])
+def test_transfers_are_those_of_the_papers_pages(profile: str, request: pytest.FixtureRequest) -> None:
     """By their keys, so that they are found where the papers' notebooks trained them."""
+    if profile == "small":
+        request.getfixturevalue("mirror")
     settings = config.load("cross", {"profile": profile})
     transfer, _ = cross.settings_of(settings)
     known = dnt.pretrained(Study("dnt/table4", transfer), transfer)
@@ -69,7 +72,8 @@ def test_transfers_are_those_of_the_papers_pages(profile: str) -> None:
         assert [r.key() for r in mine.recipes(mine.stage)] == [r.key() for r in theirs.recipes(theirs.stage)]
 
 
-def test_every_combination_is_asked_for_or_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.real_data
+def test_every_combination_is_asked_for_or_said_to_be_missing(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(modern, "available", lambda name: name.startswith("all"))
     monkeypatch.setattr("sentbook.data.vectors.available", modern.available)
     settings = config.load("cross", {"profile": "small"})

@@ -268,7 +268,9 @@ from sentbook.training.settings import MarginTraining, Paper
 
 class Settings(Paper):
     average: AverageEncoder = AverageEncoder()
-    phrase: MarginTraining = MarginTraining(corpora=("miniworld-phrases",), limit=50, epochs=1, batch_size=50)
+    phrase: MarginTraining = MarginTraining(
+        corpora=("miniworld-phrases",), validation="miniworld", limit=50, epochs=1, batch_size=50
+    )
 """,
     "papers/toy/experiments.py": """
 def pretrained(study, settings):
@@ -288,7 +290,7 @@ def test_encoders_whose_code_changed_and_the_notebook_after_them_are_made_again_
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text(content)
     parameters = checkout / "params" / "toy" / "demo.yaml"
-    parameters.write_text("profile: demo\nvectors: {name: miniworld}\n")
+    parameters.write_text("profile: demo\nsuite: miniworld\nvectors: {name: miniworld}\n")
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
     stamp = checkout / "build" / "batch" / "demo" / "encoders" / "toy.done"
 
