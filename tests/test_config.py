@@ -60,7 +60,7 @@ def test_yaml_numbers_in_either_spelling() -> None:
 @pytest.mark.parametrize("profile", config.PROFILES)
 def test_every_profile_parses_and_says_only_what_differs(paper: str, profile: str) -> None:
     settings = load(paper, {"profile": profile})
-    assert settings.profile == profile
+    assert config.profile_values(paper, profile)["profile"] == settings.profile == profile
     assert is_recorded(paper, settings)
 
 

@@ -177,15 +177,6 @@ def test_it_names_no_folder_of_a_machine(any_path: Path) -> None:
     assert not re.search(r"(?<![\w.])/(home|Users|root|tmp|mnt)/", text)
 
 
-@pytest.mark.parametrize("file", [file for file in PARAMETERS if file.stem in config.PROFILES], ids=name)
-def test_parameters_parse_and_name_their_profile(file: Path) -> None:
-    values = yaml.safe_load(file.read_text(encoding="utf-8"))
-    assert values["profile"] == file.stem
-    settings = config.load(file.parent.name, values)
-    assert settings == config.load(file.parent.name, {"profile": file.stem})
-    assert config.is_recorded(file.parent.name, settings)
-
-
 @pytest.mark.parametrize("file", PARAMETERS, ids=name)
 def test_no_number_of_the_parameters_is_read_as_text(file: Path) -> None:
     """YAML 1.1 reads ``1e-3`` as text; papermill would hand it over as such."""
@@ -193,10 +184,3 @@ def test_no_number_of_the_parameters_is_read_as_text(file: Path) -> None:
     for text in [text for text, key in re.findall(r'"([^"]*)"(:?)', held) if not key]:
         with pytest.raises(ValueError, match="could not convert"):
             float(text)
-
-
-def test_every_paper_has_every_profile() -> None:
-    papers = {path.parent.name for path in NOTEBOOKS}
-    assert {name(file) for file in PARAMETERS} >= {
-        f"{paper}/{profile}" for paper in papers for profile in config.PROFILES
-    }

@@ -227,13 +227,9 @@ class Vocabulary:
             DataError: a sentence has no token, or as one token (``sentence``) is unknown; its number is named.
         """
         tokenise, known = TOKENISERS[tokenisation], self._ids
+        # In most no token crosses a space: what stands between two spaces is tokenised once.
         whole = tokenisation in ("content", "sentence")
-
-        def found(text: str) -> tuple[int, ...]:
-            return tuple([known.get(token) or self.id(token) for token in tokenise(text)])
-
-        # In the others no token crosses a space: what stands between two spaces is tokenised once.
-        ids = found if whole else cache(found)
+        ids = cache(lambda text: [known.get(token) or self.id(token) for token in tokenise(text)])
         flat: list[int] = []
         offsets = np.zeros(len(sentences) + 1, dtype=np.int64)
         for index, sentence in enumerate(sentences):

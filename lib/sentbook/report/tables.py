@@ -6,7 +6,7 @@ Each takes a run, or a `sentbook.report.view.View`, which also shows the run jus
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -65,14 +65,10 @@ def best(values: Mapping[Key, float], metric: str, places: int | None = None) ->
 # -- the comparison --------------------------------------------------------------------------------------------------
 
 
-def is_full(run: Run | None) -> bool:
-    """Whether a run is recorded at its paper's size."""
-    return run is not None and run.profile == "paper"
-
-
-def beside_words(run: Run | None) -> str:
-    """What a third run is called, which stands beside the paper's numbers and the recorded ones."""
-    return "paper\u2019s size" if is_full(run) else "your run"
+def beside_words(run: Run | None) -> tuple[str, dict[str, Any]]:
+    """Call a third run, ours at the paper's size or the reader's, which has no page, and say what marks its cells."""
+    full = run is not None and run.profile == "paper"
+    return ("paper\u2019s size", {"run": run_name(run)}) if full else ("your run", {"data": True})
 
 
 class _Block:
@@ -99,7 +95,7 @@ class _Block:
         dataset: str = "",
     ) -> None:
         self.title, self.metric, self.where, self.method, self.dataset = title, metric, where, method, dataset
-        self.beside, self.run = beside_words(beside), run_name(beside) if is_full(beside) else ""
+        self.beside, self.marks = beside_words(beside)
         self.places = numbers.digits(metric) if places is None else places
         paper, ours, yours, key = *sources, self.key
         self.paper = {row: paper[key(row)] for row in rows if key(row) in paper}
@@ -139,8 +135,7 @@ class _Block:
             return Cell()
         text = numbers.shown(summary.value, self.metric, places=self.places)
         cell = Cell(text, spread(summary.low, summary.high, self), best=strong, row=names)
-        # The page of a run that is not recorded does not exist.
-        return cell if column != self.beside else cell._replace(run=self.run, data=not self.run)
+        return cell._replace(**self.marks) if column == self.beside else cell
 
 
 @of_view
@@ -332,9 +327,7 @@ class _Grid:
             ]
             cells += [self._contrast(self.contrast, row)] if self.contrast else []
             if self.contrast and self.yours:
-                run = self.blocks[0].run
-                yours = self._contrast(self.yours, row)
-                cells.append(yours._replace(run=run) if run else yours._replace(row=(), data=True))
+                cells.append(self._contrast(self.yours, row)._replace(**self.blocks[0].marks))
             starts, group = self.naming(row)[0] != group, self.naming(row)[0]
             lines.append(Row(label, cells, start=starts, own=is_average(row), note=notes.get(row, "")))
         return lines

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Iterator
-from functools import cache
+import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from sentbook.runs.execute import NotebookError
 from sentbook.system.errors import ConfigError
-from sentbook.system.files import parse_yaml
 from sentbook.system.paths import root
 
 
@@ -89,18 +87,5 @@ def listed(folder: str) -> list[str]:
         >>> listed("book/_runs")[0]
         'book/_runs/cse/table1'
     """
-    return [file for file in _files((root() / "_toc.yml").read_text(encoding="utf-8")) if file.startswith(f"{folder}/")]
-
-
-@cache
-def _files(contents: str) -> tuple[str, ...]:
-    def walk(node: Any) -> Iterator[str]:
-        if isinstance(node, dict):
-            yield from (str(node["file"]),) if "file" in node else ()
-            for value in node.values():
-                yield from walk(value)
-        elif isinstance(node, list):
-            for value in node:
-                yield from walk(value)
-
-    return tuple(walk(parse_yaml(contents)))
+    files = re.findall(r"^[\s-]*file: *(\S+)$", (root() / "_toc.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    return [file for file in files if file.startswith(f"{folder}/")]

@@ -186,7 +186,7 @@ def _held(
             found.over_examples = True
         found.ours[method] = summary
     found.yours = _cells(beside, column, protocol)[0] if beside is not None else {}
-    found.beside = beside_words(beside)
+    found.beside = beside_words(beside)[0]
     return found
 
 

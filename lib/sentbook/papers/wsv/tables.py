@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH, captioned, of_a_run, row_axes
-from sentbook.report.markup import run_name
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import (
     Summary,
@@ -28,7 +27,7 @@ from sentbook.report.summary import (
 )
 from sentbook.report.svg import Plot, render
 from sentbook.report.table import TEXT, Cell, Row, Table, not_run
-from sentbook.report.tables import beside_words, is_full, make_command
+from sentbook.report.tables import beside_words, make_command
 from sentbook.report.view import of_view
 from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError
@@ -46,14 +45,14 @@ class System(NamedTuple):
             stands beside ours is called.
         note: its source, as printed or as run; one that begins with ``derived`` is of a value the paper does not print.
         values: by metric, what is printed as of no seed.
-        run: of our run at the paper's size, `run_name`.
+        marks: of its cells.
     """
 
     method: str
     whose: str
     note: str
     values: dict[str, Summary]
-    run: str = ""
+    marks: dict[str, Any]
 
     @property
     def name(self) -> str:
@@ -109,8 +108,8 @@ class Ranking:
                 if on == dataset:
                     theirs.setdefault(method, {})[metric] = Summary(value, None, None, 0, 0, ())
         notes = _notes(reported, dataset, metrics)
-        found = [System(m, "paper" if m in ours else "", notes.get(m, ""), held) for m, held in theirs.items()]
-        for whose, of in (("ours", run), (beside_words(beside), beside)):
+        found = [System(m, "paper" if m in ours else "", notes.get(m, ""), held, {}) for m, held in theirs.items()]
+        for (whose, marks), of in ((("ours", {}), run), (beside_words(beside), beside)):
             if of is None:
                 continue
             on_set = of.model_copy(update={"metrics": [row for row in of.metrics if row.dataset == dataset]})
@@ -122,8 +121,8 @@ class Ranking:
                     held_by[method] |= {metric: cells[method, dataset]} if (method, dataset) in cells else {}
             for method, held in held_by.items():
                 seeds = max((summary.seeds for summary in held.values()), default=0)
-                note, name = f"this run, {numbers.counted(seeds, 'seed')}", run_name(of) if is_full(of) else ""
-                found += [System(method, whose, note, held, name)] if held else []
+                note = f"this run, {numbers.counted(seeds, 'seed')}"
+                found += [System(method, whose, note, held, marks)] if held else []
         self.systems = sorted(found, key=lambda system: system.order(*metrics))
         self.seeds = [summary.seeds for system in found if system.own for summary in system.values.values()]
 
@@ -188,7 +187,7 @@ def ranking(
             if summary is not None and system.own:
                 around = numbers.interval(summary.low, summary.high, metric, places=places)
                 names = (system.method, dataset, metric)
-                cell = cell._replace(below=around, row=names, run=system.run, data=system.whose == "your run")
+                cell = cell._replace(below=around, row=names, **system.marks)
             elif summary is not None:
                 cell = cell._replace(below="derived" if system.derived else "", paper=system.note or where)
             cells.append(cell)
