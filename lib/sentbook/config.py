@@ -12,6 +12,7 @@ import difflib
 import hashlib
 import importlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
@@ -22,7 +23,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from sentbook.system.errors import ConfigError, brief
 from sentbook.system.files import parse_yaml
-from sentbook.system.paths import root, without_originals
+from sentbook.system.paths import root
 
 Profile = Literal["demo", "small", "paper"]
 PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")
@@ -156,9 +157,9 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
 def profile_files(paper: str, profile: str) -> list[Path]:
     """List the files of a profile, each laid over the one before: ``params/<paper>/<profile>.yaml``.
 
-    Of profile ``paper`` without originals ``substitutes.yaml`` is the second.
+    Of profile ``paper`` it is ``substitutes.yaml``, the data of this book, where ``SENTBOOK_ORIGINALS`` is ``none``.
     """
-    names = [profile, *(["substitutes"] if profile == "paper" and without_originals() else [])]
+    names = [profile, *["substitutes"] * (profile == "paper" and os.environ.get("SENTBOOK_ORIGINALS") == "none")]
     files = [root() / "params" / paper / f"{name}.yaml" for name in names]
     return [file for file in files if file.is_file()]
 

@@ -133,22 +133,14 @@ def fit(
     if classes < 2:
         raise ValueError("A classification needs at least two classes.")
     most = most or (1000 if rows.dtype == torch.float64 else 300)
-    return _Solver(rows, labels, classes, training, strength, start, tolerance, most).solve()
+    return _Solver(rows, labels, classes, training, strength, start).solve(tolerance, most)
 
 
 class _Solver:
     """The state of the regressions that have not converged; A of P are left."""
 
     def __init__(
-        self,
-        rows: Tensor,
-        labels: Tensor,
-        classes: int,
-        training: Tensor,
-        strength: Tensor,
-        start: Fits | None,
-        tolerance: float,
-        most: int,
+        self, rows: Tensor, labels: Tensor, classes: int, training: Tensor, strength: Tensor, start: Fits | None
     ) -> None:
         self.columns = 1 if classes == 2 else classes
         self.rows = torch.cat([rows, torch.ones_like(rows[:, :1])], dim=1)  # the last column's weight is the intercept
@@ -161,7 +153,6 @@ class _Solver:
         self.size = training.sum(dim=1)
         self.ridge = (1 / strength.to(rows)).reshape(-1, 1, 1).repeat(1, 1, self.rows.shape[1])
         self.ridge[..., -1] = 0  # (A, 1, R + 1)
-        self.tolerance, self.most = tolerance, most
         if start is None:
             self.theta = rows.new_zeros(self.problems, self.columns, self.rows.shape[1])
             self.scores = rows.new_zeros(len(rows), self.problems, self.columns)
@@ -171,7 +162,7 @@ class _Solver:
         self.steps: list[Tensor] = []
         self.changes: list[Tensor] = []
 
-    def solve(self) -> Fits:
+    def solve(self, tolerance: float, most: int) -> Fits:
         theta = self.theta.new_empty(self.theta.shape)
         scores = self.theta.new_empty(self.problems, len(self.rows), self.columns)
         gaps = self.theta.new_empty(self.problems)
@@ -180,7 +171,7 @@ class _Solver:
         rounded = _ROUNDED if gaps.dtype == torch.float32 else 0.0
         least = torch.full((self.problems,), torch.inf, dtype=gaps.dtype, device=gaps.device)
         better = torch.zeros(self.problems, dtype=torch.long, device=gaps.device)  # the iteration of the least gap
-        for iteration in range(self.most + 1):
+        for iteration in range(most + 1):
             if iteration == refresh:
                 curvature, refresh = self._curvature(), max(2, round(1.7 * iteration))
             gap = (gradient.square() / curvature).sum(dim=(1, 2)) / 2 / self.size
@@ -188,7 +179,7 @@ class _Solver:
             better[self.left[progress]] = iteration
             least[self.left] = torch.minimum(least[self.left], gap)
             stalled = (gap <= rounded) & (iteration - better[self.left] >= _STALLED)
-            done = ((gap <= self.tolerance) | stalled) & ~solved[self.left]
+            done = ((gap <= tolerance) | stalled) & ~solved[self.left]
             if bool(done.any()):  # kept as it is now: what it waits for must not move it
                 at = self.left[done]
                 theta[at], gaps[at], solved[at] = self.theta[done], gap[done], True
@@ -207,7 +198,7 @@ class _Solver:
             gradient = self._gradient()
             self.steps, self.changes = [*self.steps, step][-_MEMORY:], [*self.changes, gradient - before][-_MEMORY:]
         raise NumericalError(
-            f"{int((~solved).sum())} of {self.problems} logistic regressions have not converged in {self.most} "
+            f"{int((~solved).sum())} of {self.problems} logistic regressions have not converged in {most} "
             "iterations; take float64, smaller features or a smaller C."
         )
 

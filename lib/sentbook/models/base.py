@@ -42,7 +42,6 @@ class WordEmbedding(nn.Module):
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
         self.weight = nn.Parameter(weight.clone())
-        # The anchor of the pull-back term; a copy is kept only while training asks for it.
         self.lazy = False
         self._touched: list[tuple[Tensor, Tensor]] = []
 

@@ -40,10 +40,8 @@ _Sources = tuple[Mapping[tuple[str, str], float], _Values, _Values]
 _Contrast = Mapping[str, tuple[Test, float, float, float]]  # a row's test with estimate and interval of A - B
 
 
-def make_command(reported: pd.DataFrame | None, command: str | None = None) -> str:
+def make_command(reported: pd.DataFrame | None) -> str:
     """The command that makes a run that is not there."""
-    if command is not None:
-        return command
     notebook = "<paper>/<experiment>"
     if reported is not None and len(reported) and {"paper", "table"} <= set(reported.columns):
         first = reported.iloc[0]
@@ -201,7 +199,7 @@ def comparison(
     return Table(
         "Data set", grid.columns, grid.rows(notes or {}), caption, grid.how(numbers.name(metric), protocols),
         grid.foot(), run=run, badged=True, just_made=just_made, changes=changes,
-        notice=not_run(make_command(reported, command)) if run is None else None,
+        notice=not_run(command or make_command(reported)) if run is None else None,
     )  # fmt: skip
 
 
@@ -248,7 +246,7 @@ def by_metric(
     return Table(
         "Method", grid.columns, grid.rows({}), caption,
         grid.how(full_name(*group_and_label(dataset)), protocols), run=run, badged=True, just_made=just_made,
-        changes=changes, notice=not_run(make_command(reported, command)) if run is None else None,
+        changes=changes, notice=not_run(command or make_command(reported)) if run is None else None,
     )  # fmt: skip
 
 
@@ -373,7 +371,7 @@ def tests(
 ) -> Table | Fragment:
     """List every comparison of the run: estimate of A - B, interval, p and Holm's p."""
     if run is None:
-        return not_run(make_command(None, command))
+        return not_run(command or make_command(None))
     kinds = ordered(test.kind for test in run.tests)
     several = len(kinds) > 1
     rows = [
@@ -452,7 +450,7 @@ def difference_cell(test: Test | None, absent: str = "") -> Cell:
 def claims(run: Run | None, *, caption: str = "Claims", command: str | None = None) -> Table | Fragment:
     """List each claim of the paper that this experiment tests, its verdict, and the numbers the rule looked at."""
     if run is None:
-        return not_run(make_command(None, command))
+        return not_run(command or make_command(None))
     if not run.claims:
         if is_toy(run):
             return Fragment("<p>A run on toy data carries no verdict.</p>")
@@ -510,7 +508,7 @@ def facts(run: Run) -> dict[str, str]:
 def cost(run: Run | None, *, caption: str = "Cost of one training", command: str | None = None) -> Table | Fragment:
     """Show seconds, peak memory, parameters without the word vectors, and examples a second; means over seeds."""
     if run is None:
-        return not_run(make_command(None, command))
+        return not_run(command or make_command(None))
     if not run.cost:
         return Fragment("<p>Nothing was trained in this experiment.</p>")
     by_method = pd.DataFrame([row.model_dump() for row in run.cost]).groupby("method", sort=False)

@@ -29,11 +29,6 @@ def originals() -> Path:
     return Path(os.environ.get("SENTBOOK_ORIGINALS") or root() / "originals").expanduser().absolute()
 
 
-def without_originals() -> bool:
-    """Whether ``SENTBOOK_ORIGINALS`` is ``none``: profile ``paper`` then reads what stands for them in this book."""
-    return os.environ.get("SENTBOOK_ORIGINALS") == "none"
-
-
 def artifacts() -> Path:
     """Trained encoders and checkpoints: ``SENTBOOK_ARTIFACTS``, or ``build/artifacts`` of the checkout."""
     return Path(os.environ.get("SENTBOOK_ARTIFACTS") or root() / "build" / "artifacts").expanduser().absolute()
