@@ -167,6 +167,7 @@ def test_without_originals_the_paper_profile_reads_what_this_book_has(
     monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
     answer = sentbook("prepare", "data", paper, "--profile", "paper")
     assert (answer.code, answer.err) == (0, "") and "as registered" in answer.out
+    assert config.is_recorded(paper, config.load(paper, {"profile": "paper"}))
 
 
 @pytest.mark.parametrize("command", [["list"], ["check", "eval/sick2014"]])

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from sentbook import config
 from sentbook.config import digest, from_notebook, is_recorded, load, merge, parse
-from sentbook.data.readers.published import FILES
-from sentbook.data.vectors import PUBLISHED
 from sentbook.papers.cse.settings import Settings
 from sentbook.system.errors import ConfigError
 from sentbook.training.settings import MarginTraining
@@ -62,16 +60,6 @@ def test_every_profile_parses_and_says_only_what_differs(paper: str, profile: st
     settings = load(paper, {"profile": profile})
     assert config.profile_values(paper, profile)["profile"] == settings.profile == profile
     assert is_recorded(paper, settings)
-
-
-@pytest.mark.parametrize("paper", config.papers())
-def test_without_originals_the_paper_profile_names_none(paper: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    theirs = load(paper, {"profile": "paper"})
-    monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
-    settings = load(paper, {"profile": "paper"})
-    assert is_recorded(paper, settings) and settings.seeds == theirs.seeds
-    held = settings.model_dump_json()
-    assert not [name for name in (*PUBLISHED, *FILES, "bookcorpus", "coco") if f'"{name}"' in held]
 
 
 def test_changes_are_laid_over_the_profile() -> None:

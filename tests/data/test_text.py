@@ -69,22 +69,15 @@ def test_case_is_all_that_the_cased_tokens_differ_in(sentence: str) -> None:
     assert all(token in sentence for token in tokens)
 
 
-@given(st.text(alphabet=st.characters(codec="utf-8")))
-def test_no_tokenisation_empties_a_sentence_that_ptb_does_not(sentence: str) -> None:
-    names: tuple[Tokenisation, ...] = ("ptb-cased", "content", "stems", "sentence")
-    for name in names:
-        assert bool(TOKENISERS[name](sentence)) == bool(tokenise_ptb(sentence))
-        assert all(TOKENISERS[name](sentence))
-
-
 @given(st.text(alphabet=st.one_of(st.sampled_from(" \t\u00a0\u2028.'-naAtTsS1,#_"), st.characters(codec="utf-8"))))
 @pytest.mark.parametrize("name", TOKENISERS)
-def test_a_sentence_is_encoded_as_it_is_tokenised(name: Tokenisation, sentence: str) -> None:
+def test_a_sentence_is_encoded_as_it_is_tokenised_and_empty_as_by_ptb(name: Tokenisation, sentence: str) -> None:
     """Though what stands between two spaces is tokenised by itself."""
     tokens = TOKENISERS[name](sentence)
     vocabulary = Vocabulary(sorted(set(tokens)))
     if tokens:
         assert vocabulary.encode([sentence], name).flat.tolist() == [vocabulary.id(token) for token in tokens]
+    assert all(tokens) and (bool(tokens) == bool(tokenise_ptb(sentence)) or name in ("words", "whitespace"))
 
 
 def test_a_sentence_as_one_token() -> None:
