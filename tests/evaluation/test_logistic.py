@@ -119,11 +119,4 @@ def test_what_cannot_be_solved() -> None:
 
 
 def test_float64_goes_on_beyond_300_iterations() -> None:
-    generator = torch.Generator().manual_seed(0)
-    causes, weights, noise = (
-        torch.randn(size, generator=generator, dtype=torch.float64) for size in ((600, 5), (5, 106), (600, 6))
-    )
-    table = torch.tanh(2 * causes @ weights[:, :100])
-    labels = (causes @ weights[:, 100:] + 0.3 * noise).argmax(dim=1)
-    given = Principal(table).rows, labels, 6, torch.ones(1, 600, dtype=torch.bool), torch.tensor([1e5])
-    assert fit(*given, tolerance=1e-12).iterations > 300
+    assert solved(*made(6, 20), torch.full((FOLDS,), 1e3), folds())[1].iterations > 300

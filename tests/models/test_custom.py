@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import nbformat
 import pytest
 import torch
@@ -22,22 +24,10 @@ changes = {"profile": "demo", "seeds": [1, 2], "jobs": 2, "phrase": {"limit": 40
 settings = config.load("cse", changes)
 study = Study("cse/table1", settings)
 """
-CELL = """
-import torch
-from sentbook.models import SentenceEncoder, custom
-
-class Mine(SentenceEncoder):
-    def __init__(self, weight, width=8):
-        super().__init__(weight)
-        self.map = torch.nn.Linear(weight.shape[1], width)
-
-    @property
-    def dimension(self):
-        return self.map.out_features
-
-    def forward(self, ids, lengths):
-        return torch.tanh(self.map(self.words(ids).sum(1)))
-"""
+# The class that the module's own documentation shows.
+SHOWN = str(importlib.import_module("sentbook.models.custom").__doc__)
+MINE = SHOWN[SHOWN.index("class Mine") : SHOWN.index("study.recipes")].replace("width=50", "width=8")
+CELL = f"\nimport torch\nfrom sentbook.models import SentenceEncoder, custom\n\n{MINE}"
 TRAIN = """
 recipes = study.recipes("mine", Mine, settings.phrase) + study.recipes(
     "mine, wider", custom(Mine, width=12), settings.phrase)
