@@ -198,9 +198,16 @@ def test_a_changed_run_stands_beside_the_recorded_one() -> None:
     ours, both = alone.frame["PP ours"].tolist(), table.frame
     assert both["PP recorded"].tolist() == ours and both["PP paper"].tolist() == alone.frame["PP paper"].tolist()
     assert float(both["PP your run"].iloc[0]) == pytest.approx(float(ours[0]) + 1.0, abs=0.11)
-    full = View(recorded, recorded, view.printed, view.made.model_copy(update={"profile": "paper"}))
-    html = tables.comparison(full, methods=["PP", "CSE"], pair=("CSE", "PP")).html()
-    assert html.count('data-run="paper/cse/table1"') == 3 * len(both) and html.count("paper\u2019s size") == 3
+
+
+def test_a_run_at_the_papers_size_has_a_column_unless_its_numbers_stand_there_already() -> None:
+    recorded = store.read("cse", "table1", "small")
+    assert recorded is not None
+    for made, columns in [(changed(recorded), 3), (recorded, 0)]:
+        full = View(recorded, recorded, None, made.model_copy(update={"profile": "paper"}))
+        html = tables.comparison(full, methods=["PP", "CSE"], pair=("CSE", "PP")).html()
+        assert html.count("paper\u2019s size") == columns and ('data-run="paper/cse/table1"' in html) == bool(columns)
+        assert figures.forest(full, a="CSE", b="PP")  # a figure has no room for another run
 
 
 def test_an_unchanged_run_stands_alone() -> None:

@@ -22,8 +22,9 @@ from sentbook.system.errors import ConfigError
 P = ParamSpec("P")
 # Parameters that change no number.
 ELSEWHERE = ("profile", "device", "jobs")
+# What a view tells an adapter that asks for it.
+_OF_THE_VIEW = ("beside", "just_made", "changes", "caption")
 # What an adapter is told of the paper's data sets, which a run on others cannot follow.
-_OF_THE_VIEW = ("just_made", "changes", "caption")
 _OF_THE_PAPER = ("rows", "notes", "dataset", "datasets")
 
 
@@ -117,6 +118,14 @@ class View:
         return self.made if set.intersection(*both) else None
 
     @property
+    def larger(self) -> Run | None:
+        """The run at the paper's size beside a recorded one that does not hold all of its numbers."""
+        if self.full is None or self.recorded is None:
+            return None
+        known, own = ({row.model_dump_json() for row in run.metrics} for run in (self.recorded, self.full))
+        return None if own <= known else self.full
+
+    @property
     def command(self) -> str:
         """What makes the recorded run."""
         return f"make run NOTEBOOK={self.made.paper}/{self.made.experiment} PROFILE=small"
@@ -135,8 +144,7 @@ class View:
         beside, own = self.beside, dict(options)
         if beside is not None and "beside" in inspect.signature(adapter).parameters:
             return self._draw(adapter, self.recorded, self.printed, args, options | {"beside": beside}, joint=True)
-        full = {"beside": self.full} if self.full is not None and self.recorded is not None else {}
-        first = self._draw(adapter, self.recorded, self.printed, args, options | full)
+        first = self._draw(adapter, self.recorded, self.printed, args, options | {"beside": self.larger})
         if not self.is_new:
             return first
         if beside is None:
