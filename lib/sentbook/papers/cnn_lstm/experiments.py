@@ -59,20 +59,26 @@ SKIP_THOUGHTS = (
 )
 
 
-def recipes(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
-    """The trained models, one recipe a seed, by their names: learned words (``""``), fixed ones (``+emb.``).
+def suffixes(settings: Settings) -> list[str]:
+    """The endings of the rows that are trained: ``""`` of learned words, ``+emb.`` of fixed ones."""
+    return [{"learned": "", "fixed": FIXED}[kind] for kind in settings.word_kinds]
 
-    What is used of the books is printed.
+
+def recipes(study: Study, settings: Settings, words: Iterable[str] | None = None) -> dict[str, list[Recipe]]:
+    """The trained models, one recipe a seed, by their names; what is used of the books is printed.
+
+    Args:
+        words: endings of the names, see `suffixes`; None: those of the settings.
     """
     pretraining.tell(settings.pretraining, settings.tokenisation)
     return pretrained(study, settings, words)
 
 
-def pretrained(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
+def pretrained(study: Study, settings: Settings, words: Iterable[str] | None = None) -> dict[str, list[Recipe]]:
     """The encoders that several notebooks start from: `recipes`, without a look at the books."""
     return {
         name + suffix: study.recipes(name + suffix, settings.encoder, stage_of(settings, name + suffix))
-        for suffix in words
+        for suffix in (suffixes(settings) if words is None else words)
         for name in MODELS
     }
 
@@ -95,7 +101,9 @@ def variants(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
 
     Of shorter paragraphs a batch holds more, so that its sentences stay as many.
     """
-    made = {}
+    made: dict[str, list[Recipe]] = {}
+    if not settings.controls:
+        return made
     for size in settings.paragraphs:
         name, base = f"hierarchical model ({size})", settings.hierarchical
         changes = {"paragraph": size, "batch_size": max(2, base.batch_size * base.paragraph // size)}
@@ -107,8 +115,14 @@ def variants(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     return made
 
 
-def lstms(study: Study, settings: Settings, words: Iterable[str] = ("", FIXED)) -> dict[str, list[Recipe]]:
-    """An LSTM of as many numbers as the CNN, trained as the autoencoder is: what the paper sets its CNN against."""
+def lstms(study: Study, settings: Settings, words: Iterable[str] | None = None) -> dict[str, list[Recipe]]:
+    """An LSTM of as many numbers as the CNN, trained as the autoencoder is: what the paper sets its CNN against.
+
+    Args:
+        words: see `recipes`; None: those of the settings, and none of them without controls.
+    """
+    if words is None:
+        words = suffixes(settings) if settings.controls else []
     return {
         f"LSTM autoencoder{suffix}": study.recipes(
             f"LSTM autoencoder{suffix}",

@@ -71,6 +71,10 @@ class Settings(Paper):
     )
     rates: dict[str, Rate] = Field({}, description="learning rates of single models, as the page on tuning chose them")
     tuning: Tuning = Tuning()
+    word_kinds: tuple[Literal["learned", "fixed"], ...] = Field(
+        ("learned", "fixed"), min_length=1, description="whose models tables 3 to 5 have; fixed: the rows +emb."
+    )
+    controls: bool = Field(True, description="also train the rows that move one suspected cause each")
     paragraphs: tuple[int, ...] = Field((2, 4), description="further sizes of the hierarchical model's paragraphs")
     all_sentences: tuple[str, ...] = Field((), description="models that are trained once more, without the limit")
     classification: tuple[Task, ...] = Field(TASKS, min_length=1)

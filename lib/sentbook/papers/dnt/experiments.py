@@ -50,31 +50,32 @@ SHORT: dict[str, str] = {"all-minilm-l6-v2": "MiniLM", "universal-sentence-encod
 Starts = Mapping[str, Sequence[Recipe]]
 
 
-def encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
-    """The pre-trained encoders of table 4, one recipe a seed, by the encoder's name."""
+def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
+    """The encoders that several notebooks start from, one recipe a seed, by the encoder's name."""
     others = settings.paraphrase_vectors
     made: dict[str, tuple[Encoder, Stage, Vectors | None]] = {
         "InferSent": (settings.infersent, settings.inference, None),
         "BiLSTM-Avg": (settings.bilstm_average, settings.paraphrase, others),
         "GRAN": (settings.gran, settings.simple, others),
+        "PP": (settings.pp, settings.paraphrase, others),
+        "CSE": (settings.cse, settings.paraphrase, others),
+        "WSV": (settings.wsv, settings.paraphrase, others),
     }
     return {
         name: study.recipes(f"{name} [UE]", encoder, stage, vectors=own) for name, (encoder, stage, own) in made.items()
     }
 
 
+def encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
+    """Those of table 4 that a run compares."""
+    made = pretrained(study, settings)
+    return {name: made[name] for name in settings.compared_encoders}
+
+
 def other_encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """Encoders without an LSTM, pre-trained as BiLSTM-Avg is."""
-    made: dict[str, Encoder] = {"PP": settings.pp, "CSE": settings.cse, "WSV": settings.wsv}
-    own = settings.paraphrase_vectors
-    return {
-        name: study.recipes(f"{name} [UE]", encoder, settings.paraphrase, vectors=own) for name, encoder in made.items()
-    }
-
-
-def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
-    """The encoders that several notebooks start from."""
-    return {**encoders(study, settings), **other_encoders(study, settings)}
+    made = pretrained(study, settings)
+    return {name: made[name] for name in ("PP", "CSE", "WSV")}
 
 
 def modern_encoders(study: Study, settings: Settings) -> dict[str, list[Recipe]]:

@@ -39,6 +39,9 @@ class Settings(Paper):
     simple: MarginTraining = MarginTraining(
         corpora=("simple-wikipedia", "rewrites", "captions"), dropout=0.2, scramble=0.3, validation="stsb-dev"
     )
+    compared_encoders: tuple[Literal["InferSent", "BiLSTM-Avg", "GRAN"], ...] = Field(
+        ("InferSent", "BiLSTM-Avg", "GRAN"), min_length=1, description="of table 4 and of pages that compare its rows"
+    )
     datasets: tuple[Dataset, ...] = Field(TRANSFER, min_length=1)
     head: HeadTraining = HeadTraining()
     direct: DirectTransfer = DirectTransfer()
