@@ -210,8 +210,11 @@ class Study:
         return [words for words in named if words]
 
     def _searches(self, trained: Sequence[Trained | FineTuned]) -> list[results.Search]:
-        """Return how the settings of what was trained were chosen, as another page of the paper has recorded it."""
-        tuning = ledger.read(self.paper, "tuning", self.settings.profile)
+        """Return how the settings of what was trained were chosen, as another page of the paper has recorded it.
+
+        Profile paper may train longer, with what the search of profile small has chosen.
+        """
+        tuning = ledger.read(self.paper, "tuning", self.settings.profile) or ledger.read(self.paper, "tuning", "small")
         known = tuning.searches if tuning else []
         return searches_of([item for item in trained if isinstance(item, Trained)], known)
 

@@ -9,8 +9,10 @@ from sentbook.training.recipes import Recipe
 
 def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """The encoders of table 2: after phrase pairs, and on top of that after sentence pairs."""
-    return {
+    made = {
         "PP": study.recipes("PP", settings.pp, *settings.stages("PP")),
         "CSE": study.recipes("CSE", settings.cse, *settings.stages("CSE")),
-        "GRAN": study.recipes("GRAN", settings.gran, *settings.stages("GRAN"), seeds=study.ablation_seeds),
     }
+    if "GRAN" in settings.further_encoders:
+        made["GRAN"] = study.recipes("GRAN", settings.gran, *settings.stages("GRAN"), seeds=study.ablation_seeds)
+    return made

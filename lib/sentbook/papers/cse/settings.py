@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -70,6 +70,9 @@ class Settings(Paper):
     pp: AverageEncoder = AverageEncoder()
     cse: CSEEncoder = CSEEncoder()
     gran: GRANEncoder = GRANEncoder()
+    further_encoders: tuple[Literal["GRAN", "PP, weighted by word class"], ...] = Field(
+        ("GRAN", "PP, weighted by word class"), description="of tables 2 and 3, beside PP and CSE"
+    )
     phrase: MarginTraining = MarginTraining()
     sentence: MarginTraining = MarginTraining(corpora=("simple-wikipedia",), dropout=0.1)
     pp_phrase: MarginTraining | None = Field(None, description="PP's own; None: as CSE's")
