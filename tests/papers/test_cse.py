@@ -10,10 +10,11 @@ from sentbook import cli, config
 from sentbook.data import suites
 from sentbook.papers.cse.experiments import pretrained
 from sentbook.papers.cse.settings import CSE
+from sentbook.runs import ledger
 from sentbook.study import Study
 from sentbook.training import recipes
 from sentbook.training.problems.transfer import RelatednessProblem
-from sentbook.training.search import points
+from sentbook.training.search import identity, points
 
 
 @pytest.mark.parametrize(("error", "of"), [("squared", np.square), ("absolute", np.abs)])
@@ -51,6 +52,16 @@ def test_pp_can_have_a_recipe_of_its_own() -> None:
     assert first["CSE"] == first["GRAN"] == settings.phrase == config.load("cse", {"profile": "paper"}).phrase
     assert (first["PP"].optimiser, first["PP"].learning_rate, first["PP"].batch_size) == ("adagrad", 0.05, 100)
     assert made["PP"][0].stages[1] == made["CSE"][0].stages[1]
+
+
+def test_at_the_papers_size_each_side_has_what_the_search_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
+    settings = config.load("cse", {"profile": "paper"})
+    made = pretrained(Study("cse/table2", settings), settings)
+    recorded = ledger.read("cse", "tuning", "small")
+    chosen = {identity(of[0].prefix(stages)) for of in made.values() for stages in (1, 2)}
+    assert recorded and len(chosen) == 4
+    assert chosen <= {search.of for search in recorded.searches}
 
 
 def test_the_papers_whole_grid_can_be_one_step() -> None:
