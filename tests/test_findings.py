@@ -9,7 +9,7 @@ from statistics import fmean
 
 import pytest
 
-from sentbook.records import Finding
+from sentbook.records import Finding, Run
 from sentbook.runs import claims, ledger
 from sentbook.runs.papers import catalogue
 from sentbook.system.paths import root
@@ -38,24 +38,27 @@ def numbers_of(found: Finding | None) -> Iterator[float]:
             yield found.of
 
 
+def recorded(paper: str, experiment: str) -> list[Run]:
+    """The recorded run, and that at the paper's size where there is one."""
+    small, large = (ledger.read(paper, experiment, profile) for profile in ("small", "paper"))
+    assert small is not None, f"{paper}/{experiment} is not recorded"
+    return [small, *([large] if large else [])]
+
+
 def known(text: str) -> set[str]:
     """Every number of the claims and runs that a text names, as it may be printed."""
     values: list[float] = []
     shares: set[str] = set()
     for name in CITED.findall(text):
         spec = claims.specifications()[name]
-        run = ledger.read(spec.paper, spec.experiment, "small")
-        assert run is not None, f"{name} is not recorded"
-        claim = next(claim for claim in run.claims if claim.id == name)
-        for part in (claim, *claim.parts):
+        judged = [claim for run in recorded(spec.paper, spec.experiment) for claim in run.claims if claim.id == name]
+        for part in (one for claim in judged for one in (claim, *claim.parts)):
             values += [*numbers_of(part.ours), *numbers_of(part.printed)]
             for one in (part.ours, part.printed):
                 if one and one.of is not None and one.value is not None:
                     shares.add(f"{one.value:g} of {one.of:g}")
         values += [float(one) for one in re.findall(r"\d+\.\d+|\.\d+|\d+", spec.text)]
-    for paper, experiment in RUN.findall(text):
-        run = ledger.read(paper, experiment, "small")
-        assert run is not None, f"{paper}/{experiment} is not recorded"
+    for run in (run for page in RUN.findall(text) for run in recorded(*page)):
         by_row = defaultdict(list)
         for row in run.metrics:
             if row.dataset.endswith(AVERAGES) or len({one.dataset for one in run.metrics}) < 5:
