@@ -36,7 +36,7 @@ def test_every_failure_has_a_tested_cause_and_what_is_reproduced_has_none() -> N
     "cause", [one for one in causes.causes().values() if one.state == "tested"], ids=lambda c: c.id
 )
 def test_a_tested_cause_holds_in_the_numbers_of_its_run(cause: causes.Cause) -> None:
-    run = ledger.read(*cause.by.split("/"), causes.PROFILE)
+    run = ledger.read(*cause.by.split("/"), cause.profile)
     assert run is not None and (root() / "notebooks" / f"{cause.by}.ipynb").is_file()
     for shown in cause.shows:
         assert shown.holds(run), (shown, shown.value(run))

@@ -258,7 +258,7 @@ def cause_words(cause: Cause, *, links: bool = True) -> dict[str, str]:
     linked = re.sub(r"\b[a-z]+-\d\d\b", r'<a href="#claim-\g<0>">\g<0></a>', said)
     return {
         "head": _STATES[cause.state],
-        "by": title(cause.by.partition("/")[2]),
+        "by": title(cause.by.partition("/")[2]) + (" at the paper's size" if cause.profile == "paper" else ""),
         "numbers": f"{len(cause.shows)} number{'' if len(cause.shows) == 1 else 's'}" if cause.shows else "",
         "said": Html(linked if links else said),
     }

@@ -18,7 +18,7 @@ from sentbook.runs.papers import papers
 from sentbook.system.errors import ConfigError
 from sentbook.system.files import parse_yaml
 
-PROFILE = "small"
+PROFILE: Literal["small"] = "small"
 State = Literal["tested", "guess", "scope"]
 
 
@@ -65,12 +65,16 @@ class Shown(Record):
 
 
 class Cause(Record):
-    """One explanation. ``by`` is the experiment that moved only this, ``paper/experiment``, where it was tested."""
+    """One explanation. ``by`` is the experiment that moved only this, ``paper/experiment``, where it was tested.
+
+    ``profile`` is that of the run: the paper's size may be what moved.
+    """
 
     id: str
     cause: str
     state: State
     by: str = ""
+    profile: Literal["small", "paper"] = PROFILE
     shows: list[Shown] = Field(default_factory=list)
 
     @model_validator(mode="after")
