@@ -10,7 +10,7 @@ from sentbook.report.markup import Fragment, run_name, why
 from sentbook.report.table import not_run
 from sentbook.report.verdict_page import cause_words, marks, number_boxes
 from sentbook.runs.claims import specifications
-from sentbook.runs.ledger import read
+from sentbook.runs.ledger import first
 from sentbook.runs.papers import paper_of
 from sentbook.runs.verdict_ledger import entries
 
@@ -41,7 +41,7 @@ def answer(paper: str, experiment: str) -> Fragment:
     Raises:
         DataError: the file is not a run of this schema.
     """
-    run = next(filter(None, (read(paper, experiment, profile) for profile in PROFILES)), None)
+    run = first(paper, experiment, PROFILES)
     if run is None:
         return not_run(f"make run NOTEBOOK={paper}/{experiment} PROFILE=small")
     main = {spec.id for spec in specifications().values() if spec.main}

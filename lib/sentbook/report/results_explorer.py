@@ -18,6 +18,7 @@ from sentbook.report.names import readable
 from sentbook.report.pages import title
 from sentbook.report.summary import full_name, group_and_label, is_average, ordered, printed, reported
 from sentbook.report.table import Cell, Row, Table
+from sentbook.runs import ledger
 from sentbook.runs.papers import paper_of
 from sentbook.system.errors import ConfigError
 
@@ -221,9 +222,6 @@ def static_table(run: Run) -> Table:
 
 
 def recorded_runs(profiles: Sequence[str]) -> list[Run]:
-    """The best recorded run of each experiment that the table of contents lists."""
-    found = []
-    for paper, experiment in run_pages.experiments():
-        of_profiles = [run for run in run_pages.recorded(paper, experiment) if run.profile in profiles]
-        found += of_profiles[:1]
-    return found
+    """The run of each experiment of the table of contents that the pages' tables show: the first of ``profiles``."""
+    found = (ledger.first(paper, experiment, profiles) for paper, experiment in run_pages.experiments())
+    return [run for run in found if run is not None]

@@ -6,6 +6,7 @@ It holds numbers, settings and provenance, never a sentence of a data set; `sent
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -53,3 +54,8 @@ def read(paper: str, experiment: str, profile: str) -> Run | None:
             f"{path} is not a recorded run of schema 1 ({place}: {first['msg']}); "
             f"make it again with `make run NOTEBOOK={paper}/{experiment} PROFILE={profile}`."
         ) from error
+
+
+def first(paper: str, experiment: str, profiles: Iterable[str]) -> Run | None:
+    """The run of the first of ``profiles`` in which the experiment is recorded, or None."""
+    return next(filter(None, (read(paper, experiment, profile) for profile in profiles)), None)
