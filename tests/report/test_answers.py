@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from sentbook import report
 from sentbook.records import Claim, Finding, Run
-from sentbook.report import answers
 from sentbook.report.names import readable
 from sentbook.report.run_pages import experiments
-from sentbook.runs.ledger import read
+from sentbook.runs.ledger import read, write
 
 Check = Callable[[str], ET.Element]
 RECORDED = [name for name in experiments() if read(*name, "small") is not None]
@@ -42,15 +42,15 @@ def test_a_marked_claim_comes_first_and_the_others_are_counted() -> None:
     assert "4 other claims" in body and interval in body and "paired bootstrap, t over seeds; 3 seeds" in body
 
 
-def test_all_text_is_escaped(run: Run, well_formed: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_text_is_escaped(run: Run, well_formed: Check, checkout: Path) -> None:
     hostile = '<script>alert("x")</script>'
     ours = Finding(what=hostile, unit=hostile, value=1.0, how=hostile)
     claim = Claim(
         id="cse-01", text=hostile, source=hostile, rule="beats", verdict="inconclusive", evidence=hostile, ours=ours
     )
     for claims in ([claim], []):
-        monkeypatch.setattr(answers, "read", lambda *name, kept=claims: run.model_copy(update={"claims": kept}))
-        well_formed(answers.answer("cse", "table1").html(style=False))
+        write(run.model_copy(update={"profile": "small", "claims": claims}))
+        well_formed(report.answer("cse/table1").html(style=False))
 
 
 def test_without_a_run_the_command_is_named() -> None:

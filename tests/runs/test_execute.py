@@ -65,6 +65,15 @@ def test_a_failure_is_told_and_keeps_the_last_good_output(checkout: Path, write:
 
 
 @pytest.mark.slow
+def test_what_a_kernel_logs_when_told_to_end_is_not_shown(
+    checkout: Path, write: Callable[..., Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    cell = "import atexit, os\nos.write(2, b'heard ')\natexit.register(os.write, 2, b'sockets are closed')"
+    execute.execute(write("one", cell), "demo", {})
+    assert capfd.readouterr().err == "heard "
+
+
+@pytest.mark.slow
 def test_a_run_with_changed_parameters_does_not_become_the_profiles(checkout: Path, write: Callable[..., Path]) -> None:
     source = write("one", "profile")
     kinds = [execute.run(source, "demo", {"profile": "demo", "margin": margin}) for margin in (0.6, 0.8)]

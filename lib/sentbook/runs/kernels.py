@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 HELD = "SENTBOOK_HELD"
 # Addresses of sockets end at 104 bytes on macOS and 108 on Linux; "/kernel-ipc-5" stands behind the folder.
 _LONGEST = 85
+# What a kernel says on standard error, in the folder of its sockets.
+_ERRORS = "errors.txt"
 
 
 def _runtime_folder() -> Path:
@@ -49,6 +53,7 @@ class PrivateKernelManager(AsyncKernelManager):
         self._runtime = _runtime_folder()
         fits = zmq.has("ipc") and len(os.fsencode(self._runtime)) <= _LONGEST
         file = str(self._runtime / "kernel.json")
+        self._heard: int | None = None
         super().__init__(transport="ipc" if fits else "tcp", connection_file=file, **options)
 
     async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]
@@ -57,7 +62,14 @@ class PrivateKernelManager(AsyncKernelManager):
         if held := os.environ.get(HELD):
             options["pass_fds"] = (int(held),)
         # ipykernel repeats on its own standard output what it sends to the notebook, which is shown once already.
-        await super().start_kernel(stdout=subprocess.DEVNULL, **options)
+        with (self._runtime / _ERRORS).open("wb") as errors:
+            await super().start_kernel(stdout=subprocess.DEVNULL, stderr=errors, **options)
+
+    async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:  # type: ignore[override]
+        # A kernel that is told to end may log, with a traceback, that its sockets are closed. What it said before that,
+        # and all that a kernel said which died, is shown.
+        self._heard = os.path.getsize(self._runtime / _ERRORS)
+        await super().shutdown_kernel(now, restart)
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         # A kernel that is told to end logs the interrupt as an error where its last cell is still being answered.
@@ -66,6 +78,9 @@ class PrivateKernelManager(AsyncKernelManager):
     async def cleanup_resources(self, restart: bool = False) -> None:  # type: ignore[override]
         await super().cleanup_resources(restart)
         if not restart:
+            with suppress(FileNotFoundError):
+                said = (self._runtime / _ERRORS).read_bytes()[: self._heard]
+                sys.stderr.write(said.decode(errors="replace"))
             shutil.rmtree(self._runtime, ignore_errors=True)
 
 
