@@ -371,9 +371,20 @@ def test_a_search_that_is_not_recorded_is_said_and_one_training_is_not_enough() 
     against = verdicts.beats(made(-0.2, -0.1))
     sides = Evidence("cse", "table1", None, run=run_of(), asked={("CSE", "x"): 3, ("PP", "x"): 3})
     assert limited(against, sides)[0].verdict == "inconclusive"
+    as_is = Evidence("cse", "table1", None, run=run_of(searched("PP")), asked=sides.asked, untuned=["CS"])
+    assert limited(against, as_is)[0].verdict == "not reproduced"  # of CSE there was nothing to choose
     found = judged_with(searched("CSE"), searched("PP"), seeds=(1,))
     assert found.verdict == "inconclusive"
     assert found.notes == ["one training of CSE, PP, where a claim about models needs several"]
+
+
+def test_encoders_of_one_training_decide_nothing_against_a_claim() -> None:
+    for seeds, verdict in (([1], "inconclusive"), ([1, 2], "not reproduced")):
+        run = run_of()
+        run = run.model_copy(update={"provenance": run.provenance.model_copy(update={"seeds": seeds})})
+        given = Evidence("cse", "table1", None, run=run, about="encoders")
+        assert limited(verdicts.beats(made(-0.2, -0.1)), given)[0].verdict == verdict
+        assert limited(verdicts.beats(made(0.1, 0.2)), given) == (verdicts.beats(made(0.1, 0.2)), [])
 
 
 @pytest.mark.parametrize(

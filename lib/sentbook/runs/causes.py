@@ -25,7 +25,9 @@ State = Literal["tested", "guess", "scope"]
 class Shown(Record):
     """A number of a run that shows a cause: a mean over seeds, less that of ``minus``, or a finding beside the rows.
 
-    ``protocol`` is a part of the row's, where there are several; without ``metric`` the first counts.
+    ``protocol`` is a part of the row's, where there are several; without ``metric`` the first counts. With ``switch``,
+    a setting that is on or off, it is of the method's search: the best development value with it on, less that with it
+    off.
     """
 
     method: str = ""
@@ -34,6 +36,7 @@ class Shown(Record):
     metric: str = ""
     protocol: str = ""
     finding: str = ""
+    switch: str = ""
     above: float | None = None
     below: float | None = None
 
@@ -48,7 +51,14 @@ class Shown(Record):
             for name in self.finding.split("."):
                 held = held[name]
             return float(held)
+        if self.switch:
+            return self._searched(run, True) - self._searched(run, False)
         return self._mean(run, self.method) - (self._mean(run, self.minus) if self.minus else 0.0)
+
+    def _searched(self, run: Run, state: bool) -> float:
+        """The best development value of the points of a search in which ``switch`` was in a state."""
+        [tried] = [one.tried for one in run.searches if (one.method, one.dataset) == (self.method, self.dataset)]
+        return float(max(point["development"] or 0.0 for point in tried if point[self.switch] is state))
 
     def _mean(self, run: Run, method: str) -> float:
         rows = [row for row in run.metrics if (row.method, row.dataset) == (method, self.dataset)]

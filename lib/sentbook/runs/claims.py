@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -45,6 +45,8 @@ class ClaimSpec(BaseModel):
         scale: what a claim of a level is about.
         contradicts: what the paper says elsewhere against it.
         absent: why nothing here can judge it, where that is so.
+        untuned: parts of the names of rows in which nothing is chosen on the task, such as ``[UE]``, the encoder as it
+            was pre-trained; that no search of them is recorded then bounds no verdict.
         main: whether it is the claim that its page answers first.
         timed: whether it is about seconds, which are true of a machine: another's need not agree.
     """
@@ -62,6 +64,7 @@ class ClaimSpec(BaseModel):
     scale: Scale | None = None
     contradicts: str = ""
     absent: str = ""
+    untuned: Sequence[str] = ()
     main: bool = False
     timed: bool = False
 
@@ -86,9 +89,8 @@ class ClaimSpec(BaseModel):
     def judged_by(self) -> str:
         """A digest of all that decides its verdict but the run: rules and limits as printed, and what they compare."""
         said = [*(rule.says for rule in self.rules), inspect.getdoc(limited)]
-        return digest(
-            [said, self.model_dump(mode="json", include={"operands", "about", "scale", "contradicts", "absent"})]
-        )
+        compared = self.model_dump(mode="json", include={"operands", "about", "scale", "contradicts", "absent"})
+        return digest([said, compared | ({"untuned": list(self.untuned)} if self.untuned else {})])
 
 
 # -- the files ---------------------------------------------------------------------------------------------------------
@@ -155,7 +157,7 @@ def judge(evidence: Evidence) -> list[Claim]:
 
 def judged(spec: ClaimSpec, evidence: Evidence) -> Claim:
     """Judge one claim; "not run" with the reason where a number that it needs is not there."""
-    own = replace(evidence, about=spec.about, asked={}, pairs=[])
+    own = replace(evidence, about=spec.about, untuned=spec.untuned, asked={}, pairs=[])
     try:
         found = verdicts.not_run(spec.absent) if spec.absent else applied(own, spec.operands)
     except Missing as reason:

@@ -126,6 +126,7 @@ class Evidence:
         doubted: under-tuned sides, which might be better than they were.
         side: which side of a comparison is taken to be as good as it might be, where it is doubted.
         weighed: those of ``doubted`` that a rule met.
+        untuned: parts of the names of rows in which nothing was to be chosen, see `sentbook.runs.claims.ClaimSpec`.
     """
 
     paper: str
@@ -145,6 +146,7 @@ class Evidence:
     doubted: Collection[Place] = ()
     side: Literal["a", "b"] = "a"
     weighed: set[Place] = field(default_factory=set)
+    untuned: Sequence[str] = ()
 
     @classmethod
     def of(cls, run: Run, book: Any = None, resamples: int = 2000, findings: Mapping[str, Any] | None = None) -> Any:

@@ -19,6 +19,7 @@ from sentbook.runs.verdicts import DECIDED, ERRORS, HOLDS, Judgement
 Judge = Callable[[Evidence], Judgement]
 # Searches step by step cannot have the same number of trainings on both sides to the last one.
 ENOUGH = 0.8
+ALONE = "one training, where a verdict against a claim needs several"
 
 
 class Scale(BaseModel):
@@ -67,8 +68,9 @@ def limited(
     A decided verdict becomes inconclusive where a claim about models stands on one training of a side, or where a side
     had less than four fifths of the other's trainings to choose from (stages that follow each other are chosen one by
     one, and their largest search counts), or was not tuned to the end, unless the verdict would be the same with that
-    side as far ahead as may be; one against the paper also where the run records no search of a side. A claim that does
-    not hold, or is not decided, is out of scale where the run has less than what it is about.
+    side as far ahead as may be; one against the paper also where the run records no search of a side that was trained,
+    and, where the claim is about given encoders, where these are of one training. A claim that does not hold, or is not
+    decided, is out of scale where the run has less than what it is about.
 
     Args:
         again: judge once more, on other evidence.
@@ -86,6 +88,8 @@ def limited(
             if doubted and found.verdict in DECIDED and not bounded:
                 bounded = not (again and _stands(found.verdict, evidence, doubted, again))
                 notes += [] if bounded else ["the verdict is the same with these as far ahead as may be"]
+    elif found.verdict == "not reproduced" and evidence.run and of_one_training(evidence.run):
+        notes, bounded = [ALONE], True
     if (bounded and found.verdict in DECIDED) or (unsearched and found.verdict == "not reproduced"):
         found = found.with_verdict("inconclusive")
     if unsearched:
@@ -95,6 +99,11 @@ def limited(
         found = found.with_verdict("out of scale")
         notes.append(f"the claim is about {scale.says}; this run has {', '.join(lacking)}")
     return found, notes
+
+
+def of_one_training(run: Run) -> bool:
+    """Whether a run trained each of its models once."""
+    return len(run.provenance.seeds) == 1
 
 
 def _stands(verdict: Verdict, evidence: Evidence, doubted: set[Place], again: Judge) -> bool:
@@ -136,6 +145,7 @@ def _tuning(
         whose = "the edge of its grid" if len(places) == 1 else "the edges of their grids"
         notes.append(f"{_listed(places)} took {whose} in {name}")
     unsearched = {place[0] for place in trained if not any(search.grid for search in known.get(place, ()))}
+    unsearched = {method for method in unsearched if not any(name in method for name in evidence.untuned)}
     return doubted, [*dict.fromkeys(notes), *rising], sorted(unsearched)
 
 

@@ -16,6 +16,7 @@ from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Claim, Finding, Metric, Run, Test
 from sentbook.runs.claims import ClaimSpec, claims, judged
 from sentbook.runs.evidence import OVER_ITEMS, Evidence, Missing, Rows, dataset_of
+from sentbook.runs.limits import ALONE, of_one_training
 
 AGAIN = "judged again from the rows that the run recorded"
 # Numbers that a notebook hands over and a run keeps in its claims alone: by the words in which a claim names them.
@@ -35,7 +36,7 @@ def judge_again(run: Run) -> tuple[list[Claim], list[str]]:
 
     Returns:
         The claims in the order of ``claims.yaml``, and the ids of those that need the notebook to run again: they stay
-        as they were judged.
+        as they were judged, but that one training decides nothing against a paper.
     """
     held = {claim.id: claim for claim in run.claims}
     found, left = [], []
@@ -47,7 +48,8 @@ def judge_again(run: Run) -> tuple[list[Claim], list[str]]:
         new = judged(spec, RecordedEvidence.of_claim(run, spec, old))
         if old and old.ours and not new.ours:
             left.append(spec.id)
-            found.append(old)
+            against = old.verdict == "not reproduced" and of_one_training(run)
+            found.append(old.model_copy(update={"verdict": "inconclusive", "notes": [ALONE]}) if against else old)
         else:
             found.append(new.model_copy(update={"notes": [*new.notes, AGAIN]}) if new.ours else new)
     return found, left
