@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from sentbook.data.tasks import ClassificationTask, Examples, task
@@ -16,11 +17,12 @@ from sentbook.data.vectors import Vectors
 from sentbook.evaluation import classification, features
 from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
 from sentbook.evaluation.features import Family, Features, classify, combined
-from sentbook.models import encode
+from sentbook.models import SentenceEncoder, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.system.errors import CheckpointError, DataError, NumericalError
+from sentbook.training import recipes
 from sentbook.training.recipes import Recipe, load
 from sentbook.training.settings import GenerationTraining
 
@@ -140,6 +142,28 @@ def test_labels_are_those_of_the_familys_protocol_on_the_vectors(
         expected = classification.train_and_test(*parts, protocols[at], **options)
     assert_same(found, expected)
     assert 0 < found.right.mean() < 1
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_vectors_and_regressions_are_made_on_the_device_of_the_run(
+    name: str, few: Callable[[str], ClassificationTask], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def encoded(encoder: SentenceEncoder, _: object, sentences: list[str], *__: object) -> NDArray[np.float32]:
+        seen.append(encoder.embedding.weight.device.type)
+        return np.random.default_rng(0).normal(size=(len(sentences), 4)).astype(np.float32)
+
+    def evaluated(evaluate: Callable[..., Classified]) -> Callable[..., Classified]:
+        return lambda *given, device, **named: seen.append(device.type) or evaluate(*given, device="cpu", **named)
+
+    for module in (features, recipes):
+        monkeypatch.setattr(module, "device_of", {"cuda": torch.device("meta")}.__getitem__)
+    monkeypatch.setattr(features, "encode", encoded)
+    for way in ("nested", "train_and_test"):
+        monkeypatch.setattr(classification, way, evaluated(getattr(classification, way)))
+    classify([of()], [name], device="cuda")
+    assert set(seen) == {"meta"} and len(seen) == (2 if few(name).test is None else 3)
 
 
 def test_an_outcome_is_found_again_by_its_vectors_task_and_family(

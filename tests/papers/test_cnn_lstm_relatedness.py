@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from sentbook.evaluation.classification import pair_features
-from sentbook.papers.cnn_lstm.relatedness import PairVectors, Protocol, softmax_scores
+from sentbook.evaluation.features import Features
+from sentbook.papers.cnn_lstm import relatedness
+from sentbook.papers.cnn_lstm.relatedness import PairVectors, Predicted, Protocol, related, softmax_scores
+from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.system.errors import NumericalError
 from sentbook.training.correlation import mse, pearson, spearman
 
@@ -77,6 +81,25 @@ def test_seeds_repeat_bit_for_bit_and_test_scores_are_not_looked_at(overfitting:
     torch.testing.assert_close(torch.random.get_rng_state(), before)  # the caller's random numbers are left alone
     np.testing.assert_array_equal(one.test, again.test)
     assert one.history == again.history and (one.test != other.test).any()
+
+
+@pytest.mark.usefixtures("artifacts")
+def test_vectors_and_softmax_are_made_on_the_device_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def vectors(row: Features, sentences: list[str], device: str) -> np.ndarray:
+        seen.append(device)
+        return np.zeros((len(sentences), 2), dtype=np.float32)
+
+    def scores(*parts: PairVectors, seed: int, device: torch.device) -> Predicted:
+        seen.append(device.type)
+        return Predicted(np.asarray(parts[2].gold), np.asarray(parts[1].gold), [])
+
+    monkeypatch.setattr(Features, "vectors", vectors)
+    monkeypatch.setattr(relatedness, "device_of", {"cuda": torch.device("meta")}.__getitem__)
+    monkeypatch.setattr(relatedness, "softmax_scores", scores)
+    related(Settings(device="cuda", relatedness="miniworld"), [Features("any", 1, ("any",))])
+    assert seen == ["cuda"] * 3 + ["meta"]
 
 
 def test_better_than_a_constant() -> None:

@@ -22,6 +22,7 @@ from sentbook.papers.cnn_lstm.experiments import outcomes_of
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.system.errors import NumericalError
 from sentbook.training.correlation import pearson
+from sentbook.training.devices import device_of
 from sentbook.training.store import Arrays
 
 Array = NDArray[np.float64]
@@ -124,7 +125,7 @@ def softmax_scores(
         >>> rng = np.random.default_rng(0)
         >>> first, second = rng.normal(size=(2, 40, 3))
         >>> pairs = PairVectors(first, second, 5 - np.minimum(np.abs(first - second).mean(axis=1), 4))
-        >>> pearson(softmax_scores(pairs, pairs, pairs, seed=1).test, pairs.gold) > 0.9
+        >>> pearson(softmax_scores(pairs, pairs, pairs, seed=1, device=device_of(settings.device)).test, pairs.gold) > 0.9
         True
     """
     rows, trial_rows, test_rows = (
@@ -179,4 +180,4 @@ def _relate(row: Features, settings: Settings) -> Arrays:
     train, trial, test = (
         PairVectors.of(row, settings.relatedness, split, settings.device) for split in ("train", "trial", "test")
     )
-    return {"test": softmax_scores(train, trial, test, seed=row.seed).test}
+    return {"test": softmax_scores(train, trial, test, seed=row.seed, device=device_of(settings.device)).test}
