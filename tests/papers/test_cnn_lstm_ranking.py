@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sentbook.evaluation.features import Features
 from sentbook.evaluation.predictions import INTERVALS
+from sentbook.papers.cnn_lstm import ranking
 from sentbook.papers.cnn_lstm.ranking import (
     DATASETS,
     Captions,
@@ -26,9 +28,10 @@ from sentbook.papers.cnn_lstm.ranking import (
     part_ranks,
     parts,
     protocol,
+    ranked,
     ranks,
 )
-from sentbook.papers.cnn_lstm.settings import RankingTraining
+from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
 from sentbook.runs import printed as reported
 from sentbook.system.errors import ConfigError, DataError, NumericalError
 from sentbook.training.loop import fit
@@ -172,6 +175,35 @@ def test_the_seed_decides_the_maps_and_the_global_state_is_left_alone() -> None:
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(one, same) and not torch.equal(one, other)
     assert [item[1:] for item in problem(composition_decay=0.25).penalties()] == [(0.25, None)] * 4
+
+
+def test_a_step_reads_nothing_back_from_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On ``meta``, whose tensors hold no values that a host could wait for."""
+    found, copy, waits = problem(contrasts=2), torch.Tensor.to, list[bool]()
+    found.maps.to("meta").train()
+
+    def noted(tensor: torch.Tensor, *place: Any, **how: Any) -> torch.Tensor:
+        if not tensor.is_meta:
+            waits.append(not how.get("non_blocking"))
+        return copy(tensor, *place, **how)
+
+    monkeypatch.setattr(torch.Tensor, "to", noted)
+    found.loss(np.array([0, 1, 7, 60, 199, 12]), np.random.default_rng(0)).backward()
+    assert waits == [False] * 3 and all(value.grad is not None for value in found.maps.parameters())
+
+
+@pytest.mark.usefixtures("artifacts")
+def test_vectors_and_maps_are_made_on_the_device_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def vectors(row: Features, sentences: list[str], device: str) -> NDArray[np.float32]:
+        seen.append(device)
+        return np.random.default_rng(0).normal(size=(len(sentences), 3)).astype(np.float32)
+
+    monkeypatch.setattr(Features, "vectors", vectors)
+    monkeypatch.setattr(ranking, "fit", lambda *given, device, **named: seen.append(device))
+    ranked(Settings(device="cuda", ranking=RankingTraining(corpus="miniworld-scenes")), [Features("any", 1, ("any",))])
+    assert seen == ["cuda"] * 4
 
 
 def test_captions_that_cannot_be_trained_on() -> None:

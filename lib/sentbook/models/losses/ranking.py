@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sentbook.models.base import to_device
+
 
 class RankingMaps(nn.Module):
     r"""$f(x, y) = \cos(U x + a, \; V y + b)$ for an image's features x and a sentence's vector y.
@@ -84,10 +86,11 @@ def ranking_loss(
         2.4
     """
     scores = images @ sentences.T
-    group = torch.arange(len(scores), device=scores.device) if groups is None else groups.to(scores.device)
-    unrelated = group.unsqueeze(1) != group.unsqueeze(0)
-    if not bool(unrelated.any()):
+    group = torch.arange(len(scores)) if groups is None else groups
+    if len(group.unique()) < 2:  # where the groups are: a look at the device's would wait for it
         raise ValueError("A batch of one image has no contrasts; use a larger batch.")
+    group = to_device(group, scores.device)
+    unrelated = group.unsqueeze(1) != group.unsqueeze(0)
     related = scores.diagonal()
     by_image = functional.relu(margin - related.unsqueeze(1) + scores)
     by_sentence = functional.relu(margin - related.unsqueeze(1) + scores.T)

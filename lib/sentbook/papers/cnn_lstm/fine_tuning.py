@@ -27,6 +27,7 @@ from sentbook.data.text import PADDING, UNKNOWN, TokenIds, batches_by_tokens
 from sentbook.evaluation import folds
 from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED
 from sentbook.models import SentenceEncoder
+from sentbook.models.base import to_device
 from sentbook.models.build import build
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.papers.cnn_lstm.claims import PRETRAINED, RANDOM
@@ -108,7 +109,8 @@ class ClassifierProblem(Problem):
     def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
         chosen = self.division.train[rows]
         logits = self._logits(chosen)
-        return functional.cross_entropy(logits.float(), torch.from_numpy(self._labels[chosen]).to(logits.device))
+        labels = to_device(torch.from_numpy(self._labels[chosen]), logits.device)
+        return functional.cross_entropy(logits.float(), labels)
 
     @torch.inference_mode()
     def right(self, rows: Rows) -> NDArray[np.bool_]:

@@ -24,6 +24,7 @@ from sentbook.evaluation.features import Features
 from sentbook.evaluation.predictions import INTERVALS, KIND
 from sentbook.evaluation.statistics import Array, from_bootstrap, percentiles, resample_counts
 from sentbook.models import Average
+from sentbook.models.base import to_device
 from sentbook.models.losses.ranking import RankingMaps, ranking_loss
 from sentbook.papers.cnn_lstm.experiments import outcomes_of
 from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
@@ -229,8 +230,9 @@ class RankingProblem(Problem):
         if bool((owners == owners[0]).all()):  # the last, short batch of an epoch may be of one image
             return self.maps.image.bias.sum() * 0.0
         # All vectors stay in the memory of the CPU; a batch of them goes to the device.
-        vectors = functional.dropout(self._vectors[captions].to(self._device), self.encoder.dropout, self.maps.training)
-        features = self._images[owners].to(self._device)
+        vectors = to_device(self._vectors[captions], self._device)
+        vectors = functional.dropout(vectors, self.encoder.dropout, self.maps.training)
+        features = to_device(self._images[owners], self._device)
         images, sentences = self.maps(functional.normalize(features), functional.normalize(vectors))
         contrasts = self.settings.contrasts
         return ranking_loss(images, sentences, margin=self.settings.margin, groups=owners, contrasts=contrasts)
