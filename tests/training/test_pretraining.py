@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from sentbook import config
 from sentbook.data import novels, vectors
 from sentbook.data.corpora import substitute
 from sentbook.data.miniworld import World
@@ -23,6 +24,7 @@ from sentbook.system.errors import DataError
 from sentbook.training import pretraining
 from sentbook.training.pretraining import collection, expand, identity, lexicon, problem, texts
 from sentbook.training.problems.generation import OrderedSentences, word_table
+from sentbook.training.recipes import Recipe
 from sentbook.training.settings import GenerationTraining
 
 STAGE = GenerationTraining(
@@ -74,13 +76,26 @@ def test_every_corpus_has_its_books(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(stories.read(stories.books[3])) == World().stories(60).stories[3]
     own = collection(changed(corpus="folder", path=str(shelf(tmp_path / "shelf", {"b": "One.", "a": "Two."}))))
     assert own.books == ("a", "b")
+
+
+def test_bookcorpus_is_missed_before_any_training_and_novels_are_read_where_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path))
-    published, stand_in = changed(corpus="bookcorpus", books=None), substitute("novels", "cnn_lstm")
-    assert collection(published) == "novels" and not identity(published)
-    assert substitute("bookcorpus", "cnn_lstm") == stand_in != ""
+    settings = config.load("cnn_lstm", {"profile": "paper", "vectors": {"name": "miniworld"}})
+    for stage in (settings.pretraining, settings.hierarchical):
+        recipe = Recipe(method="m", seed=1, vectors=settings.vectors, encoder=settings.encoder, stages=(stage,))
+        for missed in (stage.check, recipe.key):
+            with pytest.raises(DataError, match=r"BookCorpus is not in .*SENTBOOK_ORIGINALS.* 'novels'"):
+                missed()
     shelf(tmp_path / "bookcorpus", {"books_large_p1": "one of mr .\ntwo"})
-    assert list(collection(published).read("books_large_p1")) == ["one of mr .", "two"] and identity(published)
+    stage = settings.pretraining
+    assert list(collection(stage).read("books_large_p1")) == ["one of mr .", "two"] and identity(stage)
     assert not substitute("bookcorpus", "cnn_lstm")
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
+    settings = config.load("cnn_lstm", {"profile": "paper"})
+    for stage in (settings.pretraining, settings.hierarchical):
+        assert [substitute(text, "cnn_lstm") for text in stage.texts()] == [substitute("novels", "cnn_lstm")] != [""]
 
 
 def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found: Books) -> None:

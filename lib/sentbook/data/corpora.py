@@ -53,7 +53,6 @@ def substitute(name: str, paper: str) -> str:
         >>> substitute("onestop", "dnt")
         'OneStopEnglish reading levels for ParaNMT-50M and Simple Wikipedia'
     """
-    name = "novels" if name == "bookcorpus" and not published.bookcorpus() else name
     words = CORPORA[name].substitute if name in CORPORA else _OTHERS.get(name, "")
     ours, _, theirs = words.rpartition(" for ")
     sentences = original(paper, "sentences")

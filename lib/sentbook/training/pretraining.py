@@ -29,15 +29,21 @@ _NO_PROSE = 100
 
 
 def folder(stage: GenerationTraining) -> Path | None:
-    """The user's own books of a stage: those that it names, or BookCorpus where it is among the originals."""
-    return {"folder": Path(stage.path), "bookcorpus": bookcorpus()}.get(stage.corpus)
+    """The user's own books of a stage: those that it names, or BookCorpus of the originals; None: books of this book.
+
+    Raises:
+        DataError: BookCorpus is not there.
+    """
+    if stage.corpus == "bookcorpus":
+        return bookcorpus()
+    return Path(stage.path) if stage.corpus == "folder" else None
 
 
 def collection(stage: GenerationTraining) -> Collection:
     """The books that a stage reads.
 
     Raises:
-        DataError: a novel is missing or damaged, or a folder holds no book.
+        DataError: a novel or BookCorpus is missing, or a book is damaged, or a folder holds none.
     """
     if (own := folder(stage)) is not None:
         return novels.folder(own, stage.layout if stage.corpus == "folder" else "lines")

@@ -34,10 +34,19 @@ FILES = PARAPHRASES | {"all-nli": sum(INFERENCE.values(), ())}
 _CLASSES = ("contradiction", "neutral", "entailment")
 
 
-def bookcorpus() -> Path | None:
-    """The folder ``bookcorpus`` of the originals, a sentence a line (Zhu et al. 2015); None: novels stand for it."""
+def bookcorpus() -> Path:
+    """The folder ``bookcorpus`` of the originals, a sentence a line (Zhu et al. 2015).
+
+    Raises:
+        DataError: it is not there; the sentence says where to put it, and how novels are read in its place.
+    """
     folder = originals() / "bookcorpus"
-    return folder if folder.is_dir() else None
+    if not folder.is_dir():
+        raise DataError(
+            f"BookCorpus is not in {folder}; put its .txt files there, let SENTBOOK_ORIGINALS name the folder that has "
+            "bookcorpus, or set pretraining.corpus to 'novels'."
+        )
+    return folder
 
 
 def digests(*corpora: str) -> dict[str, str]:
