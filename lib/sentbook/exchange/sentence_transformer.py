@@ -3,8 +3,8 @@
 Since version 6, sentence-transformers imports a module that is not its own, even an installed one, only with
 ``trust_remote_code=True``; an exported folder holds no code. `load` needs no such word:
 
-    model = sentence_transformers.SentenceTransformer(folder, trust_remote_code=True)
     model = sentbook.exchange.sentence_transformer.load(folder)
+    model = sentence_transformers.SentenceTransformer(folder, trust_remote_code=True)
 """
 
 from __future__ import annotations
