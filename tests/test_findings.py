@@ -9,7 +9,7 @@ from statistics import fmean
 
 import pytest
 
-from sentbook.records import Finding, Run
+from sentbook.records import Finding, Run, Test
 from sentbook.runs import claims, ledger
 from sentbook.runs.papers import catalogue
 from sentbook.system.paths import root
@@ -87,8 +87,101 @@ def test_every_number_of_a_papers_minute_is_in_the_ledger(paper: str) -> None:
     assert not set(NUMBER.findall(f"{minute.found} {minute.different}")) - known(f"{minute.claim} {minute.found}")
 
 
+def points(found: Finding | Test | None, sign: int = 1) -> str:
+    """A difference in points with its interval, turned about where the sentence does so."""
+    assert found is not None and found.low is not None and found.high is not None
+    value = found.estimate if isinstance(found, Test) else found.value
+    assert value is not None
+    ends = sorted((sign * found.low, sign * found.high))
+    return "{:.1f} points [{:.1f}, {:.1f}]".format(*(100 * one for one in (sign * value, *ends))).replace("-", "\u2212")
+
+
+def found_in(claim: str, begins: str = "", profile: str = "small") -> Finding:
+    """What a claim found: the number of its part that begins so."""
+    spec = claims.specifications()[claim]
+    run = ledger.read(spec.paper, spec.experiment, profile)
+    assert run is not None
+    [judged] = [one for one in run.claims if one.id == claim]
+    held = [one.ours for one in (judged, *judged.parts) if one.ours and one.ours.what.startswith(begins)]
+    return held[0]
+
+
+def test_the_five_findings_say_what_was_found() -> None:
+    """Each sentence with the sign, the interval and the unit of the very number that it tells."""
+    one, two, three, four, five = (" ".join(finding.split()) for finding in findings())
+    split = "CSE (words 0.0003, filters 1e-05), batches random − PP (words 0.001)"
+    assert f"CSE is {points(found_in('cse-38', 'PP (words 0.001), batches random − CSE'))} below the average" in one
+    assert f"{points(found_in('cse-39', split), -1).replace(' points', ' are left')}, and after three" in one
+    assert f"searched {points(found_in('cse-02', 'CSE − PP'), -1).replace(' points', '')}, after" in one
+    large = found_in("cse-02", "CSE − PP", "paper")
+    assert f"after the paper's ten {points(large, -1).replace(' points', '')}; the paper has CSE ahead by 0.8" in one
+    assert found_in("cse-29").value == 0.0 and "stays as it is, exactly" in two
+    seconds = found_in("wsv-18").value
+    assert seconds is not None and f"ten epochs take {seconds:.0f} s on one core (the paper: 4,731 s on four)" in three
+    assert f"which gains {points(found_in('wsv-25', 'clean − map weights fixed'))} (" in three
+    for mark in "AC":
+        assert points(found_in("cnnlstm-03", f"autoencoder: A - B + C − autoencoder: {mark}")) in four
+    [run] = recorded("cross", "protocols")
+    by_protocol = defaultdict(list)
+    for row in run.metrics:
+        if row.dataset == "STS2014/avg" and "in place of the cosine" not in row.protocol:
+            by_protocol[row.protocol].append(row.value)
+    values = [100 * fmean(held) for held in by_protocol.values()]
+    assert f"one and the same encoder is {min(values):.1f} to {max(values):.1f} by tokens" in five
+    assert len({row.method for row in run.metrics}) == 1
+
+
+def test_the_page_across_the_papers_says_what_the_matrix_has() -> None:
+    [run] = recorded("cross", "matrix")
+    held = defaultdict(list)
+    for row in run.metrics:
+        if "pooled pairs" not in row.protocol:
+            held[row.method, row.dataset, row.metric].append(100 * row.value)
+    of = {(method, row): fmean(values) for (method, row, measure), values in held.items() if measure != "f1"}
+    similarity, classes = "similarity mean", "classification mean"
+    paraphrases = [f"{name} " for name in ("PP", "CSE", "WSV", "BiLSTM-Avg", "GRAN")]
+
+    def span(setting: str, row: str, minus: str = "", sign: int = 1) -> tuple[float, float]:
+        values = [of[name + setting, row] - (of[name + minus, row] if minus else 0.0) for name in paraphrases]
+        return min(sign * one for one in values), max(sign * one for one in values)
+
+    text = " ".join((root() / "book" / "cross.md").read_text(encoding="utf-8").split())
+    mean = {method.removesuffix(" [UE]"): value for (method, row), value in of.items() if row == similarity}
+    for said in (
+        f"PP has {mean['PP']:.1f} in the mean over twelve",
+        f"tied with BiLSTM-Avg's {mean['BiLSTM-Avg']:.1f}; all",
+        f"MiniLM has {mean['MiniLM']:.1f} and USE {mean['USE']:.1f}",
+        f"InferSent {mean['InferSent']:.1f}, CNN-LSTM {mean['CNN-LSTM']:.1f}",
+        "rise from {:.1f}–{:.1f} to {:.1f}–{:.1f}".format(*span("[UE]", "SICK"), *span("[DNT]", "SICK")),
+        "on MSRP by {:.0f} to {:.0f} points".format(*span("[DNT]", "MSRP", "[UE]")),
+        "they lose {:.1f} to {:.1f} points of STS 2014".format(*span("[DNT]", "STS2014/avg", "[UE]", -1)),
+        "moves by {:.1f} to {:+.1f}".format(*span("[DNT]", similarity, "[UE]")).replace("-", "−"),
+        "costs more**, {:.1f} to {:.1f} points of STS 2014".format(*span("[FT]", "STS2014/avg", "[UE]", -1)),
+        "reaches {:.1f} to {:.1f} over the five tasks".format(*span("[DNT]", classes)),
+        "on their frozen vectors {:.1f} to {:.1f}".format(*span("[FT]", classes)),
+        f"USE with logistic regression, {of['USE [FT]', classes]:.1f}",
+        f"all-MiniLM's {of['MiniLM [FT]', classes]:.1f} from GRAN's {of['GRAN [DNT]', classes]:.1f}",
+    ):
+        assert said in text
+
+
 def test_there_are_five_findings() -> None:
     assert len(findings()) == 5
+
+
+def test_what_went_wrong_shows_how_the_verdict_turned() -> None:
+    """Each line of the list is the difference of that very row, to PP with the same words' rate and batches."""
+    text = MISTAKES.read_text(encoding="utf-8")
+    [run] = recorded("cse", "tuning")
+    by_row = {test.a: test for test in run.tests}
+    lines = re.findall(
+        r"^- words (\S+), filters (\S+), (random batches|batches of one length).*?: (.*\])$", text, re.MULTILINE
+    )
+    assert len(lines) == 5
+    for words, filters, batches, said in lines:
+        kind = batches.removeprefix("batches ").removesuffix(" batches")
+        name = f"CSE (words {float(words):g}, filters {float(filters):g}), batches {kind}"
+        assert points(by_row[name]).replace(" points", "") == said
 
 
 def test_every_number_of_what_went_wrong_is_in_the_ledger() -> None:

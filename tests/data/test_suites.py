@@ -106,6 +106,17 @@ def test_unknown_names_are_refused_before_a_file_is_read(dataset: str, monkeypat
 
 
 @pytest.mark.real_data
+def test_headlines_of_the_validation_set_are_in_test_sets_too(mirror: Path) -> None:
+    """As book/data.md says."""
+    found = {pairs.name: {key(text) for text in (*pairs.first, *pairs.second)} for pairs in suites.test_sets("sts")}
+    validation = {name: found.pop(name) for name in list(found) if name.startswith("STS2016")}
+    shared = {(name, other): len(a & b) for name, a in validation.items() for other, b in found.items() if a & b}
+    headlines = "STS2016/headlines"
+    assert shared == {(headlines, "STS2014/headline"): 11, (headlines, "STS2015/headline"): 20}
+    assert len(validation[headlines]) == 491
+
+
+@pytest.mark.real_data
 def test_the_sets_of_transfer(mirror: Path) -> None:
     """STS-B's development pairs before its test pairs; after STS12's the sets that it pools."""
     sets = suites.transfer_sets(suites.TRANSFER)
