@@ -83,6 +83,17 @@ def test_a_notebook_that_was_not_executed_is_named(executed: Path) -> None:
         book.build("demo")
 
 
+@pytest.mark.parametrize("left", [b"", bytes(9), b"{}", b"[1]", -400])
+def test_an_output_that_is_cut_short_is_to_be_made_again(checkout: Path, executed: Path, left: bytes | int) -> None:
+    file = executed / "two.ipynb"
+    file.write_bytes(file.read_bytes()[:left] if isinstance(left, int) else left)
+    said = r"two\.ipynb is no whole notebook; run it again by `sentbook run toy/two --profile demo`\.$"
+    with pytest.raises(NotebookError, match=said):
+        book.build("demo")
+    with pytest.raises(NotebookError, match=said):
+        book.write_page(checkout / "notebooks" / "toy" / "two.ipynb", "demo")
+
+
 def test_one_notebook_has_a_page_that_needs_no_network(checkout: Path, executed: Path) -> None:
     page = book.write_page(checkout / "notebooks" / "toy" / "one.ipynb", "demo")
     text = page.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from sentbook.runs import batch, certify, forkserver
-from sentbook.runs.execute import stoppable
+from sentbook.runs.execute import executed_path, stoppable
 from sentbook.system.errors import ConfigError
 from sentbook.system.loaded import PACKAGE
 
@@ -84,6 +84,21 @@ def test_odd_digests_after_a_crash_are_written_again(checkout: Path, left: bytes
     file.write_bytes(left)
     batch.plan("demo")
     assert "notebooks/toy/one.ipynb" in json.loads(file.read_bytes())
+
+
+def test_a_notebook_whose_output_is_cut_short_is_to_run_again(checkout: Path) -> None:
+    job, source = batch.Job("demo", "notebooks/toy/one"), checkout / "notebooks" / "toy" / "one.ipynb"
+    target = executed_path(source, "demo")
+    target.parent.mkdir(parents=True)
+    shutil.copy(source, target)
+    batch.plan("demo")
+    job.file("done").touch()
+    assert batch.changes(job) == []
+    for length in (-1, 400, 0):
+        target.write_bytes(source.read_bytes().rstrip()[:length])
+        assert batch.changes(job) == ["page"]
+    shutil.copy(source, target)
+    assert batch.changes(job) == []
 
 
 def test_a_job_ends_with_its_batch_and_not_where_the_clock_is_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,14 +104,26 @@ def lay_out(executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return page
 
 
+def _executed(source: Path, kind: str) -> nbformat.NotebookNode:
+    """Read the output of a notebook.
+
+    Raises:
+        NotebookError: it is not there, or cut short.
+    """
+    name, file = f"{source.parent.name}/{source.stem}", executed_path(source, kind)
+    if not file.is_file():
+        raise NotebookError(f"{name} was not executed yet; run `sentbook batch --profile {kind} {name}`.")
+    try:
+        return nbformat.read(file, as_version=4)
+    except (ValueError, AttributeError, TypeError, nbformat.ValidationError):  # no JSON, or another's
+        again = f"sentbook run {name} --profile {kind}"
+        raise NotebookError(f"{file} is no whole notebook; run it again by `{again}`.") from None
+
+
 def _stage(source: Path, profile: str) -> None:
     from sentbook.report import pedigree  # imports pandas
 
-    executed = executed_path(source, profile)
-    if not executed.is_file():
-        name = f"{source.parent.name}/{source.stem}"
-        raise NotebookError(f"{name} was not executed yet; run `sentbook batch --profile {profile} {name}`.")
-    page = lay_out(nbformat.read(executed, as_version=4))
+    page = lay_out(_executed(source, profile))
     for number, cell in enumerate(page.cells):
         cell["id"] = f"{source.stem}-{number:02d}"
     pedigree.link_outputs(page, f"book/_executed/{source.parent.name}/{source.stem}")
@@ -145,7 +157,7 @@ def build(profile: str, of_papers: Callable[[], Mapping[str, str]] = dict) -> Pa
         of_papers: makes the pieces of pages that serve one paper alone: file name in ``book/_generated`` to text.
 
     Raises:
-        NotebookError: a notebook was not executed, or the strict build failed.
+        NotebookError: a notebook was not executed or its output is cut short, or the strict build failed.
     """
     sources = notebooks()
     for source in sources:
@@ -205,6 +217,9 @@ def write_page(source: Path, kind: str) -> Path:
 
     Args:
         kind: as `sentbook.runs.execute.run` returns it.
+
+    Raises:
+        NotebookError: its output is not there, or cut short.
     """
     from nbconvert import HTMLExporter
 
@@ -214,7 +229,7 @@ def write_page(source: Path, kind: str) -> Path:
         exclude_input=True, exclude_input_prompt=True, exclude_output_prompt=True, require_js_url="", jquery_url="",
         mathjax_url=Path(mathjax).as_posix(),
     )  # fmt: skip
-    page = lay_out(nbformat.read(executed_path(source, kind), as_version=4))
+    page = lay_out(_executed(source, kind))
     body, _ = exporter.from_notebook_node(page, resources={"metadata": {"name": source.stem}})
     write_atomically(target, body.replace("<head>", f"<head>{_INLINE_MATH}", 1))
     return target

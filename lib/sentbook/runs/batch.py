@@ -32,7 +32,7 @@ from sentbook.config import profile_files, profile_values
 from sentbook.data import modern, sources
 from sentbook.runs import forkserver, ledger, lineage
 from sentbook.runs.contents import notebooks
-from sentbook.runs.execute import executed_path, stoppable, tail
+from sentbook.runs.execute import is_executed, stoppable, tail
 from sentbook.runs.lineage import grid as grid
 from sentbook.system.errors import ConfigError, SentbookError
 from sentbook.system.files import folder as make_folder
@@ -271,7 +271,7 @@ def _left(job: Job) -> lineage.Digests:
     level, _, name = job.name.partition("/")
     if level == "notebooks":
         source = lineage.notebook_path(*name.split("/"))
-        return {"prose": lineage.short(source.read_bytes()), "page": str(executed_path(source, job.profile).is_file())}
+        return {"prose": lineage.short(source.read_bytes()), "page": str(is_executed(source, job.profile))}
     if level == "book":
         return {"page": str((root() / "_build" / "html" / "index.html").is_file())}
     return {}
@@ -279,10 +279,9 @@ def _left(job: Job) -> lineage.Digests:
 
 def _read(file: Path) -> dict[str, str]:
     try:
-        found = dict(json.loads(file.read_bytes()))
+        return dict(json.loads(file.read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):  # not yet, or no digests
         return {}
-    return {name: value for name, value in found.items() if name not in ("prose", "page")}
 
 
 def _write_digests(job: Job, content: lineage.Digests) -> None:

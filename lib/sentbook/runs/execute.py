@@ -51,6 +51,16 @@ def executed_path(source: Path, profile: str) -> Path:
     return root() / "build" / "executed" / profile / source.parent.name / source.name
 
 
+def is_executed(source: Path, profile: str) -> bool:
+    """Tell whether the output of a notebook is there, and not cut short: its last letter closes it."""
+    try:
+        with executed_path(source, profile).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 9))
+            return file.read().rstrip().endswith(b"}")
+    except OSError:
+        return False
+
+
 def failed_path(source: Path, profile: str) -> Path:
     """Name the place of the partial output of a notebook that failed."""
     return executed_path(source, profile).with_suffix(".failed.ipynb")
