@@ -81,6 +81,7 @@ FAULTS: list[tuple[list[str], list[str]]] = [
     (["cse/table1", "--profile", "large"], ["There is no profile 'large'; choose one of demo, small, paper."]),
     (["cse/table1", "--set", "profile=small"], ["The profile is no parameter of --set", "--profile small"]),
     (["cse/table1", "--set", "vectors={name: file, path: /none}"], ["The vectors file /none does not exist; set vect"]),
+    (["cse/table1", "--set", "phrase={corpora: [file], path: /none}"], ["The file of pairs /none does not exist; let"]),
     (["cse/table1", "--set", "seeds=[no, yes]"], ["Parameter 'seeds'", "true and false"]),
 ]
 
@@ -91,6 +92,15 @@ def test_run_says_what_is_wrong_before_a_kernel_starts(
 ) -> None:
     monkeypatch.setattr(execute, "run", lambda *given: pytest.fail("a notebook was run"))
     assert_sentence(sentbook("run", *arguments), 3 if "/none" in parts[0] else 2, *parts)
+
+
+def test_a_notebook_that_is_cut_short_is_to_be_restored(sentbook: Callable[..., Answer], checkout: Path) -> None:
+    file = checkout / "notebooks" / "toy" / "one.ipynb"
+    whole = file.read_bytes()
+    for left in (whole[:-9], whole[:300], b"", b"[1]", b"\xff"):
+        file.write_bytes(left)
+        answer = sentbook("run", "toy/one")
+        assert_sentence(answer, 8, "one.ipynb is no whole notebook (", "`git checkout notebooks/toy/one.ipynb`.")
 
 
 @pytest.mark.parametrize("name", ["cse/table1", "cse/table1.ipynb", "notebooks/cse/table1.ipynb"])

@@ -89,6 +89,11 @@ def test_what_a_killed_writer_leaves_is_no_array(model: Portable) -> None:
         np.load(io.BytesIO(target.getvalue()), allow_pickle=False)
 
 
+def test_the_mark_that_begins_a_file_is_no_letter_and_stands_nowhere_else(model: Portable) -> None:
+    assert written(model, ["\ufeffred cat", "dog"]) == written(model, ["red cat", "dog"])
+    assert written(model, ["red cat", "\ufeffdog"]) == written(model, ["red cat", "unseen"])
+
+
 FAULTS: list[tuple[list[bytes], type[Exception], str]] = [
     ([], ConfigError, r"^Standard input is empty; give one sentence a line\.$"),
     ([b"red\n", b"\n", b"cat\n"], DataError, r"^Line 2 is empty after 'whitespace' tokenisation; remove or fill it\.$"),

@@ -58,7 +58,7 @@ def _parameters(source: Path) -> list[str]:
         cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
     except (ValueError, KeyError, TypeError) as error:
         name = source.relative_to(root())
-        raise NotebookError(f"{name} is no whole notebook ({error}); restore it: git checkout {name}") from None
+        raise NotebookError(f"{name} is no whole notebook ({error}); restore it by `git checkout {name}`.") from None
     tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
     lines = [
         line for cell in tagged for line in ast.parse("".join(cell["source"])).body if isinstance(line, ast.Assign)
