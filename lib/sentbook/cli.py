@@ -124,16 +124,15 @@ def build_book(
         batches.run(profile, jobs, targets=["book"])
     else:
         from sentbook.papers.cross import projections, protocol_page
+        from sentbook.papers.cse import figures as cse
         from sentbook.papers.dnt import tables as dnt
         from sentbook.papers.wsv import tables as wsv
         from sentbook.report import book
         from sentbook.runs import batch as batches
 
         with batches.recorded(profile, "book"):
-            book.build(
-                profile,
-                lambda: {**protocol_page.fragments(), **projections.fragments(), **dnt.fragments(), **wsv.fragments()},
-            )
+            rooms = (protocol_page, projections, cse, dnt, wsv)
+            book.build(profile, lambda: {name: text for room in rooms for name, text in room.fragments().items()})
 
 
 @app.command()
@@ -309,6 +308,7 @@ def certify(
     run: Annotated[Path | None, typer.Option(help="your run; else the one in results/<profile>")] = None,
     recorded: Annotated[Path | None, typer.Option(help="the recorded run; else the committed one")] = None,
     out: Annotated[Path | None, typer.Option(help="folder; else build/certificates")] = None,
+    record: Annotated[bool, typer.Option("--record", help="keep the comparison for the page of status")] = False,
 ) -> None:
     """Compare your own run with the recorded one, number by number; the exit status is 0 only when it is certified."""
     from sentbook.runs import certify as certifying
@@ -324,7 +324,8 @@ def certify(
     found = certifying.compare(f"{profile}/{experiment}", first, second)
     for line in found.lines():
         typer.echo(line)
-    path = (out or root() / "build" / "certificates") / f"{paper}-{name}-{profile}.json"
+    folder = certifying.again() if record else out or root() / "build" / "certificates"
+    path = folder / f"{paper}-{name}-{profile}.json"
     write_atomically(path, ledger.dumped(found))
     typer.echo(f"written: {path}")
     if found.reasons:

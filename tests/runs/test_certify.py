@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from sentbook import cli
 from sentbook.records import Claim, Metric, Provenance, Run
+from sentbook.report import pages
 from sentbook.runs import certify, ledger
 from sentbook.runs.certify import Comparison
 from sentbook.system.errors import ConfigError, DataError
@@ -154,6 +155,17 @@ def test_the_command_compares_the_working_tree_with_the_commit(committed: Path) 
     ledger.write(own(shift=0.1))
     code, said, _ = call("cse/table1", "--out", str(committed / "out"))
     assert code == 1 and "not certified: pearson is 0.1000 off on CSE, b, pearson, seed 2" in said
+
+
+def test_what_was_recorded_again_is_on_the_page_of_status(committed: Path) -> None:
+    assert "Recorded again" not in pages.status_page(["cse"])
+    ledger.write(own(shift=0.001))
+    assert call("cse/table1", "--record")[0] == 0
+    text = pages.status_page(["cse"])
+    assert "## Recorded again" in text and all(part in text for part in ("small/cse/table1", "3 of 4", "0.001"))
+    (committed / "results" / "again" / "cse-table1-small.json").write_text("{}")
+    with pytest.raises(DataError, match="is no comparison; write it again"):
+        pages.status_page(["cse"])
 
 
 def test_the_command_refuses_in_a_sentence(committed: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

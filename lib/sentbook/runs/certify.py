@@ -176,6 +176,26 @@ def _refuse(name: str, recorded: Run, own: Run) -> None:
         )
 
 
+def again() -> Path:
+    """Where the comparisons are kept of runs that were recorded again, from nothing."""
+    return root() / "results" / "again"
+
+
+def recorded_again() -> list[Comparison]:
+    """The comparisons that are kept, by the name of the run.
+
+    Raises:
+        DataError: a file is no comparison.
+    """
+    found = []
+    for path in sorted(again().glob("*.json")):
+        try:
+            found.append(Comparison.model_validate_json(path.read_bytes()))
+        except ValidationError as error:
+            raise DataError(f"{path} is no comparison; write it again by `sentbook certify --record`.") from error
+    return found
+
+
 # -- the comparison ----------------------------------------------------------------------------------------------------
 
 
