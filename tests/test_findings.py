@@ -165,6 +165,19 @@ def test_the_page_across_the_papers_says_what_the_matrix_has() -> None:
         assert said in text
 
 
+def test_the_matrix_says_which_encoders_its_names_are_of() -> None:
+    [matrix, table2] = [recorded(*name.split("/"))[0] for name in ("cross/matrix", "cse/table2")]
+
+    def mean(run: Run, method: str) -> float:
+        rows = [row for row in run.metrics if (row.method, row.dataset) == (method, "STS2013/avg")]
+        return 100 * fmean(row.value for row in rows if "mean of sets" in row.protocol)
+
+    text = " ".join((root() / "notebooks" / "cross" / "matrix.ipynb").read_text(encoding="utf-8").split())
+    text = text.replace('\\n", "', " ")
+    cse, pp = ([mean(matrix, f"{name} [UE]"), mean(table2, name)] for name in ("CSE", "PP"))
+    assert "CSE has {:.1f} on STS 2013 here and {:.1f} there, PP {:.1f} and {:.1f}".format(*cse, *pp) in text
+
+
 def test_there_are_five_findings() -> None:
     assert len(findings()) == 5
 
