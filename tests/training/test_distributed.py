@@ -12,8 +12,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from sentbook import config
+from sentbook.papers.cnn_lstm import experiments
+from sentbook.study import Study
 from sentbook.system.errors import DeviceError
+from sentbook.training import recipes
 from sentbook.training.devices import device_of
+from trainings import PHRASE, recipe
 
 # What one process and two do; the folder is given. Text and models are small and made by hand.
 DRIVER = """
@@ -173,3 +178,21 @@ def test_every_process_has_a_device_of_its_own(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(DeviceError, match="Process 3 of this machine has no CUDA device; set --nproc-per-node to 2"):
         device_of("auto")
     assert device_of("cpu") == torch.device("cpu")
+
+
+@pytest.mark.usefixtures("artifacts")
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_what_is_trained_on_the_cpu_leaves_the_gpus_alone(rank: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where this machine has fewer of them than processes, too."""
+    place = {"WORLD_SIZE": "2", "RANK": rank, "LOCAL_RANK": rank, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+    for name, value in place.items():
+        monkeypatch.setenv(name, value)
+    joined: list[str] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: pytest.fail(f"{device} was taken"))
+    monkeypatch.setattr(torch.distributed, "init_process_group", lambda backend, **_: joined.append(backend))
+    settings = config.load("cnn_lstm", {"profile": "demo", "device": "cpu"})
+    experiments.recipes(Study("cnn_lstm/table3", settings), settings)  # whose first process tells of the books
+    [trained] = recipes.obtain([recipe(PHRASE)], device=settings.device)
+    assert set(joined) == {"gloo"} and trained.encoder().embedding.weight.device.type == "cpu"

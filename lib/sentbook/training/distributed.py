@@ -43,8 +43,11 @@ def cuda_device() -> torch.device:
     return torch.device("cuda", index)
 
 
-def join() -> None:
+def join(device: str = "auto") -> None:
     """Join the processes that `torchrun` started, once; gradients on CUDA devices go by NCCL, all others by Gloo.
+
+    Args:
+        device: of what they do together; ``cpu`` leaves CUDA devices alone.
 
     Raises:
         DeviceError: as `cuda_device`, or torch was built without this.
@@ -54,7 +57,7 @@ def join() -> None:
         return
     if not dist.is_available():
         raise DeviceError("This build of torch cannot train in several processes; start one, without torchrun.")
-    cuda = torch.cuda.is_available()
+    cuda = device != "cpu" and torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(cuda_device())
     with told():

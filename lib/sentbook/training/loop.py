@@ -83,7 +83,7 @@ class Trainer:
 
     def __init__(self, problem: Problem, settings: Training, *, seed: int, device: torch.device, key: str) -> None:
         self.problem, self.settings, self.seed, self.key = problem, settings, seed, key
-        distributed.join()
+        distributed.join(device.type)
         self.parts: int = getattr(settings, "accumulate", 1)
         if distributed.size() > 1 and settings.embedding_update == "lazy":
             raise ConfigError("embedding_update 'lazy' is for one process; set it to 'dense' with torchrun.")

@@ -75,10 +75,13 @@ def books(stage: GenerationTraining, tokenisation: Tokenisation) -> Books:
     return _prepared(only, tokenisation, identity(stage))
 
 
-def tell(stage: GenerationTraining, tokenisation: Tokenisation) -> None:
+def tell(stage: GenerationTraining, tokenisation: Tokenisation, device: str = "auto") -> None:
     """Print what is used of the books, what is held out and what is left out, in one line, in the first process.
 
     Another line names files whose sentences are so long that each line must be one.
+
+    Args:
+        device: of the training, on which its processes join.
     """
     found, limits = books(stage, tokenisation), Limits(longest=stage.longest)
     names = list(dict.fromkeys(name.removesuffix(LAST_PART) for name in found.names))
@@ -88,7 +91,7 @@ def tell(stage: GenerationTraining, tokenisation: Tokenisation) -> None:
     lines = left.pop("lines")
     words, sentences = np.diff(found.tokens.offsets[found.offsets]), np.diff(found.offsets)
     long = [name for name, absurd in zip(found.names, words > _NO_PROSE * sentences, strict=True) if absurd]
-    distributed.join()
+    distributed.join(device)
     if not distributed.is_first():
         return
     print(

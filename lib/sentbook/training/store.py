@@ -291,7 +291,7 @@ def make(works: Sequence[Work], *, jobs: int = 1, may_diverge: bool = False) -> 
 def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
-    distributed.join()
+    distributed.join(getattr(work, "device", "auto"))
     # Another notebook may want the same.
     with alone(work.path.parent) if distributed.is_first() else nullcontext():
         if distributed.broadcast(float(work.path.exists())):

@@ -70,7 +70,7 @@ def recipes(study: Study, settings: Settings, words: Iterable[str] | None = None
     Args:
         words: endings of the names, see `suffixes`; None: those of the settings.
     """
-    pretraining.tell(settings.pretraining, settings.tokenisation)
+    pretraining.tell(settings.pretraining, settings.tokenisation, settings.device)
     return pretrained(study, settings, words)
 
 
