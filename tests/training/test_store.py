@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from sentbook import cli
 from sentbook.models.cnn import CNNEncoder
 from sentbook.papers.cnn_lstm import fine_tuning
 from sentbook.papers.cnn_lstm.settings import ClassifierTraining
-from sentbook.system.errors import CheckpointError, NumericalError
+from sentbook.runs import execute
+from sentbook.system.errors import CheckpointError, NumericalError, StorageError
 from sentbook.system.loaded import file_digest
 from sentbook.training import checkpoint, loop, pretraining, recipes, store
 from sentbook.training.settings import AnyStage, HeadTraining, RelatednessTraining, SimilarityTraining
@@ -170,6 +172,21 @@ def test_the_store_is_listed_by_use_and_pruned_but_for_what_is_worked_on(
     assert f"{len(found) - 1} removed" in said(remove=True) and not list(artifacts.iterdir())
 
 
+def test_a_run_anew_makes_what_other_code_made_and_finds_the_rest(
+    made: list[str], artifacts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes([2, 3], 1)
+    file = artifacts / "outcome3" / "outcome.safetensors"
+    tensors, metadata = checkpoint.load(file, "outcome3")
+    metadata["sources"]["lib/sentbook/training/store.py"] = "0" * 16
+    checkpoint.save(file, tensors, metadata)
+    monkeypatch.setenv(store.ANEW, "")  # and as it was after the test
+    monkeypatch.setattr(execute, "run", lambda *given: outcomes([2, 3], 1))
+    for anew in (False, True, True):
+        cli.run("cse/table1", page=False, anew=anew)
+    assert made == ["outcome2", "outcome3", "outcome3"]
+
+
 @pytest.mark.parametrize("make", [WORKS["two stages"], cells], ids=["two stages", "cells"])
 def test_side_by_side_gives_what_one_after_another_gives(
     make: Callable[..., Any], artifacts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -273,6 +290,18 @@ def test_a_work_that_fails_leaves_the_others(made: list[str], artifacts: Path) -
             store.outcomes(fails, [(1,), (2,), (3,)], ["one", "two", "three"])
     assert made == ["one", "two", "two"]
     assert [found["x"].tolist() for found in store.outcomes(fails, [(3,), (1,)], ["three", "one"])] == [[3] * 3, [1]]
+
+
+def test_a_work_that_is_killed_is_one_sentence_and_leaves_the_others(artifacts: Path) -> None:
+    def killed(number: int) -> store.Arrays:
+        if number == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"x": np.full(number, number)}
+
+    store.outcomes(killed, [(1,)], ["one"])
+    with pytest.raises(StorageError, match=r"^A training was killed, most often for want of memory; close other "):
+        store.outcomes(killed, [(1,), (2,), (2,)], ["one", "two", "another"], 2)
+    assert {file.parent.name for file in artifacts.rglob("outcome.safetensors")} == {"one"}
 
 
 def test_a_missing_artifact_is_one_sentence() -> None:
