@@ -213,6 +213,23 @@ def test_an_overlap_is_recorded_where_that_is_asked_for(
     assert [path.name for path in (checkout / "results").rglob("*.json")] == ["overlap.json"] * record
 
 
+def test_an_artifact_is_removed_by_its_key_and_no_other(sentbook: Callable[..., Answer], artifacts: Path) -> None:
+    for key in ("one", "two", "three"):
+        (artifacts / key).mkdir(parents=True)
+    listed = sentbook("artifacts", "two", "three")
+    assert (listed.code, listed.out.splitlines()[-1]) == (0, "2 found, 0.0 kB; 0 removed.") and "one" not in listed.out
+    assert_sentence(
+        sentbook("artifacts", "two", "../two", "--remove"), 2, "There is no artifact '../two'; `sentbook art"
+    )
+    assert {path.name for path in artifacts.iterdir()} == {"one", "two", "three"}
+    assert sentbook("artifacts", "two", "--days", "1", "--remove").out == "0 found, 0.0 kB; 0 removed.\n"
+    removed = sentbook("artifacts", "two", "--remove")
+    assert (
+        removed.code == 0 and removed.out.startswith("two ") and removed.out.endswith("1 found, 0.0 kB; 1 removed.\n")
+    )
+    assert {path.name for path in artifacts.iterdir()} == {"one", "three"}
+
+
 def test_help_and_unknown_commands(sentbook: Callable[..., Answer]) -> None:
     for command in ("run", "book", "data", "encode", "export"):
         answer = sentbook(command, "--help")

@@ -227,17 +227,26 @@ def train(
 
 @app.command()
 def artifacts(
+    keys: Annotated[list[str] | None, typer.Argument(help="those of these keys; all when left out")] = None,
     days: Annotated[float, typer.Option(min=0, help="those that were not used for so many days")] = 0,
     other_code: Annotated[bool, typer.Option("--other-code", help="those that other code has made")] = False,
     remove: Annotated[bool, typer.Option("--remove", help="remove what is listed")] = False,
 ) -> None:
-    """List trained encoders and kept scores, the least lately used first; what is removed is made again when wanted."""
+    """List trained encoders and kept scores, the least lately used first; what is removed is made again when wanted.
+
+    One alone, by its key: sentbook artifacts 0123456789abcdef --remove
+    """
     from time import localtime, strftime, time
 
     from sentbook.training import store
 
+    found = {one.folder.name: one for one in store.stored()}
+    if unknown := [key for key in keys or [] if key not in found]:
+        raise ConfigError(f"There is no artifact '{brief(unknown[0])}'; `sentbook artifacts` lists those that are.")
     chosen = [
-        one for one in store.stored() if time() - one.used >= 86400 * days and (one.of_other_code or not other_code)
+        one
+        for key, one in found.items()
+        if (not keys or key in keys) and time() - one.used >= 86400 * days and (one.of_other_code or not other_code)
     ]
     kept = 0
     for one in chosen:
