@@ -18,7 +18,7 @@ from sentbook.data import sources, vectors
 from sentbook.records import Run
 from sentbook.report import book
 from sentbook.runs import batch, execute, leakage
-from stand_ins import put_books, put_vectors
+from stand_ins import put, put_books, put_vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -166,6 +166,46 @@ def test_the_data_of_the_paper_profile_are_missed_before_any_gpu_works(
     (tmp_path / "ORIGINALS" / "glove.6B" / "glove.6B.200d.txt").unlink()
     answer = sentbook("prepare", "data", paper, "--profile", "paper")
     assert_sentence(answer, 2 if paper == "cnn_lstm" else 3, said.format(tmp_path / "ORIGINALS"))
+
+
+HAD = ("paragram_300_sl999.txt", "GoogleNews-vectors-negative300.bin", "simple.aligned", "bookcorpus/books.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("cse/table1", "ppdb-1.0-xl-phrasal is not in {}; put it there"),
+        ("cse/table5", "normal.aligned is not in {}; put it there"),
+        ("cnn_lstm/table4", "COCO's captions and features are not distributed with sentbook; put them into {}/coco"),
+        ("cnn_lstm/table1", ""),
+        ("wsv/figure6", "glove-6b-300d is not here and is large; put glove.6B.300d.txt into {}"),
+        ("wsv/table2", "glove-6b-300d is not here and is large"),
+        ("dnt/width", "snli_1.0_train.jsonl is not in {}; put it there"),
+        ("dnt/freezing", ""),
+    ],
+)
+def test_run_misses_the_originals_that_its_notebook_lists_before_a_kernel_starts(
+    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, said: str
+) -> None:
+    """Those alone, and what is there is not read; of vectors that it does not list, where it has none to begin with."""
+    ran: list[Path] = []
+    monkeypatch.setattr(execute, "run", lambda source, *given: ran.append(source) or "paper")
+    monkeypatch.setattr(book, "write_page", lambda source, kind: Path(f"{kind}.html"))
+    for folder in ("ORIGINALS", "DATA", "CACHE"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.setenv(f"SENTBOOK_{folder}", str(tmp_path / folder))
+    vectors.load.cache_clear()
+    for file in HAD:
+        put(tmp_path / "ORIGINALS" / file, [])
+    answer, code = sentbook("run", name, "--profile", "paper"), 2 if "COCO" in said else 3
+    if said:
+        assert_sentence(answer, code, said.format(tmp_path / "ORIGINALS"))
+    assert (answer.code == 0) == bool(ran) == (not said)
+    for file in HAD[:2]:
+        (tmp_path / "ORIGINALS" / file).unlink()
+    assert_sentence(sentbook("run", name, "--profile", "paper"), code)
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
+    assert sentbook("run", name, "--profile", "paper").code == 0
 
 
 @pytest.mark.real_data

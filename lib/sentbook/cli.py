@@ -100,10 +100,12 @@ def run(
         from sentbook.data import vectors
 
         # A typo stops here, before a kernel starts, as does a file that is not there.
-        for part in config.sections(config.load(source.parent.name, changes)):
+        settings = config.load(source.parent.name, changes)
+        for part in config.sections(settings):
             if isinstance(part, vectors.Vectors) and part.path:
                 vectors.digest(part)
             getattr(part, "own_file", dict)()
+        contents.check_originals(source, settings)
     kind = execute.run(source, profile, changes)
     if page:
         from sentbook.report import book

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from sentbook.config import Section, sections
 from sentbook.runs.execute import NotebookError
 from sentbook.system.errors import ConfigError
-from sentbook.system.paths import root
+from sentbook.system.paths import originals, root
 
 
 def notebook(name: str) -> Path:
@@ -48,6 +49,41 @@ def check_lesson(source: Path, names: Iterable[str]) -> None:
             raise ConfigError(f"{source.parent.name}/{source.stem} has no '{name}'; choose one of {', '.join(known)}.")
 
 
+def check_originals(source: Path, settings: Section) -> None:
+    """Look for the originals that a notebook's own parameters name; what is there is not read.
+
+    One that lists encoders and no vectors needs some of its paper's.
+
+    Raises:
+        ConfigError, DataError: one is not there.
+    """
+    from sentbook.data.vectors import Vectors  # whose imports a plan of the batch need not wait for
+    from sentbook.models.base import EncoderOptions
+
+    given, names = dict(settings), _parameters(source)
+    listed = list(sections({name: given[name] for name in names if name in given}))
+    known = [part for part in given.values() if isinstance(part, Vectors)]
+    has_vectors = any(isinstance(part, Vectors) or hasattr(part, "vectors") for part in listed)
+    if not has_vectors and any(isinstance(part, EncoderOptions) for part in listed) and all(map(_is_missed, known)):
+        listed += known[:1]
+    for part in filter(_is_missed, listed):
+        part.check()
+
+
+def _is_missed(part: Section) -> bool:
+    """Tell whether an original that a section names is not there."""
+    from sentbook.data.readers.published import FILES
+    from sentbook.data.sources import original
+    from sentbook.data.vectors import Vectors, available
+
+    vectors = [part.name] if isinstance(part, Vectors) else getattr(part, "vectors", ())
+    texts = part.texts() if hasattr(part, "texts") else ()
+    if (folder := getattr(part, "corpus", "")) in ("bookcorpus", "coco") and not getattr(part, "path", ""):
+        return not (originals() / folder).is_dir()
+    files = [original(*names) for text in texts for names in FILES.get(text, ())]
+    return None in files or (len(vectors) > 0 and not any(map(available, vectors)))
+
+
 def _parameters(source: Path) -> list[str]:
     """List what the parameters cell of a notebook assigns.
 
@@ -63,7 +99,8 @@ def _parameters(source: Path) -> list[str]:
     lines = [
         line for cell in tagged for line in ast.parse("".join(cell["source"])).body if isinstance(line, ast.Assign)
     ]
-    return [ast.unparse(target) for line in lines for target in line.targets]
+    targets = [target for line in lines for target in line.targets]
+    return [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
 
 
 def notebooks() -> list[Path]:
