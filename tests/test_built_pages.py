@@ -38,7 +38,7 @@ FACTS = {
     "book/dnt.html": 1,
     "book/data.html": 1,  # files, licences, sizes
     "book/protocols.html": 1,  # what two papers printed of one encoder
-    "book/profiles.html": 5,  # speeds that `make bench` prints; operations that are counted
+    "book/profiles.html": 6,  # numeric precision; speeds that `make bench` prints; operations that are counted
     "book/playground.html": 1,  # cosines of five pairs under the page's own encoders
     "book/verdicts.html": 1,  # tolerances of a certificate
 }
