@@ -289,7 +289,12 @@ def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False) -
 
 
 def trained_at_best(
-    study: Trains, rows: Sequence[tuple[Sequence[Recipe], Sequence[Values]]], selected_on: str, *, keep: bool = False
+    study: Trains,
+    rows: Sequence[tuple[Sequence[Recipe], Sequence[Values]]],
+    selected_on: str,
+    *,
+    keep: bool = False,
+    beyond: int = 2,
 ) -> tuple[list[Trained], list[Search]]:
     """Search the last stage of each row, then train it with every seed at the best point.
 
@@ -297,6 +302,7 @@ def trained_at_best(
         rows: a row's recipes, one a seed, and the steps of its search.
         selected_on: the pairs whose metric decides, in words.
         keep: store the encoders of all points.
+        beyond: how many steps may follow the last one, see `Descent`.
 
     Returns:
         All encoders, row by row, and each row's search.
@@ -308,7 +314,7 @@ def trained_at_best(
     for recipes, steps in rows:
         start, *others = (one.prefix(len(one.stages) - 1) for one in recipes)
         stage = recipes[0].stages[-1]
-        searches.append(Descent(recipes[0].method, start, stage, steps, selected_on, others=others))
+        searches.append(Descent(recipes[0].method, start, stage, steps, selected_on, others=others, beyond=beyond))
     descend(study, searches, keep=keep)
     groups = [
         [one.model_copy(update={"stages": (*one.stages[:-1], search.stage)}) for one in recipes]
