@@ -104,14 +104,18 @@ def variants(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     made: dict[str, list[Recipe]] = {}
     if not settings.controls:
         return made
+    seeds = settings.ablation_seeds
     for size in settings.paragraphs:
         name, base = f"hierarchical model ({size})", settings.hierarchical
         changes = {"paragraph": size, "batch_size": max(2, base.batch_size * base.paragraph // size)}
-        made[name] = study.recipes(name, settings.encoder, stage_of(settings, COMBINE[0], name, **changes))
-    made[WIDE] = study.recipes(WIDE, wide(settings.encoder), stage_of(settings, COMBINE[1] + FIXED, WIDE))
+        stage = stage_of(settings, COMBINE[0], name, **changes)
+        made[name] = study.recipes(name, settings.encoder, stage, seeds=seeds)
+    stage = stage_of(settings, COMBINE[1] + FIXED, WIDE)
+    made[WIDE] = study.recipes(WIDE, wide(settings.encoder), stage, seeds=seeds)
     for row in settings.all_sentences:
         name = f"{row}, all sentences"
-        made[name] = study.recipes(name, settings.encoder, stage_of(settings, row, name, limit=None))
+        stage = stage_of(settings, row, name, limit=None)
+        made[name] = study.recipes(name, settings.encoder, stage, seeds=seeds)
     return made
 
 

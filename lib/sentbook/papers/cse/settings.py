@@ -81,7 +81,7 @@ class Settings(Paper):
     gran_sentence: MarginTraining | None = None
     words: MarginTraining = MarginTraining(corpora=("ppdb",))
     filter_sizes: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
-    filter_seeds: Seeds = Field((1, 2, 3, 4, 5), description="of table 5 and of the variants, whose trainings are short")
+    filter_seeds: Seeds = Field((1, 2, 3, 4, 5), description="of table 5 and the variants, whose trainings are short")
     ablation: MarginTraining = MarginTraining(corpora=("simple-wikipedia",))
     relatedness: RelatednessTraining = RelatednessTraining()
     tuning: Tuning = Tuning()
