@@ -23,8 +23,8 @@ Values = Mapping[str, Sequence[Any]]
 History = Mapping[str, Any]
 # An edge that is no better than its neighbour by this much of the validation metric is flat, and no edge.
 FLAT = 0.002
-# The points that the first seed leaves this close to its best, at most so many of them, are tried with every seed.
-CLOSE, FINALISTS = 0.01, 3
+# The points that the first seed leaves this close to its best, at most so many of them, are tried with so many seeds.
+CLOSE, FINALISTS, DECIDING = 0.01, 3, 3
 # What a final training may have other than the trainings that chose its settings.
 LENGTH = {"epochs", "checks_per_epoch", "limit", "patience", "keep_checks"}
 
@@ -78,7 +78,7 @@ class Descent:
     settings are 30 trainings and not 15,625. What it gives up: a point that is good only in two settings at once.
 
     The first seed tries every point. Where it leaves several within `CLOSE` of its best, the best `FINALISTS` of them
-    are trained with the other seeds too, and the mean over seeds decides.
+    are trained with the other seeds too, of which `DECIDING` in all are enough, and the mean over seeds decides.
 
     A best value at the edge of the last step's grid is followed beyond it: the next value (`next_value`) is tried with
     all else as chosen, until it is no better or ``beyond`` steps are spent.
@@ -252,17 +252,18 @@ def next_value(value: float, tried: Sequence[float]) -> float:
     return float(f"{3 if half_decades % 2 else 1}e{half_decades // 2}")
 
 
-def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False) -> None:
+def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False, keep_finalists: bool = False) -> None:
     """Search all ``searches`` side by side, step by step; each holds its choice afterwards.
 
     Args:
         keep: store the encoders of all points, and not their histories alone.
+        keep_finalists: store those that the other seeds train, among which are the chosen point's.
 
     Raises:
         NumericalError: every point of a step diverged.
     """
 
-    def histories(recipes: Sequence[Recipe]) -> Iterator[History | None]:
+    def histories(recipes: Sequence[Recipe], keep: bool) -> Iterator[History | None]:
         if not recipes:
             return iter(())
         if keep:
@@ -273,7 +274,7 @@ def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False) -
         grids = [(search, points) for search in searches if (points := search.points(step))]
         if not grids:
             break
-        first = histories([search.recipe(point) for search, points in grids for point in points])
+        first = histories([search.recipe(point) for search, points in grids for point in points], keep)
         found = [[next(first) for _ in points] for _, points in grids]
         final = [search.finalists(own) for (search, _), own in zip(grids, found, strict=True)]
         other = histories(
@@ -282,7 +283,8 @@ def descend(study: Trains, searches: Sequence[Descent], *, keep: bool = False) -
                 for (search, points), places in zip(grids, final, strict=True)
                 for at in places
                 for start in search.others
-            ]
+            ],
+            keep or keep_finalists,
         )
         for (search, points), own, places in zip(grids, found, final, strict=True):
             search.choose(step, points, own, {at: [next(other) for _ in search.others] for at in places})
@@ -314,8 +316,9 @@ def trained_at_best(
     for recipes, steps in rows:
         start, *others = (one.prefix(len(one.stages) - 1) for one in recipes)
         stage = recipes[0].stages[-1]
+        others = others[: DECIDING - 1]
         searches.append(Descent(recipes[0].method, start, stage, steps, selected_on, others=others, beyond=beyond))
-    descend(study, searches, keep=keep)
+    descend(study, searches, keep=keep, keep_finalists=True)
     groups = [
         [one.model_copy(update={"stages": (*one.stages[:-1], search.stage)}) for one in recipes]
         for (recipes, _), search in zip(rows, searches, strict=True)
