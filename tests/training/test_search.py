@@ -31,6 +31,7 @@ from sentbook.training.search import (
     last_quarter_gain,
     search,
     searches_of,
+    trained_at_best,
 )
 from sentbook.training.settings import DirectTransfer, Grid, MarginTraining
 
@@ -101,6 +102,17 @@ def test_all_seeds_decide_among_points_that_the_first_leaves_close() -> None:
         (pytest.approx(0.6), 3), (pytest.approx(0.685), 3), (None, 3), (0.68, None),
     ]  # fmt: skip
     assert (0.0001, 5) not in study.asked
+
+
+def test_three_trainings_choose_where_a_row_has_five_and_all_five_are_trained() -> None:
+    study = Told({0.01: 0.5, 0.03: 0.6, 0.1: 0.605, 0.3: 0.55})
+    recipes = study.recipes("row", AverageEncoder(), DirectTransfer(dataset="miniworld"), seeds=[1, 2, 3, 4, 5])
+    rows = [(recipes, [{"learning_rate": [0.03, 0.1, 0.3]}])]
+    trained, [found] = trained_at_best(study, rows, "development pairs", keep=True)
+    assert found.chosen == {"learning_rate": 0.1}
+    chosen = study.asked[: -len(trained)]
+    assert sorted(chosen) == [(0.03, 1), (0.03, 2), (0.03, 3), (0.1, 1), (0.1, 2), (0.1, 3), (0.3, 1)]
+    assert study.asked[-len(trained) :] == [(0.1, seed) for seed in range(1, 6)]
 
 
 def test_a_best_value_at_the_edge_is_followed_until_one_beyond_is_no_better() -> None:
