@@ -20,6 +20,7 @@ from sentbook.report.pages import PROFILES, in_order, recorded, title
 from sentbook.report.style import style_sheet
 from sentbook.report.table import LEFT, TEXT, Cell, Row, Table
 from sentbook.runs.causes import Cause
+from sentbook.runs.limits import BUT_FOR
 from sentbook.runs.papers import paper_of
 from sentbook.runs.recorded import AGAIN
 from sentbook.runs.verdict_ledger import OURS, VERDICTS, Entry, by_chance, counted, entries
@@ -143,7 +144,8 @@ def all_verdicts(
     if runs is None:
         runs = {(paper, name): run for paper in papers for name, run in recorded(paper, profiles).items()}
     found = entries(runs, papers)
-    parts = ['<div class="sentbook" id="verdict-explorer"></div>', counts_table(found), chance_words(found)]
+    parts = ['<div class="sentbook" id="verdict-explorer"></div>', counts_table(found), undecided_words(found)]
+    parts.append(chance_words(found))
     parts.append(f"<style>{style_sheet('verdicts')}</style>")
     if download:
         parts.append(f"All of this for programs: {{download}}`{download.rpartition('/')[2]} <{download}>`.")
@@ -181,6 +183,22 @@ def counts_table(claims: Sequence[Entry]) -> str:
     heads = [*(paper_of(paper).name for paper in counts), "all", *(["ours"] if ours else [])]
     body = Table("", heads, rows, "Verdicts by paper").body
     return Fragment(body, kind="sentbook-table sentbook-counts", run=profile).html()
+
+
+def undecided_words(claims: Sequence[Entry]) -> str:
+    """Say how many inconclusive claims of the papers wait for trainings or a search, not for narrower intervals."""
+    undecided = [claim for claim in claims if claim.verdict == "inconclusive" and not claim.own]
+    alone = [note.removeprefix(BUT_FOR) for claim in undecided for note in claim.notes if note.startswith(BUT_FOR)]
+    if not alone:
+        return ""
+    held = ", ".join(f"{alone.count(name)} {name}" for name in VERDICTS if name in alone)
+    old = sum(claim.earlier and not any(note.startswith(BUT_FOR) for note in claim.notes) for claim in undecided)
+    waiting = f"{old} more wait for their notebooks to run again by the rule of today. " if old else ""
+    return (
+        f"Of the {len(undecided)} inconclusive claims {len(alone)} would be decided by their numbers alone ({held}): "
+        f"their cards say which trainings or which search is missing. {waiting}"
+        "Of the others the intervals hold both answers."
+    )
 
 
 def chance_words(claims: Sequence[Entry]) -> str:

@@ -20,6 +20,8 @@ Judge = Callable[[Evidence], Judgement]
 # Searches step by step cannot have the same number of trainings on both sides to the last one.
 ENOUGH = 0.8
 ALONE = "one training, where a verdict against a claim needs several"
+# Begins the note of a verdict that a limit has made inconclusive.
+BUT_FOR = "by its numbers alone "
 
 
 class Scale(BaseModel):
@@ -72,6 +74,8 @@ def limited(
     and, where the claim is about given encoders, where these are of one training. A claim that does not hold, or is not
     decided, is out of scale where the run has less than what it is about.
 
+    A bounded verdict keeps in its notes what the numbers alone would have been.
+
     Args:
         again: judge once more, on other evidence.
     """
@@ -91,6 +95,7 @@ def limited(
     elif found.verdict == "not reproduced" and evidence.run and of_one_training(evidence.run):
         notes, bounded = [ALONE], True
     if (bounded and found.verdict in DECIDED) or (unsearched and found.verdict == "not reproduced"):
+        notes.insert(0, f"{BUT_FOR}{found.verdict}")
         found = found.with_verdict("inconclusive")
     if unsearched:
         notes.append(f"no search of the settings of {_listed(unsearched)} is recorded")

@@ -16,7 +16,7 @@ from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Claim, Finding, Metric, Run, Test
 from sentbook.runs.claims import ClaimSpec, claims, judged
 from sentbook.runs.evidence import OVER_ITEMS, Evidence, Missing, Rows, dataset_of
-from sentbook.runs.limits import ALONE, of_one_training
+from sentbook.runs.limits import ALONE, BUT_FOR, of_one_training
 
 AGAIN = "judged again from the rows that the run recorded"
 # Numbers that a notebook hands over and a run keeps in its claims alone: by the words in which a claim names them.
@@ -49,7 +49,8 @@ def judge_again(run: Run) -> tuple[list[Claim], list[str]]:
         if old and old.ours and not new.ours:
             left.append(spec.id)
             against = old.verdict == "not reproduced" and of_one_training(run)
-            found.append(old.model_copy(update={"verdict": "inconclusive", "notes": [ALONE]}) if against else old)
+            notes = [f"{BUT_FOR}{old.verdict}", ALONE]
+            found.append(old.model_copy(update={"verdict": "inconclusive", "notes": notes}) if against else old)
         else:
             found.append(new.model_copy(update={"notes": [*new.notes, AGAIN]}) if new.ours else new)
     return found, left
