@@ -24,8 +24,8 @@ def test_the_best_recorded_run_is_taken(ledger: Path) -> None:
 
 def test_status_page(ledger: Path, well_formed: Check) -> None:
     text = pages.status_page(["cse"])
-    (fragment,) = _fragments(text)
-    well_formed(fragment)
+    for fragment in _fragments(text):
+        well_formed(fragment)
     assert '<a data-run="small/cse/table1">30.6 min</a>' in text
     assert '<a data-run="demo">61.1 min</a>' in text
     assert "not run" in text and "torch 2.13.0" in text and "Together" in text
