@@ -24,7 +24,8 @@ from sentbook.system.errors import ConfigError
 
 # A run that has the same numbers by many protocols has a page of its own.
 _BY_PROTOCOL = "protocols"
-_DECIMALS = 4
+# Enough that a number which the page rounds again rounds as the tables round it.
+_DECIMALS = 6
 
 
 class Column(NamedTuple):
