@@ -24,8 +24,7 @@ from sentbook.system.errors import ConfigError
 
 # A run that has the same numbers by many protocols has a page of its own.
 _BY_PROTOCOL = "protocols"
-# Enough that a number which the page rounds again rounds as the tables round it.
-_DECIMALS = 6
+_DECIMALS = 4
 
 
 class Column(NamedTuple):
@@ -198,7 +197,12 @@ def _tests(run: Run, methods: Sequence[str], columns: Sequence[Column]) -> dict[
 
 
 def _scaled(value: float | None, metric: str) -> float | None:
-    return None if value is None else round(value * numbers.factor(metric), _DECIMALS)
+    """Round a number, but for one that the page, which rounds again, would then write otherwise than the tables do."""
+    if value is None:
+        return None
+    whole = value * numbers.factor(metric)
+    short = round(whole, _DECIMALS)
+    return short if all(f"{short:.{at}f}" == f"{whole:.{at}f}" for at in range(_DECIMALS)) else round(whole, 8)
 
 
 # -- without JavaScript ------------------------------------------------------------------------------------------------
