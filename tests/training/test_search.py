@@ -199,7 +199,7 @@ def descents(study: Study) -> list[Descent]:
     ]
 
 
-def test_each_step_goes_on_from_the_best_point() -> None:
+def test_each_step_goes_on_from_the_best_point_and_the_record_says_what_was_tried_and_where_the_edge_was() -> None:
     study = Bowl()
     searches = descents(study)
     descend(study, searches)
@@ -208,12 +208,6 @@ def test_each_step_goes_on_from_the_best_point() -> None:
         assert study.value(found.stage) == max(point["development"] for point in found.tried)
     assert {stage.margin for stage in study.stages[:12]} == {PAIRS.margin}
     assert [(stage.margin, stage.learning_rate) for stage in study.stages[12:]] == [(0.2, 1e-2), (0.4, 1e-2)]
-
-
-def test_its_record_says_what_was_tried_and_where_the_edge_was() -> None:
-    study = Bowl()
-    searches = descents(study)
-    descend(study, searches)
     pp, cse = (search.record() for search in searches)
     assert pp.grid == {"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True], "margin": [0.2, 0.4]}
     assert pp.chosen == {"learning_rate": 1e-2, "bucket": True, "margin": 0.4}
@@ -260,10 +254,8 @@ def test_a_run_knows_whose_search_chose_its_settings() -> None:
     other = search.recipe(search.stage.changed(margin=0.7)).model_copy(update={"method": "PP, another margin"})
     told = {"history": {"curve": []}}
     rows = searches_of([Trained(longer, told), Trained(other, told)], known)
-    assert [(row.method, row.trainings, bool(row.grid)) for row in rows] == [
-        ("PP, longer", 8, True),
-        ("PP, another margin", 1, False),
-    ]
+    searched = [(row.method, row.trainings, bool(row.grid)) for row in rows]
+    assert searched == [("PP, longer", 8, True), ("PP, another margin", 1, False)]
     assert identity(longer) == search.record().of != identity(other)
 
 
