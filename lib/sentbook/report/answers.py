@@ -10,7 +10,7 @@ from sentbook.report.markup import Fragment, run_name, why
 from sentbook.report.table import not_run
 from sentbook.report.verdict_page import cause_words, marks, number_boxes
 from sentbook.runs.claims import specifications
-from sentbook.runs.ledger import first
+from sentbook.runs.ledger import command, first
 from sentbook.runs.papers import paper_of
 from sentbook.runs.verdict_ledger import entries
 
@@ -43,7 +43,7 @@ def answer(paper: str, experiment: str) -> Fragment:
     """
     run = first(paper, experiment, PROFILES)
     if run is None:
-        return not_run(f"make run NOTEBOOK={paper}/{experiment} PROFILE=small")
+        return not_run(command(paper, experiment))
     main = {spec.id for spec in specifications().values() if spec.main}
     of_paper = entries({(paper, experiment): run}, [paper] if run.claims else [])
     judged = sorted((one for one in of_paper if one.experiment == experiment), key=lambda one: one.id not in main)

@@ -24,7 +24,6 @@ from sentbook.system.errors import ConfigError
 
 # A run that has the same numbers by many protocols has a page of its own.
 _BY_PROTOCOL = "protocols"
-_DECIMALS = 4
 
 
 class Column(NamedTuple):
@@ -80,7 +79,7 @@ def run_data(run: Run) -> dict[str, Any]:
             protocols.index(rows[0].protocol),
             rows[0].n,
             trainings.index(tuple(row.seed for row in rows)),
-            [_scaled(row.value, column.metric) for row in rows],
+            [_scaled(row.value, column.metric, 2) for row in rows],
             row_key(method, column.dataset, column.metric),
             _scaled(low, column.metric) if plain else None,
             _scaled(high, column.metric) if plain else None,
@@ -94,7 +93,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "name": f"{run.paper}/{run.experiment}",
         "title": f"{paper_of(run.paper).name}, {title(run.experiment).lower()}",
         "profile": run.profile,
-        "command": run_pages.command(run.paper, run.experiment, run.profile),
+        "command": ledger.command(run.paper, run.experiment, run.profile),
         "methods": [readable(method) for method in methods],
         "protocols": [readable(protocol) for protocol in protocols],
         "seeds": trainings,
@@ -196,13 +195,14 @@ def _tests(run: Run, methods: Sequence[str], columns: Sequence[Column]) -> dict[
     return {"kinds": kinds, "tests": found}
 
 
-def _scaled(value: float | None, metric: str) -> float | None:
-    """Round a number, but for one that the page, which rounds again, would then write otherwise than the tables do."""
+def _scaled(value: float | None, metric: str, spare: int = 1) -> float | None:
+    """Round to ``spare`` decimals more than the page shows; to more where its own rounding would then differ."""
     if value is None:
         return None
-    whole = value * numbers.factor(metric)
-    short = round(whole, _DECIMALS)
-    return short if all(f"{short:.{at}f}" == f"{whole:.{at}f}" for at in range(_DECIMALS)) else round(whole, 8)
+    whole, shown = value * numbers.factor(metric), numbers.digits(metric) + 1
+    rounded = (round(whole, decimals) for decimals in range(shown + spare, 16))
+    same = (one for one in rounded if all(f"{one:.{at}f}" == f"{whole:.{at}f}" for at in (shown - 1, shown)))
+    return next(same, whole)
 
 
 # -- without JavaScript ------------------------------------------------------------------------------------------------

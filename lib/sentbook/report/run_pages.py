@@ -22,7 +22,7 @@ from sentbook.report.table import Cell, Row, Table, badges, is_toy, time_of
 from sentbook.report.view import differences
 from sentbook.runs import lineage
 from sentbook.runs.contents import listed
-from sentbook.runs.ledger import read
+from sentbook.runs.ledger import command, read
 from sentbook.runs.papers import paper_of
 from sentbook.system.files import parse_yaml, write_atomically
 from sentbook.system.paths import root
@@ -103,13 +103,6 @@ def page(paper: str, experiment: str, runs: list[Run], changed: Mapping[str, lis
         command=command(paper, experiment),
         parts=[_part(run, changed.get(run.profile, []), drawn=run is runs[0]) for run in runs],
     )
-
-
-def command(paper: str, experiment: str, profile: str = "small") -> str:
-    """What makes a run again."""
-    if paper == "data":
-        return f"sentbook data {experiment} --record"
-    return f"make run NOTEBOOK={paper}/{experiment} PROFILE={profile}"
 
 
 def _part(run: Run, changed: list[str], *, drawn: bool) -> dict[str, Any]:

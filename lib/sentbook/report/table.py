@@ -25,6 +25,7 @@ from sentbook.report.markup import (
     run_name,
     why,
 )
+from sentbook.runs.ledger import command
 
 TEXT, LEFT, DATA = "sb-text", "sb-left", "sb-data"  # kinds of columns: running text, short text, of a data set
 _TOY = "Toy data: the mini-world, seconds of training; says nothing of the paper"
@@ -75,7 +76,7 @@ def _short_commit(commit: str) -> str:
     return (plain[:7] if len(plain) > 12 else plain) + plus + changes
 
 
-def not_run(command: str) -> Fragment:
+def not_run(command: str = command("<paper>", "<experiment>")) -> Fragment:
     """The notice that stands where numbers would."""
     return Fragment(
         f'<div class="sb-notice" role="note"><strong>Not run</strong>'
@@ -191,8 +192,9 @@ class Table(Piece):
         above = ""
         if self.notice:
             above = self.notice.body
-        elif self.badged and isinstance(self.run, Run):
-            above = badges(self.run, just_made=self.just_made or is_toy(self.run))
+        elif self.badged:
+            run = self.run if isinstance(self.run, Run) else None
+            above = badges(run, just_made=self.just_made or is_toy(run)) if run else not_run().body
         if self.changes:
             words = ", ".join(f"<code>{esc(change)}</code>" for change in self.changes)
             above += f'<p class="sb-changes"><strong>Your run</strong> with {words}</p>'

@@ -12,7 +12,7 @@ import pandas as pd
 
 from sentbook.records import Run, Test
 from sentbook.report import numbers, templates
-from sentbook.report.markup import Fragment, Html, Recorded, esc, folded, from_paper, run_name, verdict, why
+from sentbook.report.markup import Fragment, Html, Recorded, esc, folded, run_name, verdict, why
 from sentbook.report.names import rule_of
 from sentbook.report.summary import (
     Summary,
@@ -29,25 +29,14 @@ from sentbook.report.summary import (
     test_of,
     where_printed,
 )
-from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, is_toy, not_run, time_of
-from sentbook.report.view import of_recorded, of_view
-from sentbook.runs.papers import catalogue
+from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, is_toy, time_of
+from sentbook.report.view import of_recorded, of_run, of_view
 from sentbook.system.errors import ConfigError
 
 Key = TypeVar("Key", bound=Hashable)
 _Values = Mapping[tuple[str, str], Summary]  # by method and data set
 _Sources = tuple[Mapping[tuple[str, str], float], _Values, _Values]
 _Contrast = Mapping[str, tuple[Test, float, float, float]]  # a row's test with estimate and interval of A - B
-
-
-def make_command(reported: pd.DataFrame | None) -> str:
-    """The command that makes a run that is not there."""
-    notebook = "<paper>/<experiment>"
-    if reported is not None and len(reported) and {"paper", "table"} <= set(reported.columns):
-        first = reported.iloc[0]
-        folders = {paper.name: folder for folder, paper in catalogue().items()}
-        notebook = f"{folders.get(str(first['paper']), str(first['paper']).lower())}/{first['table']}"
-    return f"make run NOTEBOOK={notebook} PROFILE=small"
 
 
 def best(values: Mapping[Key, float], metric: str, places: int | None = None) -> set[Key]:
@@ -151,11 +140,8 @@ def comparison(
     protocol: object = None,
     places: int | None = None,
     notes: Mapping[str, str] | None = None,
-    just_made: bool = False,
-    command: str | None = None,
     beside: Run | None = None,
-    changes: Sequence[str] = (),
-) -> Table | Fragment:
+) -> Table:
     """Set the paper's table beside ours: per data set and method paper, ours with its interval, and the difference.
 
     Columns without any value are left out, so a run on other data sets than the paper's shows its own numbers alone.
@@ -172,10 +158,7 @@ def comparison(
         protocol: which protocols, where the run holds several for a cell.
         places: decimals; None: by the metric.
         notes: remarks beside a row or group heading, e.g. ``{"STS2016": "validation"}``.
-        just_made: the run was made by this notebook, not read from the ledger.
-        command: how to make a run that is not there.
-        beside: a run of the reader's, or of ours at the paper's size, shown in place of the difference; ``changes``:
-            what it changed, in words.
+        beside: a run of the reader's, or of ours at the paper's size, shown in place of the difference.
 
     Raises:
         ConfigError: a cell was scored under two protocols; ``interval`` is neither word.
@@ -198,8 +181,7 @@ def comparison(
     grid = _Grid(blocks, rows, group_and_label, interval, pair, contrast, of_yours)
     return Table(
         "Data set", grid.columns, grid.rows(notes or {}), caption, grid.how(numbers.name(metric), protocols),
-        grid.foot(), run=run, badged=True, just_made=just_made, changes=changes,
-        notice=not_run(command or make_command(reported)) if run is None else None,
+        grid.foot(), run=run, badged=True,
     )  # fmt: skip
 
 
@@ -225,11 +207,8 @@ def by_metric(
     interval: str = "brackets",
     protocol: object = None,
     places: Mapping[str, int] | None = None,
-    just_made: bool = False,
-    command: str | None = None,
     beside: Run | None = None,
-    changes: Sequence[str] = (),
-) -> Table | Fragment:
+) -> Table:
     """Show one data set, a method a row, a metric a group of columns; otherwise as `comparison`."""
     found = {metric: _sources(run, reported, beside, metric, protocol) for metric in metrics}
     if methods is None:
@@ -245,8 +224,7 @@ def by_metric(
     protocols = ordered(one for _, met in found.values() for one in met)
     return Table(
         "Method", grid.columns, grid.rows({}), caption,
-        grid.how(full_name(*group_and_label(dataset)), protocols), run=run, badged=True, just_made=just_made,
-        changes=changes, notice=not_run(command or make_command(reported)) if run is None else None,
+        grid.how(full_name(*group_and_label(dataset)), protocols), run=run, badged=True,
     )  # fmt: skip
 
 
@@ -360,18 +338,9 @@ class _Grid:
 # -- tests -----------------------------------------------------------------------------------------------------------
 
 
-@of_view
-def tests(
-    run: Run | None,
-    *,
-    caption: str = "Tests",
-    command: str | None = None,
-    just_made: bool = False,
-    changes: Sequence[str] = (),
-) -> Table | Fragment:
+@of_run
+def tests(run: Run, *, caption: str = "Tests") -> Table:
     """List every comparison of the run: estimate of A - B, interval, p and Holm's p."""
-    if run is None:
-        return not_run(command or make_command(None))
     kinds = ordered(test.kind for test in run.tests)
     several = len(kinds) > 1
     rows = [
@@ -393,25 +362,15 @@ def tests(
     ]
     heads = ["A \u2212 B", *(["Test"] if several else []), "Metric", "Estimate", "95 %", "p", "Holm"]
     left = {0: TEXT, 1: LEFT} if several else {0: TEXT}
-    return Table("Data set", heads, rows, caption, ", ".join(kinds), run=run, kinds=left, changes=changes)
+    return Table("Data set", heads, rows, caption, ", ".join(kinds), run=run, kinds=left)
 
 
-@of_view
-def test_matrix(
-    run: Run | None,
-    *,
-    caption: str = "Differences",
-    command: str = "make run PROFILE=small",
-    label: Callable[[str], str] = str,
-    just_made: bool = False,
-    changes: Sequence[str] = (),
-) -> Table | Fragment:
+@of_run
+def test_matrix(run: Run, *, caption: str = "Differences", label: Callable[[str], str] = str) -> Table:
     """Show the run's tests, a row a comparison A - B and a column a data set; bold where Holm's p is below .05.
 
     The interval stands below each difference. ``label`` says how a method is called in the table.
     """
-    if run is None:
-        return not_run(command)
     datasets = ordered(t.dataset for t in run.tests)
     found = {(t.a, t.b, t.dataset): t for t in run.tests}
     rows = [
@@ -425,7 +384,7 @@ def test_matrix(
     metrics = ", ".join(ordered(numbers.name(test.metric) for test in run.tests))
     how = f"{metrics} \u00b7 paired bootstrap, 95 % below \u00b7 bold: p below .05 by Holm\u2019s method over a row"
     kind = "sentbook-table sentbook-contrasts"
-    return Table("A \u2212 B", heads, rows, caption, how, run=run, wrap=True, kind=kind, changes=changes)
+    return Table("A \u2212 B", heads, rows, caption, how, run=run, wrap=True, kind=kind)
 
 
 test_matrix.__test__ = tests.__test__ = False  # type: ignore[attr-defined]  # no functions of pytest
@@ -447,20 +406,16 @@ def difference_cell(test: Test | None, absent: str = "") -> Cell:
 
 
 @of_recorded
-def claims(run: Run | None, *, caption: str = "Claims", command: str | None = None) -> Table | Fragment:
+@of_run
+def claims(run: Run, *, caption: str = "Claims") -> Table | Fragment:
     """List each claim of the paper that this experiment tests, its verdict, and the numbers the rule looked at."""
-    if run is None:
-        return not_run(command or make_command(None))
     if not run.claims:
         if is_toy(run):
             return Fragment("<p>A run on toy data carries no verdict.</p>")
         return Fragment("<p>This experiment tests no claim of the paper's text.</p>")
     rows = []
     for claim in run.claims:
-        said = Html(
-            f"<span{from_paper(claim.source)}>{esc(claim.text)}</span> "
-            f'<span class="sb-soft sb-paper">{esc(claim.source)}</span>'
-        )
+        said = templates.html("said", claim=claim)
         evidence = Cell(claim.evidence, "; ".join([f"Rule: {rule_of(claim)}", *claim.notes]))
         label = Html(f"<code>{esc(claim.id)}</code>")
         rows.append(Row(label, [said, verdict(claim.verdict), evidence], row=(claim.id,)))
@@ -505,10 +460,9 @@ def facts(run: Run) -> dict[str, str]:
 
 
 @of_recorded
-def cost(run: Run | None, *, caption: str = "Cost of one training", command: str | None = None) -> Table | Fragment:
+@of_run
+def cost(run: Run, *, caption: str = "Cost of one training") -> Table | Fragment:
     """Show seconds, peak memory, parameters without the word vectors, and examples a second; means over seeds."""
-    if run is None:
-        return not_run(command or make_command(None))
     if not run.cost:
         return Fragment("<p>Nothing was trained in this experiment.</p>")
     by_method = pd.DataFrame([row.model_dump() for row in run.cost]).groupby("method", sort=False)
@@ -606,14 +560,7 @@ def substitutions(run: Run | None) -> Fragment:
     )
 
 
-def plain(
-    frame: pd.DataFrame,
-    caption: str = "",
-    *,
-    run: Recorded | None = None,
-    facts: bool = False,
-    changes: Sequence[str] = (),
-) -> Table:
+def plain(frame: pd.DataFrame, caption: str = "", *, run: Recorded | None = None, facts: bool = False) -> Table:
     """Show a small frame as it is; the first column heads its rows, and text may break into lines.
 
     A column ``paper`` holds what the paper printed.
@@ -621,7 +568,6 @@ def plain(
     Args:
         run: whose numbers they are, a study's before it is recorded.
         facts: the numbers are no result.
-        changes: the parameters that the reader's run changed, in words.
     """
     heads = [str(column) for column in frame.columns]
     text = [at for at, column in enumerate(frame.columns) if not pd.api.types.is_numeric_dtype(frame[column])]
@@ -636,6 +582,4 @@ def plain(
         )
         for values in frame.itertuples(index=False)
     ]
-    return Table(
-        heads[0] if heads else "", heads[1:], rows, caption, run=run, kinds=kinds, facts=facts, changes=changes
-    )
+    return Table(heads[0] if heads else "", heads[1:], rows, caption, run=run, kinds=kinds, facts=facts)

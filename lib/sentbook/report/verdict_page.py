@@ -20,6 +20,7 @@ from sentbook.report.pages import PROFILES, in_order, recorded, title
 from sentbook.report.style import style_sheet
 from sentbook.report.table import LEFT, TEXT, Cell, Row, Table
 from sentbook.runs.causes import Cause
+from sentbook.runs.ledger import command
 from sentbook.runs.limits import BUT_FOR
 from sentbook.runs.papers import paper_of
 from sentbook.runs.recorded import AGAIN
@@ -71,8 +72,8 @@ def verdicts_page(
     """
     found = recorded(paper, profiles) if runs is None else dict(runs)
     if not any(run.claims for run in found.values()):
-        command = f"make run NOTEBOOK={paper}/table1 PROFILE=small"
-        return f"No verdict is recorded for {paper_of(paper).citation} yet. Make one with `{command}`.\n"
+        made_by = command(paper, "table1")
+        return f"No verdict is recorded for {paper_of(paper).citation} yet. Make one with `{made_by}`.\n"
     judged = entries({(paper, name): run for name, run in found.items()}, [paper])
     beside = {entry.id: marks(entry) for entry in judged}
     parts = [verdict_summary(judged).html()]

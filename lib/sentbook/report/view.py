@@ -23,7 +23,7 @@ P = ParamSpec("P")
 # Parameters that change no number.
 ELSEWHERE = ("profile", "device", "jobs")
 # What a view tells an adapter that asks for it.
-_OF_THE_VIEW = ("beside", "just_made", "changes", "caption")
+_OF_THE_VIEW = ("beside", "caption")
 # What an adapter is told of the paper's data sets, which a run on others cannot follow.
 _OF_THE_PAPER = ("rows", "notes", "dataset", "datasets")
 
@@ -128,7 +128,7 @@ class View:
     @property
     def command(self) -> str:
         """What makes the recorded run."""
-        return f"make run NOTEBOOK={self.made.paper}/{self.made.experiment} PROFILE=small"
+        return ledger.command(self.made.paper, self.made.experiment)
 
     @property
     def changes(self) -> list[str]:
@@ -138,7 +138,7 @@ class View:
     def show(self, adapter: Callable[..., Drawn], *args: Any, **options: Any) -> Drawn | Stack:
         """Draw ``adapter``'s table of what is recorded with the run just made beside it, or in one of its own.
 
-        On the same data sets both stand in one table, where the adapter can (it takes ``beside`` and ``changes``). A
+        On the same data sets both stand in one table, where the adapter can (it takes ``beside``). A
         run on toy data, or on other data sets, has its own table below: without the paper's numbers and its rows.
         """
         beside, own = self.beside, dict(options)
@@ -151,7 +151,7 @@ class View:
             own = {name: value for name, value in own.items() if name not in _OF_THE_PAPER}
             if "dataset" in options:
                 own["dataset"] = ordered(row.dataset for row in self.made.metrics)[-1]
-        own |= {"just_made": True, "caption": "The run of this notebook"}
+        own |= {"caption": "The run of this notebook"}
         return Stack((first, self._draw(adapter, self.made, None, args, own, joint=True)))
 
     def _draw(
@@ -165,14 +165,14 @@ class View:
         joint: bool = False,
     ) -> Drawn:
         """Draw a run; ``joint``: the run just made is in it, with the parameters that it changed in words."""
-        options = options | ({"changes": self.changes} if joint else {})
         known = inspect.signature(adapter).parameters
         kept = {name: value for name, value in options.items() if name in known or name not in _OF_THE_VIEW}
         piece = adapter(run, *([printed] if "reported" in known else []), *args, **kept)
-        if isinstance(piece, Table):  # an adapter need not hand on what only the head of its table says
-            rest = {name: options[name] for name in ("just_made", "changes") if name in options and name not in known}
-            return replace(piece, **rest)
-        return piece
+        if not isinstance(piece, Table):
+            return piece
+        notice = not_run(self.command) if run is None else piece.notice
+        changed = self.changes if joint else piece.changes
+        return replace(piece, notice=notice, changes=changed, just_made=run is not self.recorded)
 
 
 class Drawn(Protocol):
@@ -215,11 +215,11 @@ def of_run(draw: Callable[Concatenate[Run, P], Drawn]) -> Callable[Concatenate[V
 
     @functools.wraps(draw)
     def drawn(of: View | Run | None, *args: P.args, **options: P.kwargs) -> Any:
-        command = of.command if isinstance(of, View) else "make run NOTEBOOK=<paper>/<experiment> PROFILE=small"
+        absent = not_run(of.command) if isinstance(of, View) else not_run()
 
         @functools.wraps(draw)
         def one(run: Run | None, *args: P.args, **options: P.kwargs) -> Drawn:
-            return not_run(command) if run is None else draw(run, *args, **options)
+            return absent if run is None else draw(run, *args, **options)
 
         return of.show(one, *args, **options) if isinstance(of, View) else one(of, *args, **options)
 

@@ -25,8 +25,8 @@ from sentbook.report.summary import (
     printed,
     where_printed,
 )
-from sentbook.report.table import Cell, Row, Table, not_run
-from sentbook.report.tables import beside_words, best, make_command
+from sentbook.report.table import Cell, Row, Table
+from sentbook.report.tables import beside_words, best
 from sentbook.report.view import of_view
 from sentbook.runs.verdicts import scores
 
@@ -167,7 +167,6 @@ def methods_table(
         _foot(held),
         run=run,
         badged=True,
-        notice=not_run(make_command(reported)) if run is None else None,
     )
 
 

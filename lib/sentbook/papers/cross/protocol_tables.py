@@ -19,15 +19,14 @@ from sentbook.papers.cross.protocols import BENCHMARK_HEAD, DROPPED, FIELDS, HOU
 from sentbook.records import Run, Test
 from sentbook.report import numbers
 from sentbook.report.figures import WIDTH, captioned, legend_above, of_a_run, row_axes
-from sentbook.report.markup import Fragment
 from sentbook.report.names import readable
 from sentbook.report.style import MARKERS, Palette
 from sentbook.report.summary import group_and_label, is_average, ordered, where_printed
 from sentbook.report.svg import Plot, render
-from sentbook.report.table import TEXT, Cell, Row, Table, not_run
+from sentbook.report.table import TEXT, Cell, Row, Table
+from sentbook.report.view import of_run
 from sentbook.runs import printed as printed_numbers
 
-COMMAND = "make run NOTEBOOK=cross/protocols PROFILE=small"
 YEAR = "STS2014/avg"
 _TOKENS = {
     "ptb": "Penn Treebank",
@@ -277,7 +276,7 @@ def twice(run: Run | None, *, caption: str = "One encoder, printed twice: GRAN o
         rows.append(Row(f"{label}, {way}", cells))
     heads = ["GRAN, printed", *([f"{held.encoder}, ours"] if held else [])]
     how = "Pearson\u2019s r \u00d7 100, cosine"
-    return Table("STS 2012", heads, rows, caption, how, run=run if held else None, badged=True, facts=held is None)
+    return Table("STS 2012", heads, rows, caption, how, run=run if held else None, badged=bool(held), facts=not held)
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
@@ -301,10 +300,9 @@ _ADVICE: dict[str, str] = {
 }
 
 
-def checklist(run: Run | None, *, row: str = YEAR, command: str = COMMAND) -> Table | Fragment:
+@of_run
+def checklist(run: Run, *, row: str = YEAR) -> Table:
     """What to look for, in the order of the measured size: how far each choice moves one year, and all of them."""
-    if run is None:
-        return not_run(command)
     held = Held(run)
     row = row if row in held.years else held.years[0]
     rows = []

@@ -37,8 +37,8 @@ from sentbook.report.summary import (
     printed,
     where_printed,
 )
-from sentbook.report.table import Cell, Row, Table, not_run
-from sentbook.report.tables import best, make_command
+from sentbook.report.table import Cell, Row, Table
+from sentbook.report.tables import best
 from sentbook.report.view import of_run, of_view
 from sentbook.runs import ledger
 from sentbook.runs.evidence import Evidence
@@ -213,7 +213,6 @@ def cells_table(
         " ".join(foot),
         run=run,
         badged=True,
-        notice=not_run(make_command(reported)) if run is None else None,
     )
 
 

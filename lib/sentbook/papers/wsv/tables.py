@@ -26,8 +26,8 @@ from sentbook.report.summary import (
     where_printed,
 )
 from sentbook.report.svg import Plot, render
-from sentbook.report.table import TEXT, Cell, Row, Table, not_run
-from sentbook.report.tables import beside_words, make_command
+from sentbook.report.table import TEXT, Cell, Row, Table
+from sentbook.report.tables import beside_words
 from sentbook.report.view import of_view
 from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError
@@ -204,7 +204,6 @@ def ranking(
         found.places,
         run=run,
         badged=True,
-        notice=not_run(make_command(reported)) if run is None else None,
         kinds={len(metrics): TEXT} if with_notes else {},
     )
 
