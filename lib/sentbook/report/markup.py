@@ -75,11 +75,6 @@ def verdict(value: str) -> Html:
     return Html(f'<span class="verdict verdict-{esc(value.replace(" ", "-"))}">{sign} {esc(value)}</span>')
 
 
-def from_paper(where: str, classes: str = "") -> str:
-    """The attributes of an element whose numbers a paper printed, such as ``table 1 of the CSE paper``."""
-    return attributes(**{"class": [classes, "sb-paper"], "title": f"printed in {where}"})
-
-
 # -- which run a number is of ------------------------------------------------------------------------------------------
 
 
