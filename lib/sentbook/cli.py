@@ -335,6 +335,8 @@ def certify(
     found = certifying.compare(f"{profile}/{experiment}", first, second)
     for line in found.lines():
         typer.echo(line)
+    if found.data_differing:
+        typer.echo(f"data: other files than the recorded run's ({', '.join(found.data_differing)})")
     folder = certifying.again() if record else out or root() / "build" / "certificates"
     path = folder / f"{paper}-{name}-{profile}.json"
     write_atomically(path, ledger.dumped(found))

@@ -7,10 +7,10 @@ from collections import Counter
 from sentbook.records import Test
 from sentbook.report import templates
 from sentbook.report.markup import Fragment, run_name, why
-from sentbook.report.table import not_run
+from sentbook.report.table import command, not_run
 from sentbook.report.verdict_page import cause_words, marks, number_boxes
 from sentbook.runs.claims import specifications
-from sentbook.runs.ledger import command, first
+from sentbook.runs.ledger import first
 from sentbook.runs.papers import paper_of
 from sentbook.runs.verdict_ledger import entries
 

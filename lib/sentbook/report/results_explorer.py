@@ -17,7 +17,7 @@ from sentbook.report.markup import row_key, script
 from sentbook.report.names import readable
 from sentbook.report.pages import title
 from sentbook.report.summary import full_name, group_and_label, is_average, ordered, printed, reported
-from sentbook.report.table import Cell, Row, Table
+from sentbook.report.table import Cell, Row, Table, command
 from sentbook.runs import ledger
 from sentbook.runs.papers import paper_of
 from sentbook.system.errors import ConfigError
@@ -93,7 +93,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "name": f"{run.paper}/{run.experiment}",
         "title": f"{paper_of(run.paper).name}, {title(run.experiment).lower()}",
         "profile": run.profile,
-        "command": ledger.command(run.paper, run.experiment, run.profile),
+        "command": command(run.paper, run.experiment, run.profile),
         "methods": [readable(method) for method in methods],
         "protocols": [readable(protocol) for protocol in protocols],
         "seeds": trainings,

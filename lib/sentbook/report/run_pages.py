@@ -18,11 +18,11 @@ from sentbook.report.markup import Fragment, Html, badge, esc, run_name, verdict
 from sentbook.report.pages import PROFILES, title
 from sentbook.report.style import without_sheet
 from sentbook.report.summary import ordered
-from sentbook.report.table import Cell, Row, Table, badges, is_toy, time_of
+from sentbook.report.table import Cell, Row, Table, badges, command, is_toy, time_of
 from sentbook.report.view import differences
 from sentbook.runs import lineage
 from sentbook.runs.contents import listed
-from sentbook.runs.ledger import command, read
+from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of
 from sentbook.system.files import parse_yaml, write_atomically
 from sentbook.system.paths import root

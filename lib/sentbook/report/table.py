@@ -25,7 +25,6 @@ from sentbook.report.markup import (
     run_name,
     why,
 )
-from sentbook.runs.ledger import command
 
 TEXT, LEFT, DATA = "sb-text", "sb-left", "sb-data"  # kinds of columns: running text, short text, of a data set
 _TOY = "Toy data: the mini-world, seconds of training; says nothing of the paper"
@@ -74,6 +73,13 @@ def time_of(run: Run) -> str:
 def _short_commit(commit: str) -> str:
     plain, plus, changes = commit.partition("+")
     return (plain[:7] if len(plain) > 12 else plain) + plus + changes
+
+
+def command(paper: str, experiment: str, profile: str = "small") -> str:
+    """What makes a run, again or for the first time."""
+    if paper == "data":
+        return f"sentbook data {experiment} --record"
+    return f"make run NOTEBOOK={paper}/{experiment} PROFILE={profile}"
 
 
 def not_run(command: str = command("<paper>", "<experiment>")) -> Fragment:

@@ -18,9 +18,8 @@ from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, scrip
 from sentbook.report.names import rule_of
 from sentbook.report.pages import PROFILES, in_order, recorded, title
 from sentbook.report.style import style_sheet
-from sentbook.report.table import LEFT, TEXT, Cell, Row, Table
+from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, command
 from sentbook.runs.causes import Cause
-from sentbook.runs.ledger import command
 from sentbook.runs.limits import BUT_FOR
 from sentbook.runs.papers import paper_of
 from sentbook.runs.recorded import AGAIN

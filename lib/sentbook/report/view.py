@@ -15,7 +15,7 @@ from sentbook import config
 from sentbook.records import Run
 from sentbook.report.markup import Html
 from sentbook.report.summary import ordered, reported
-from sentbook.report.table import Table, is_toy, not_run
+from sentbook.report.table import Table, command, is_toy, not_run
 from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError
 
@@ -128,7 +128,7 @@ class View:
     @property
     def command(self) -> str:
         """What makes the recorded run."""
-        return ledger.command(self.made.paper, self.made.experiment)
+        return command(self.made.paper, self.made.experiment)
 
     @property
     def changes(self) -> list[str]:

@@ -92,18 +92,15 @@ class Comparison(Record):
         return f"{done} within {' and '.join(sorted({f'{one.tolerance:g}' for one in self.compared}))}"
 
     def lines(self) -> list[str]:
-        """Write what was found, for a terminal: metric by metric, then encoders, data, verdicts and reasons."""
+        """Write what was found, for a terminal: metric by metric, then encoders, verdicts and reasons."""
         found = [
             f"{one.metric}: {one.rows} numbers, {one.identical} equal to the bit, "
-            f"largest deviation {one.largest:.2g}{one.where and f' ({one.where})'}, "
-            f"of means over seeds {one.largest_of_means:.2g}, tolerance {one.tolerance:g}"
+            f"largest deviation {one.largest:.2g}{one.where and f' ({one.where})'}, tolerance {one.tolerance:g}"
             for one in self.compared
         ]
         if kept := self.encoders - self.trained_again:
             again = "found by their key and not trained again"
             found.append(f"encoders: {kept} of {self.encoders} are the recorded ones, {again}")
-        if self.data_differing:
-            found.append(f"data: other files than the recorded run's ({', '.join(self.data_differing)})")
         found.append(f"verdicts: {self.verdicts - len(self.verdicts_changed)} of {self.verdicts} agree")
         return [*found, *(f"not certified: {reason}" for reason in self.reasons), f"{self.run}: {self.summary}"]
 

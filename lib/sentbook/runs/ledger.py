@@ -22,13 +22,6 @@ def path_of(paper: str, experiment: str, profile: str) -> Path:
     return root() / "results" / profile / paper / f"{experiment}.json"
 
 
-def command(paper: str, experiment: str, profile: str = "small") -> str:
-    """What makes a run, again or for the first time."""
-    if paper == "data":
-        return f"sentbook data {experiment} --record"
-    return f"make run NOTEBOOK={paper}/{experiment} PROFILE={profile}"
-
-
 def dumped(record: Record) -> str:
     """JSON with keys in a fixed order and one row of numbers a line, so that a change reads well in git."""
     text = record.model_dump_json(indent=1)
@@ -59,7 +52,7 @@ def read(paper: str, experiment: str, profile: str) -> Run | None:
         place = ".".join(map(str, first["loc"]))
         raise DataError(
             f"{path} is not a recorded run of schema 1 ({place}: {first['msg']}); "
-            f"make it again with `{command(paper, experiment, profile)}`."
+            f"make it again with `make run NOTEBOOK={paper}/{experiment} PROFILE={profile}`."
         ) from error
 
 
