@@ -18,7 +18,7 @@ from sentbook.records import Claim, Finding, Metric, Provenance, Run, Search, Te
 from sentbook.runs import claims, verdicts
 from sentbook.runs import printed as reported
 from sentbook.runs.evidence import Evidence
-from sentbook.runs.limits import Scale, limited
+from sentbook.runs.limits import BUT_FOR, Scale, limited
 from sentbook.system.errors import ConfigError
 from sentbook.system.paths import root
 
@@ -376,7 +376,7 @@ def test_a_search_that_is_not_recorded_is_said_and_one_training_is_not_enough() 
     assert limited(against, as_is)[0].verdict == "not reproduced"  # of CSE there was nothing to choose
     found = judged_with(searched("CSE"), searched("PP"), seeds=(1,))
     assert found.verdict == "inconclusive"
-    assert found.notes[1:] == ["one training of CSE, PP, where a claim about models needs several"]
+    assert found.notes == [f"{BUT_FOR}reproduced", "one training of CSE, PP, where a claim about models needs several"]
 
 
 def test_encoders_of_one_training_decide_nothing_against_a_claim() -> None:
@@ -392,14 +392,14 @@ def test_encoders_of_one_training_decide_nothing_against_a_claim() -> None:
     ("searches", "notes"),
     [
         (["E [NT]", "E [NT] row1", "F"], []),  # a row that is named as its setting
-        (["E [NT] row1", "E [NT] row2", "F"], ["F was searched less than E [NT] on x"]),
+        (["E [NT] row1", "E [NT] row2", "F"], [f"{BUT_FOR}not reproduced", "F was searched less than E [NT] on x"]),
     ],
 )
 def test_a_setting_without_a_search_of_its_own_has_those_of_its_rows(searches: list[str], notes: list[str]) -> None:
     setting, other = ("E [NT]", "x"), ("F", "x")
     run = run_of(*map(searched, searches))
     sides = Evidence("cse", "table1", None, run=run, asked={setting: 3, other: 3}, pairs=[(setting, other)])
-    assert limited(verdicts.beats(made(-0.2, -0.1)), sides)[1][1:] == notes
+    assert limited(verdicts.beats(made(-0.2, -0.1)), sides)[1] == notes
 
 
 @pytest.mark.parametrize(
