@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sentbook.records import Metric, Run
+from sentbook.report import markup
 from sentbook.report import results_explorer as explorer
 from sentbook.report.markup import row_key
 
@@ -24,8 +25,8 @@ def held(text: str) -> Any:
 def test_every_row_of_a_run_is_there_with_its_paper_value_and_place(run: Run, well_formed: Check) -> None:
     untrained = run.metrics[0].model_copy(update={"method": "untrained", "seed": 0})  # another's seeds are not its own
     run = run.model_copy(update={"metrics": [untrained, *run.metrics]})
-    text = explorer.page([run])
-    (one,) = held(text)["runs"]
+    text = explorer.fragments([run])[explorer.PAGE]
+    one = held(text)["first"]
     assert one["seeds"] == [[0], [1, 2, 3, 4, 5]]
     values = {
         (one["methods"][cell[0]], one["columns"][cell[1]]["key"].partition("~")[0], seed): value
@@ -61,7 +62,16 @@ def test_a_second_protocol_is_a_column_of_its_own(run: Run) -> None:
 
 def test_text_of_a_run_cannot_leave_its_script(run: Run) -> None:
     hostile = [row.model_copy(update={"method": "</script><img src=x>"}) for row in run.metrics[:2]]
-    text = explorer.page([run.model_copy(update={"metrics": hostile, "tests": []})])
+    text = explorer.fragments([run.model_copy(update={"metrics": hostile, "tests": []})])[explorer.PAGE]
     assert text.count("</script>") == 1 and "<img" not in text
-    assert held(text)["runs"][0]["methods"] == ["</script><img src=x>"]
-    assert explorer.page([]) == "No run is recorded yet.\n"
+    assert held(text)["first"]["methods"] == ["</script><img src=x>"]
+    assert explorer.fragments([]) == {explorer.PAGE: "No run is recorded yet.\n"}
+
+
+def test_the_page_brings_its_largest_run_and_names_the_others_that_it_loads(run: Run) -> None:
+    small = run.model_copy(update={"experiment": "table2", "metrics": run.metrics[:2], "tests": []})
+    made = explorer.fragments([small, run])
+    data = held(made.pop(explorer.PAGE))
+    assert [one["name"] for one in data["runs"]] == ["cse/table2", "cse/table1"]
+    assert data["first"]["name"] == "cse/table1"
+    assert made == {"_static/recorded/cse-table2.js": f"sentbook.keep({markup.dumped(explorer.run_data(small))});\n"}

@@ -2,21 +2,26 @@
 "use strict";
 
 (() => {
-  const {element, refill, data, number, mean, overSeeds, address, roving, inTable, select, checkbox, save, csv} = window.sentbook;
+  const {element, refill, data, keep, loaded, number, mean, overSeeds, address, roving, inTable, select, checkbox, save, csv} = window.sentbook;
   const box = document.getElementById("results-explorer");
   const {first, runs} = data("results-data");
   const [METHOD, COLUMN, PROTOCOL, N, SEEDS, VALUES, ROW, LOW, HIGH, PAPER, LETTERS] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
   const MEAN = "mean", state = {};
-  for (const {columns, metrics} of runs) {
-    for (const column of columns) Object.assign(column, metrics[column.measure], {dataset: column.key.split("~")[0]});
-  }
-  let run, cells, view;
+  let run, cells, view, wanted;
 
   // -- what is chosen ---------------------------------------------------------------------------------------------------
 
-  /** Take a table with its own first choices, then what is asked for. */
-  function open(name, asked = new URLSearchParams()) {
-    run = runs.find(one => one.name === name) || runs[first];
+  /** Choose a table, which may have to load; of two that do, the one asked for last stays. */
+  function open(name, asked) {
+    const own = wanted = runs.some(one => one.name === name) ? name : first.name;
+    return loaded(own, `../_static/recorded/${own.replace("/", "-")}.js`).then(found => own === wanted && choose(found, asked),
+      () => { view.said.textContent = `The numbers of ${own} did not load; load this page again, or choose another table.`; });
+  }
+
+  /** Show a table with its own first choices, then what is asked for. */
+  function choose(found, asked = new URLSearchParams()) {
+    run = found;
+    for (const column of run.columns) Object.assign(column, run.metrics[column.measure], {dataset: column.key.split("~")[0]});
     cells = run.methods.map(() => []);
     for (const cell of run.cells) cells[cell[METHOD]][cell[COLUMN]] = cell;
     const methods = run.methods, given = asked.get("columns");
@@ -29,13 +34,15 @@
       pin: asked.get("pin") !== "no", shades: asked.get("shades") !== "no",
       a: methods.includes(asked.get("a")) ? asked.get("a") : "", b: methods.includes(asked.get("b")) ? asked.get("b") : "",
     });
+    controls();
+    draw();
   }
 
   function remember() {
     const own = run.columns.filter(column => column.shown).map(column => column.key).join(",");
     const chosen = run.columns.filter(column => state.columns.has(column.key)).map(column => column.key).join(",");
     address.write({
-      table: state.table === runs[first].name ? "" : state.table, find: state.find, without: [...state.left].join(","),
+      table: state.table === first.name ? "" : state.table, find: state.find, without: [...state.left].join(","),
       columns: chosen === own ? null : chosen, sort: state.sort, order: state.sort && state.up ? "up" : "",
       pin: state.pin ? "" : "no", shades: state.shades ? "" : "no", a: state.a, b: state.b,
     });
@@ -51,15 +58,12 @@
     return shown.filter(column => column.hundred && !column.lower && !column.mean && !parts.has(column.dataset));
   }
 
-  function meanOf(method, over) {
-    const values = over.map(column => value(method, column));
-    return values.length && !values.includes(null) ? mean(values) : null;
-  }
+  const whole = values => values.length && !values.includes(null) ? mean(values) : null;
 
   /** The rows that are left, in order; a row without a number comes last. */
   function rows() {
     const over = averaged(), word = state.find.toLowerCase();
-    const left = run.methods.map((name, at) => ({name, at, mean: meanOf(at, over)}))
+    const left = run.methods.map((name, at) => ({name, at, mean: whole(over.map(column => value(at, column)))}))
       .filter(row => row.name.toLowerCase().includes(word) && !state.left.has(settingOf(row.name)));
     const column = run.columns.findIndex(one => one.key === state.sort);
     if (!state.sort) return left;
@@ -77,8 +81,7 @@
   // -- the table --------------------------------------------------------------------------------------------------------
 
   function sortBy(key, lower) {
-    const up = state.sort === key ? !state.up : key === "name" || lower;
-    set({sort: key, up});
+    set({sort: key, up: state.sort === key ? !state.up : key === "name" || lower});
     view.table.querySelector(`thead [data-key="${CSS.escape(key)}"]`)?.focus();
   }
 
@@ -259,7 +262,7 @@
     const settings = [...new Set(run.methods.map(settingOf))].filter(Boolean);
     const sides = [["", "\u2013"], ...run.methods.map(name => [name, name])];
     refill(view.controls,
-      select("Table", runs.map(one => [one.name, one.title]), run.name, name => { open(name); controls(); set({}); }),
+      select("Table", runs.map(one => [one.name, one.title]), run.name, name => open(name).then(remember)),
       element("label", {class: "sb-field sb-stack"}, element("span", {}, "Encoder"),
         element("input", {type: "search", value: state.find, placeholder: "a part of its name", oninput: event => set({find: event.target.value})})),
       settings.length > 1 ? element("fieldset", {class: "sb-field"}, element("legend", {}, "Setting"), settings.map(name =>
@@ -288,10 +291,8 @@
     view.table.addEventListener(kind, event => { const at = event.target.closest("[data-cell]"); if (at) tell(at); });
   }
   view.table.addEventListener("click", event => { const at = event.target.closest("[data-cell]"); if (at) show(at); });
-  addEventListener("hashchange", () => { const asked = address.read(); if ([...asked].length) { open(asked.get("table"), asked); controls(); draw(); } });
-  const asked = address.read();
-  open(asked.get("table"), asked);
+  keep(first);
+  choose(first);
+  address.follow(asked => open(asked.get("table"), asked));
   box.replaceChildren(element("div", {class: "sentbook sb-explore"}, view.controls, view.said, view.table, view.forest));
-  controls();
-  draw();
 })();

@@ -29,6 +29,16 @@ window.sentbook = (() => {
   /** Read the data that the page brings with it. */
   const data = name => JSON.parse(document.getElementById(name).textContent);
 
+  const held = {};
+
+  /** Keep data by their name: of the page, or of a script that brings them. */
+  const keep = one => { held[one.name] = one; };
+
+  /** Have data that are kept, or that a script brings: a page that is opened without a server may load one, too. */
+  const loaded = (name, src) => held[name] ? Promise.resolve(held[name]) : new Promise((resolve, reject) => {
+    document.head.append(element("script", {src, onload: () => resolve(held[name]), onerror: reject}));
+  });
+
   /** Write a number with a true minus sign and never a negative zero, as the tables do. */
   function number(value, digits = 1, signed = false) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "\u2013";
@@ -78,6 +88,12 @@ window.sentbook = (() => {
       const parts = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== "" && value !== null));
       const hash = parts.toString().replaceAll("%2F", "/").replaceAll("%2C", ",");
       history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+    },
+    /** Do what the address asks for, now and when it changes. */
+    follow(act) {
+      const now = () => { const asked = address.read(); if ([...asked].length) act(asked); };
+      addEventListener("hashchange", now);
+      now();
     },
   };
 
@@ -166,6 +182,6 @@ window.sentbook = (() => {
     return Object.assign(at, {ticks});
   }
 
-  return {element, drawn, refill, data, number, mean, student, overSeeds, address, roving, inTable, inLine, select, radios, checkbox,
+  return {element, drawn, refill, data, keep, loaded, number, mean, student, overSeeds, address, roving, inTable, inLine, select, radios, checkbox,
           save, csv, scale};
 })();

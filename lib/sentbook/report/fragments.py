@@ -100,7 +100,7 @@ def _findings() -> str:
 
 
 def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
-    """File name in ``book/_generated`` to Markdown, and to JSON where it is offered for download.
+    """File name in ``book/_generated`` to Markdown, to JSON where it is offered for download, to a script's data.
 
     Args:
         of_papers: pieces that serve one paper alone.
@@ -113,7 +113,7 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
         "overlap.md": _overlap(),
         "status.md": pages.status_page(PAPERS),
         "runs.md": run_pages.overview(),
-        "results.md": results_explorer.page(results_explorer.recorded_runs(PROFILES)),
+        **results_explorer.fragments(results_explorer.recorded_runs(PROFILES)),
         **of_papers,
         "verdicts.md": verdict_page.all_verdicts(
             {paper: paper_of(paper).heading for paper in PAPERS},

@@ -2,7 +2,9 @@
 without JavaScript.
 
 Each recorded run becomes rows of methods and columns of data sets: values by seed, intervals, the paper's value, the
-protocol and the place on the run's page. What the page does with them is in ``book/_static/explore/results.js``.
+protocol and the place on the run's page. The page brings its largest run; each other one is a script of its own, which
+the page loads when a reader chooses that table, with a server or without one. What the page does with them is in
+``book/_static/explore/results.js``.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any, NamedTuple
 from sentbook.evaluation.predictions import INTERVALS
 from sentbook.records import Metric, Run
 from sentbook.report import numbers, run_pages
-from sentbook.report.markup import row_key, script
+from sentbook.report.markup import dumped, row_key, script
 from sentbook.report.names import readable
 from sentbook.report.pages import title
 from sentbook.report.summary import full_name, group_and_label, is_average, ordered, printed, reported
@@ -24,6 +26,9 @@ from sentbook.system.errors import ConfigError
 
 # A run that has the same numbers by many protocols has a page of its own.
 _BY_PROTOCOL = "protocols"
+PAGE = "results.md"
+# The folder in ``book/_generated`` whose files the book serves as they are.
+STATIC = "_static"
 
 
 class Column(NamedTuple):
@@ -39,21 +44,28 @@ class Column(NamedTuple):
         return self.dataset == "total_avg" or self.dataset.endswith(" mean")
 
 
-def page(runs: Sequence[Run]) -> str:
-    """The generated part of the page: the table of the largest run, and the data of all.
+def fragments(runs: Sequence[Run]) -> dict[str, str]:
+    """The generated part of the page, which names all runs and has the largest one, and a script a run for the others.
 
     Args:
         runs: those with rows, in the order of the book.
 
     Returns:
-        Markdown.
+        File name in ``book/_generated`` to Markdown and JavaScript.
     """
     shown = [run for run in runs if run.metrics and _BY_PROTOCOL not in run.extra]
     if not shown:
-        return "No run is recorded yet.\n"
+        return {PAGE: "No run is recorded yet.\n"}
     first = max(shown, key=lambda run: len({(row.method, row.dataset, row.metric) for row in run.metrics}))
-    data = {"first": shown.index(first), "runs": [run_data(run) for run in shown]}
-    return f'<div id="results-explorer">{static_table(first).html()}</div>\n\n{script("results-data", data)}\n'
+    made = [run_data(run) for run in shown]
+    data = {"first": made[shown.index(first)], "runs": [{key: one[key] for key in ("name", "title")} for one in made]}
+    held = f'<div id="results-explorer">{static_table(first).html()}</div>\n\n{script("results-data", data)}\n'
+    # Named as `results.js` asks for it.
+    return {PAGE: held} | {
+        f"{STATIC}/recorded/{one['name'].replace('/', '-')}.js": f"sentbook.keep({dumped(one)});\n"
+        for one, run in zip(made, shown, strict=True)
+        if run is not first
+    }
 
 
 # -- one run -----------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ _LETTERS = 200
 _PICTURE = "_static/page.png"
 _PICTURES = Path("_static/pages")
 _PIXELS = 1200
+_SERVED = "book/_generated/_static"
 _FIGURE = re.compile(
     r'<figure (?![^>]*data-run="demo/)[^>]*>\s*<div class="sb-plot(?: sb-wide)?">(<svg.*?</svg>)', re.DOTALL
 )
@@ -49,6 +50,12 @@ def _address(app: Sphinx, config: Config) -> None:
     elif urlsplit(address).netloc == "github.com" and not config.html_baseurl:
         owner, name = urlsplit(address).path.strip("/").split("/")
         config.html_baseurl = f"https://{owner.lower()}.github.io/{name}/"
+
+
+def _served(app: Sphinx, config: Config) -> None:
+    """Serve the data that pages load when a reader asks for it; a book without recorded runs has none."""
+    if (Path(app.srcdir) / _SERVED).is_dir():
+        config.html_static_path.append(_SERVED)
 
 
 def _launch(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
@@ -296,6 +303,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of it with Sphinx."""
     app.add_config_value("description", "", "html")
     app.connect("config-inited", _address)
+    app.connect("config-inited", _served)
     app.connect("doctree-resolved", _results_first)
     app.connect("html-page-context", _launch, priority=900)  # after the theme has made its buttons
     app.connect("html-page-context", _metadata)
