@@ -5,6 +5,7 @@ Sentences are shown when a notebook runs and are kept in no record. All text is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -33,14 +34,9 @@ def marked(sentence: str, other: str = "") -> Html:
     """
     common = words(sentence) & words(other)
     text = sentence if len(sentence) <= _LONGEST else sentence[:_LONGEST].rstrip() + " \u2026"
-    pieces: list[str] = []
-    at = 0
-    for match in WORD.finditer(text):
-        word = match.group()
-        pieces.append(esc(text[at : match.start()]))
-        pieces.append(f"<mark>{esc(word)}</mark>" if word.lower() in common else esc(word))
-        at = match.end()
-    return Html("".join([*pieces, esc(text[at:])]) or '<em class="sb-soft">(empty)</em>')
+    pieces = re.split(f"({WORD.pattern})", text)
+    shown = (f"<mark>{esc(one)}</mark>" if one.lower() in common else esc(one) for one in pieces)
+    return Html("".join(shown) or '<em class="sb-soft">(empty)</em>')
 
 
 def below(*lines: str) -> Cell:

@@ -113,7 +113,7 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
         "overlap.md": _overlap(),
         "status.md": pages.status_page(PAPERS),
         "runs.md": run_pages.overview(),
-        **results_explorer.fragments(results_explorer.recorded_runs(PROFILES)),
+        **results_explorer.fragments([run for one in run_pages.experiments() if (run := ledger.first(*one, PROFILES))]),
         **of_papers,
         "verdicts.md": verdict_page.all_verdicts(
             {paper: paper_of(paper).heading for paper in PAPERS},

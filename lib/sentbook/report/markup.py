@@ -57,12 +57,8 @@ def script(name: str, data: object) -> str:
         >>> script("x", ["</script>", 1])
         '<script type="application/json" id="x">["\\\\u003c/script>",1]</script>'
     """
-    return f'<script type="application/json" id="{name}">{dumped(data)}</script>'
-
-
-def dumped(data: object) -> str:
-    """Write data for a script on one line, so that no text in it ends the script."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
 
 
 def folded(summary: str, items: Sequence[str]) -> Html:

@@ -5,6 +5,7 @@ HTML pieces stand on one line each, so that Markdown leaves them alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -53,11 +54,7 @@ def title(experiment: str) -> str:
         >>> title("table1"), title("figure3"), title("ambiguities")
         ('Table 1', 'Figure 3', 'Ambiguities')
     """
-    for word in ("table", "figure"):
-        rest = experiment.removeprefix(word)
-        if rest != experiment and rest.isdigit():
-            return f"{word.capitalize()} {rest}"
-    return experiment.replace("_", " ").capitalize()
+    return re.sub(r"^(table|figure)(?=\d+$)", r"\1 ", experiment.replace("_", " ")).capitalize()
 
 
 # -- status ------------------------------------------------------------------------------------------------------------

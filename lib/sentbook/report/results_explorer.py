@@ -9,18 +9,18 @@ the page loads when a reader chooses that table, with a server or without one. W
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sentbook.evaluation.predictions import INTERVALS
 from sentbook.records import Metric, Run
-from sentbook.report import numbers, run_pages
-from sentbook.report.markup import dumped, row_key, script
+from sentbook.report import numbers
+from sentbook.report.markup import row_key, script
 from sentbook.report.names import readable
 from sentbook.report.pages import title
 from sentbook.report.summary import full_name, group_and_label, is_average, ordered, printed, reported
 from sentbook.report.table import Cell, Row, Table, command
-from sentbook.runs import ledger
 from sentbook.runs.papers import paper_of
 from sentbook.system.errors import ConfigError
 
@@ -60,12 +60,13 @@ def fragments(runs: Sequence[Run]) -> dict[str, str]:
     made = [run_data(run) for run in shown]
     data = {"first": made[shown.index(first)], "runs": [{key: one[key] for key in ("name", "title")} for one in made]}
     held = f'<div id="results-explorer">{static_table(first).html()}</div>\n\n{script("results-data", data)}\n'
+    others = [one for one, run in zip(made, shown, strict=True) if run is not first]
+    texts = {one["name"]: json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in others}
     # Named as `results.js` asks for it.
-    return {PAGE: held} | {
-        f"{STATIC}/recorded/{one['name'].replace('/', '-')}.js": f"sentbook.keep({dumped(one)});\n"
-        for one, run in zip(made, shown, strict=True)
-        if run is not first
+    files = {
+        f"{STATIC}/recorded/{name.replace('/', '-')}.js": f"sentbook.keep({text});\n" for name, text in texts.items()
     }
+    return {PAGE: held} | files
 
 
 # -- one run -----------------------------------------------------------------------------------------------------------
@@ -237,9 +238,3 @@ def static_table(run: Run) -> Table:
     name = f"{paper_of(run.paper).name}, {title(run.experiment).lower()}"
     how = "With JavaScript this table can be sorted, filtered and compared, and every other recorded one with it."
     return Table("Encoder", heads, rows, name, how, run=run)
-
-
-def recorded_runs(profiles: Sequence[str]) -> list[Run]:
-    """The run of each experiment of the table of contents that the pages' tables show: the first of ``profiles``."""
-    found = (ledger.first(paper, experiment, profiles) for paper, experiment in run_pages.experiments())
-    return [run for run in found if run is not None]

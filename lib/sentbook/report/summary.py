@@ -54,11 +54,8 @@ def over_examples(run: Run) -> dict[tuple[str, str, str, str], tuple[float, floa
 
 def interval_words(seeds: Iterable[int]) -> str:
     """What the brackets hold, as a caption says it."""
-    counts = sorted(set(seeds))
-    if not counts or counts[-1] < 2:
-        return "one seed: no interval over seeds"
-    several = f"{counts[0]}{chr(0x2013)}{counts[-1]}" if counts[0] != counts[-1] else str(counts[0])
-    return f"mean of {several} seeds [95 % t-interval]"
+    words = mean_of_seeds([*seeds] or [1])
+    return f"{words}: no interval over seeds" if words == "one seed" else f"{words} [95 % t-interval]"
 
 
 def over_seeds(run: Run, metric: str, *, protocol: object = None) -> tuple[dict[tuple[str, str], Summary], list[str]]:
@@ -147,20 +144,13 @@ def where_printed(frame: pd.DataFrame | None) -> str:
     return f"{', '.join(places)} of the {frame['paper'].iloc[0]} paper"
 
 
-def test_of(tests: Iterable[Test], a: str, b: str, dataset: str, metric: str, kind: str | None = None) -> _Found | None:
+def test_of(tests: Iterable[Test], a: str, b: str, dataset: str, metric: str) -> _Found | None:
     """The test of ``a`` against ``b`` with estimate and interval of a - b, whichever way round it was recorded.
 
-    Where several kinds were recorded and ``kind`` does not choose, one with an interval is preferred: a p-value alone
-    (Williams, Steiger) is stored with an interval of no width.
+    Where several kinds were recorded, one with an interval is preferred: a p-value alone (Williams, Steiger) is stored
+    with an interval of no width.
     """
-    found = [
-        test
-        for test in tests
-        if test.dataset == dataset
-        and test.metric == metric
-        and {test.a, test.b} == {a, b}
-        and (kind is None or test.kind == kind)
-    ]
+    found = [one for one in tests if (one.dataset, one.metric) == (dataset, metric) and {one.a, one.b} == {a, b}]
     if not found:
         return None
     test = next((one for one in found if one.high > one.low), found[0])
