@@ -196,6 +196,17 @@ def test_random_starts_neither_saturate_nor_vanish(settings: Settings, study: St
         assert 0.005 < size < 0.5, mark.method
 
 
+def test_a_gain_is_that_of_the_last_quarter_of_the_checks_over_tasks_and_seeds() -> None:
+    by_seed = {1: (0.5, 0.6, 0.7, 0.8), 2: (0.5, 0.7, 0.6, 0.65)}
+    rows = [
+        run_of((f"autoencoder{experiments.CHECK}{at}", "p", value)).metrics[0].model_copy(update={"seed": seed})
+        for seed, values in by_seed.items()
+        for at, value in enumerate(values, start=1)
+    ]
+    assert experiments.task_gains(rows) == {"autoencoder": pytest.approx(0.05)}
+    assert experiments.task_gains(run_of(("autoencoder", "p", 0.7)).metrics) == {}
+
+
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from sentbook.config import digest
@@ -20,7 +21,7 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.lstm import LSTMEncoder
 from sentbook.papers.cnn_lstm.settings import Settings
-from sentbook.records import Search
+from sentbook.records import Metric, Search
 from sentbook.runs import ledger
 from sentbook.study import Study
 from sentbook.training import pretraining
@@ -49,6 +50,8 @@ WIDE = f"wide composite model{FIXED}"
 # Filters of a CNN that is not trained: uniform as Glorot and Bengio 2010 have it for four words of 300 dimensions and
 # 200 filters. Random words are as large as N(0, 1), 25 times the pre-trained ones, and their filters so much smaller.
 RANDOM_BOUND, RANDOM_WORDS = 0.07, 25
+# Between a model's name and the number of the check at which its training is read.
+CHECK = ", check "
 # The protocols of table 3's numbers.
 MAJORITY = "the training examples' most frequent class for every example"
 SKIP_THOUGHTS = (
@@ -166,9 +169,17 @@ def of(group: Iterable[Recipe]) -> list[Features]:
 
 
 def searches(study: Study, trained: Sequence[Trained]) -> list[Search]:
-    """How settings were chosen, as the recorded page on tuning says; *combine* has those of its halves."""
-    tuning = ledger.read(study.paper, "tuning", study.settings.profile)
-    found = searches_of(trained, tuning.searches if tuning else [])
+    """How settings were chosen, as the recorded page on tuning says; *combine* has those of its halves.
+
+    A model is still rising where tasks read its vectors better and better, as the recorded page on pre-training says:
+    the log-likelihood of held-out words, which is what trainings are followed by, rises as long as there is text.
+    """
+    tuning, along = (ledger.read(study.paper, name, study.settings.profile) for name in ("tuning", "pretraining"))
+    gains = task_gains(along.metrics if along else [])
+    found = [
+        row.model_copy(update={"last_quarter_gain": gains.get(row.method)})
+        for row in searches_of(trained, tuning.searches if tuning else [])
+    ]
     of_row = {row.method: row for row in found if row.grid}
     for suffix in ("", FIXED):
         halves = [of_row[name + suffix] for name in COMBINE if name + suffix in of_row]
@@ -183,6 +194,22 @@ def searches(study: Study, trained: Sequence[Trained]) -> list[Search]:
             names = (f"combine{suffix}", f"projected combine{suffix}")
             found += [halves[0].model_copy(update={"method": name, **told}) for name in names]
     return found
+
+
+def task_gains(metrics: Sequence[Metric]) -> dict[str, float]:
+    """What the best mean accuracy over tasks gained in the last quarter of each model's training, mean over seeds.
+
+    Args:
+        metrics: among others rows ``"<model>, check <k>"``, the checks of a training in equal steps.
+    """
+    frame = pd.DataFrame([row.model_dump() for row in metrics if CHECK in row.method])
+    if frame.empty:
+        return {}
+    frame[["model", "check"]] = frame["method"].str.rsplit(CHECK, n=1, expand=True)
+    values = frame.astype({"check": int}).pivot_table("value", ["model", "seed"], "check")
+    early = values[[check for check in values.columns if int(check) <= 0.75 * values.shape[1]]]
+    gains = (values.T.max() - early.T.max()).clip(lower=0.0)
+    return {str(model): float(gain) for model, gain in gains.groupby("model").mean().items()}
 
 
 @dataclass(frozen=True)
