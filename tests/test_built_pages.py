@@ -28,7 +28,6 @@ LOADED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "modulepreload", "m
 # How many tables of a page hold no results, beside those of what was searched and chosen.
 FACTS = {
     "book/_executed/cse/ambiguities.html": 1,  # what the variants are
-    "book/_executed/cnn_lstm/tuning.html": 1,  # by what settings were chosen
     "book/_executed/dnt/sample_size.html": 1,  # trainings that failed
     "book/_executed/cross/matrix.html": 3,  # what is compared, settings, how a task is scored
     "book/_executed/wsv/ambiguities.html": 2,  # what the variants are; what two falling functions give

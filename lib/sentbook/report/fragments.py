@@ -7,15 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sentbook.data import corpora, sources
-from sentbook.report import (
-    figures,
-    pages,
-    pedigree,
-    results_explorer,
-    run_pages,
-    summary,
-    verdict_page,
-)
+from sentbook.report import figures, pages, pedigree, results_explorer, run_pages, summary, verdict_page
 from sentbook.report.markup import esc, pipes
 from sentbook.report.style import without_sheet
 from sentbook.runs import ledger, verdict_ledger

@@ -19,7 +19,7 @@ from sentbook.report.pages import PROFILES, title
 from sentbook.report.style import without_sheet
 from sentbook.report.summary import ordered
 from sentbook.report.table import Cell, Row, Table, badges, command, is_toy, time_of
-from sentbook.report.view import differences
+from sentbook.report.view import differences, shortened
 from sentbook.runs import lineage
 from sentbook.runs.contents import listed
 from sentbook.runs.ledger import read
@@ -124,7 +124,7 @@ def _part(run: Run, changed: list[str], *, drawn: bool) -> dict[str, Any]:
         "facts": _html(templates.html("facts", facts=_facts(run)), "sentbook-provenance"),
         "stale": stale,
         "changed": [] if changed in (lineage.UNKNOWN, lineage.EARLIER) else changed,
-        "differences": [(name, _short(ours), _short(theirs)) for name, ours, theirs in differences(run, "paper")],
+        "differences": [(name, shortened(ours), shortened(theirs)) for name, ours, theirs in differences(run, "paper")],
         "configuration": yaml.safe_dump(
             run.provenance.config, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None
         ),
@@ -160,11 +160,6 @@ def _facts(run: Run) -> dict[str, str]:
         facts["Commit"] = Html(f'<a href="{esc(repository)}/tree/{esc(commit)}">{esc(commit)}</a>{esc(plus + rest)}')
     again = Html(f"<code>{esc(command(run.paper, run.experiment, run.profile))}</code>")
     return {"Make it again": again, **facts}
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _curves(run: Run, *, drawn: bool) -> tuple[str, str]:

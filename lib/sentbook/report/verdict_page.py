@@ -79,28 +79,15 @@ def verdicts_page(
     for experiment, run in found.items():
         if not run.claims:
             continue
-        rows = [
-            Row(
-                templates.html("said", claim=claim),
-                [
-                    Html(_link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None)),
-                    Cell(
-                        why(claim.evidence, run_name(run), row_key(claim.id)),
-                        "; ".join([f"Rule: {rule_of(claim)}", *beside.get(claim.id, ())]),
-                    ),
-                ],
-            )
-            for claim in run.claims
-        ]
+        rows = []
+        for claim in run.claims:
+            judged_as = Html(_link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None))
+            notes = "; ".join([f"Rule: {rule_of(claim)}", *beside.get(claim.id, ())])
+            evidence = Cell(why(claim.evidence, run_name(run), row_key(claim.id)), notes)
+            rows.append(Row(templates.html("said", claim=claim), [judged_as, evidence]))
         made = _made(run, title(experiment), (pages or {}).get(experiment))
-        shown = Table(
-            "The paper says",
-            ["Verdict", "Evidence"],
-            rows,
-            label=title(experiment),
-            kinds={0: LEFT, 1: TEXT},
-            wrap=True,
-        )
+        heads, kinds = ["Verdict", "Evidence"], {0: LEFT, 1: TEXT}
+        shown = Table("The paper says", heads, rows, label=title(experiment), kinds=kinds, wrap=True)
         body = shown.drawn(made)
         parts.append(Fragment(body, kind="sentbook-table sentbook-wide", run=run_name(run)).html(style=False))
         parts.append(_substitutes(run.provenance.substitutions))
@@ -264,7 +251,7 @@ def our_box(finding: Finding, seeds: int, run: str, row: str, places: int = 1) -
     """Show a measured number with its interval, and say what the interval is over."""
     how = [finding.how] if finding.how else []
     if finding.low is not None or finding.of is not None:
-        how.append(f"{seeds} seed{'' if seeds == 1 else 's'}")
+        how.append(numbers.counted(seeds, "seed"))
     value = f"{_words(finding, places)} {_interval(finding, places)}".strip()
     value = why(value, run, row)
     return Box("Ours", value, "; ".join(filter(None, dict.fromkeys((finding.what, _unit(finding), *how)))), paper=False)
@@ -277,7 +264,7 @@ def cause_words(cause: Cause, *, links: bool = True) -> dict[str, str]:
     return {
         "head": _STATES[cause.state],
         "by": title(cause.by.partition("/")[2]) + (" at the paper's size" if cause.profile == "paper" else ""),
-        "numbers": f"{len(cause.shows)} number{'' if len(cause.shows) == 1 else 's'}" if cause.shows else "",
+        "numbers": numbers.counted(len(cause.shows), "number") if cause.shows else "",
         "said": Html(linked if links else said),
     }
 
@@ -375,8 +362,8 @@ def _link(body: str, target: str | None) -> str:
 
 def _made(run: Run, name: str, page: str | None, of_run: tuple[str, str | None] | None = None) -> Html:
     """The experiment and when its run was made."""
-    seeds = len(run.provenance.seeds)
-    words: str = esc(f"profile {run.profile}, {seeds} seed{'' if seeds == 1 else 's'}, {run.provenance.started[:10]}")
+    seeds = numbers.counted(len(run.provenance.seeds), "seed")
+    words: str = esc(f"profile {run.profile}, {seeds}, {run.provenance.started[:10]}")
     if of_run is not None and of_run[1]:
         words += f", {_link(esc(of_run[0]), of_run[1])}"
     return Html(f'<strong>{_link(esc(name), page)}</strong><span class="sb-how">{words}</span>')

@@ -58,12 +58,13 @@ def changes(run: Run, profile: str = "") -> list[str]:
         profile: against which profile's file; empty: the one that the run began from.
     """
     base = profile or str(run.provenance.config.get("profile", run.profile))
-    return [f"{name} = {_shortened(here)}" for name, here, _ in differences(run, base)]
+    return [f"{name} = {shortened(here, 60)}" for name, here, _ in differences(run, base)]
 
 
-def _shortened(value: object) -> str:
+def shortened(value: object, room: int = 80) -> str:
+    """Write a setting's value in so many letters at most."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= room else f"{text[: room - 3]}..."
 
 
 @dataclass(frozen=True)

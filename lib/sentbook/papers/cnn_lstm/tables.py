@@ -158,16 +158,8 @@ def methods_table(
         for method in methods:
             parts = zip(held, shown, tops, strict=True)
             rows.append(Row(method, [_cell(part, method, column, top, where) for part, column, top in parts]))
-    return Table(
-        "Method",
-        [(column.group, column.head) for column in shown],
-        rows,
-        caption,
-        _how(held),
-        _foot(held),
-        run=run,
-        badged=True,
-    )
+    heads = [(column.group, column.head) for column in shown]
+    return Table("Method", heads, rows, caption, _how(held), _foot(held), run=run, badged=True)
 
 
 def _held(

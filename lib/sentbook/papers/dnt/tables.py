@@ -204,16 +204,7 @@ def cells_table(
             f"{_TIED}: the settings of a cell that are not significantly below its best one, where there are any, and "
             "that one (p < .05 after Holm over the cells of a comparison; paired bootstrap, t over seeds)."
         )
-    return Table(
-        "Row",
-        heads,
-        rows,
-        caption or "Transfer settings",
-        how,
-        " ".join(foot),
-        run=run,
-        badged=True,
-    )
+    return Table("Row", heads, rows, caption or "Transfer settings", how, " ".join(foot), run=run, badged=True)
 
 
 # -- what the development pairs chose --------------------------------------------------------------------------------
