@@ -303,12 +303,7 @@ def test_a_is_held_against_b_by_the_runs_own_test_and_the_address_keeps_it(desk:
 
 def test_intervals_over_seeds_are_those_of_the_package(desk: Reader) -> None:
     desk.open("book/results")
-    for sides in (
-        [[1.0, 2.0, 3.0]],
-        [[2.0]],
-        [[60.1, 61.4, 59.0, 60.2, 60.9], [58.1, 59.0, 61.3]],
-        [[1.0, 2.0], [5.0]],
-    ):
+    for sides in ([[1.0, 2.0, 3.0]], [[2.0]], [[60.1, 61.4, 59.0, 60.2], [58.1, 59.0, 61.3]], [[1.0, 2.0], [5.0]]):
         found = desk.page.evaluate("sides => window.sentbook.overSeeds(...sides)", sides)
         assert found == pytest.approx(seed_spread(*sides), rel=1e-4)
 

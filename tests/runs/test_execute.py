@@ -98,10 +98,7 @@ def wait_for(condition: Callable[[], object], patience: float = 120.0) -> None:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("server", [nullcontext, forkserver.served])
 def test_a_killed_run_leaves_no_kernel_and_the_next_waits_for_its_end(
-    checkout: Path,
-    write: Callable[..., Path],
-    how: signal.Signals,
-    server: Callable[[], AbstractContextManager[None]],
+    checkout: Path, write: Callable[..., Path], how: signal.Signals, server: Callable[[], AbstractContextManager[None]]
 ) -> None:
     """A kernel that is busy when its parent is killed has a moment yet; what comes next is written after it."""
     note = checkout / "note"
