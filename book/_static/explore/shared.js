@@ -36,7 +36,7 @@ window.sentbook = (() => {
 
   /** Have data that are kept, or that a script brings: a page that is opened without a server may load one, too. */
   const loaded = (name, src) => held[name] ? Promise.resolve(held[name]) : new Promise((resolve, reject) => {
-    document.head.append(element("script", {src, onload: () => resolve(held[name]), onerror: reject}));
+    document.head.append(element("script", {src, onload: () => held[name] ? resolve(held[name]) : reject(), onerror: reject}));
   });
 
   /** Write a number with a true minus sign and never a negative zero, as the tables do. */
