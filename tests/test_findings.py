@@ -194,5 +194,11 @@ def test_what_went_wrong_shows_how_the_verdict_turned() -> None:
 
 
 def test_every_number_of_what_went_wrong_is_in_the_ledger() -> None:
+    """The means over human activities are made here, of the comparisons that table 4 records."""
     text = MISTAKES.read_text(encoding="utf-8")
+    [run] = recorded("dnt", "table4")
+    rows = [test for test in run.tests if test.dataset in ("SIM", "REL", "MA", "PAC") and test.b.endswith(" [NT]")]
+    rows = [test for test in rows if test.a == test.b.replace("[NT]", "[DNT]")]
+    every, gran = (100 * fmean(test.estimate for test in rows if test.a.startswith(one)) for one in ("", "GRAN"))
+    assert f"it is {every:.1f} points behind; with GRAN {gran:.1f} in place of 26" in " ".join(text.split())
     assert not set(NUMBER.findall(text)) - known(text) - HISTORY
