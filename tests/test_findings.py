@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from statistics import fmean
 
+import nbformat
 import pytest
 
 from sentbook.records import Finding, Run, Test
@@ -31,13 +31,6 @@ def findings() -> list[str]:
     return re.findall(r"^\d\. (.*?)(?=^\d\. |^\S|\Z)", rest.partition("\n## ")[0], flags=re.MULTILINE | re.DOTALL)
 
 
-def numbers_of(found: Finding | None) -> Iterator[float]:
-    if found:
-        yield from (one for one in (found.value, found.low, found.high) if one is not None)
-        if found.value is not None and found.of is not None:
-            yield found.of
-
-
 def recorded(paper: str, experiment: str) -> list[Run]:
     """The recorded run, and that at the paper's size where there is one."""
     small, large = (ledger.read(paper, experiment, profile) for profile in ("small", "paper"))
@@ -52,11 +45,11 @@ def known(text: str) -> set[str]:
     for name in CITED.findall(text):
         spec = claims.specifications()[name]
         judged = [claim for run in recorded(spec.paper, spec.experiment) for claim in run.claims if claim.id == name]
+        shares.update(share for claim in judged for share in re.findall(r"\b\d+ of \d+\b", claim.evidence))
         for part in (one for claim in judged for one in (claim, *claim.parts)):
-            values += [*numbers_of(part.ours), *numbers_of(part.printed)]
-            for one in (part.ours, part.printed):
-                if one and one.of is not None and one.value is not None:
-                    shares.add(f"{one.value:g} of {one.of:g}")
+            for one in (one for one in (part.ours, part.printed) if one):
+                values += [number for number in (one.value, one.low, one.high, one.of) if number is not None]
+                shares.add(f"{one.value:g} of {one.of}")
         values += [float(one) for one in re.findall(r"\d+\.\d+|\.\d+|\d+", spec.text)]
     for run in (run for page in RUN.findall(text) for run in recorded(*page)):
         by_row = defaultdict(list)
@@ -85,6 +78,22 @@ def test_every_number_of_a_papers_minute_is_in_the_ledger(paper: str) -> None:
     minute = catalogue()[paper].minute
     assert minute is not None
     assert not set(NUMBER.findall(f"{minute.found} {minute.different}")) - known(f"{minute.claim} {minute.found}")
+
+
+def found_on_pages() -> dict[str, str]:
+    """What each recorded page says under its title that it found."""
+    pages = {}
+    for path in sorted((root() / "notebooks").glob("*/*.ipynb")):
+        _, found, text = nbformat.read(path, as_version=4).cells[0].source.partition("**Found:**")
+        if found and ledger.read(path.parent.name, path.stem, "small"):
+            pages[f"{path.parent.name}/{path.stem}"] = text
+    return pages
+
+
+@pytest.mark.parametrize("page", found_on_pages())
+def test_every_number_of_what_a_page_found_is_in_its_run(page: str) -> None:
+    judged = [name for name, spec in claims.specifications().items() if f"{spec.paper}/{spec.experiment}" == page]
+    assert not set(NUMBER.findall(found_on_pages()[page])) - known(" ".join([page, *judged]))
 
 
 def points(found: Finding | Test | None, sign: int = 1) -> str:
