@@ -127,7 +127,7 @@ def test_the_five_findings_say_what_was_found() -> None:
     assert found_in("cse-29").value == 0.0 and "stays as it is, exactly" in two
     seconds = found_in("wsv-18").value
     assert seconds is not None and f"ten epochs take {seconds:.0f} s on one core (the paper: 4,731 s on four)" in three
-    assert f"which gains {points(found_in('wsv-25', 'clean − map weights fixed'))} (" in three
+    assert f"gains {points(found_in('wsv-25', 'ReLU, own rate − map weights fixed'))} (" in three
     for mark in "AC":
         assert points(found_in("cnnlstm-03", f"autoencoder: A - B + C − autoencoder: {mark}")) in four
     [run] = recorded("cross", "protocols")
