@@ -67,33 +67,26 @@ def known(text: str) -> set[str]:
     return shares | printed | {one.removeprefix("0") for one in printed if one.startswith("0.")}
 
 
-@pytest.mark.parametrize("finding", findings(), ids=lambda finding: finding[:40])
-def test_every_number_of_a_finding_is_in_the_ledger(finding: str) -> None:
-    assert CITED.search(finding) or RUN.search(finding)
-    assert set(NUMBER.findall(finding)) <= known(finding)
-
-
-@pytest.mark.parametrize("paper", [name for name, paper in catalogue().items() if paper.minute])
-def test_every_number_of_a_papers_minute_is_in_the_ledger(paper: str) -> None:
-    minute = catalogue()[paper].minute
-    assert minute is not None
-    assert not set(NUMBER.findall(f"{minute.found} {minute.different}")) - known(f"{minute.claim} {minute.found}")
-
-
-def found_on_pages() -> dict[str, str]:
-    """What each recorded page says under its title that it found."""
-    pages = {}
+def told() -> dict[str, tuple[str, str]]:
+    """What findings, papers' minutes and recorded pages tell, each with a text that names its claims and runs."""
+    texts = {finding[:40]: (finding, finding) for finding in findings()}
+    for name, paper in catalogue().items():
+        if paper.minute:
+            texts[name] = f"{paper.minute.found} {paper.minute.different}", f"{paper.minute.claim} {paper.minute.found}"
     for path in sorted((root() / "notebooks").glob("*/*.ipynb")):
         _, found, text = nbformat.read(path, as_version=4).cells[0].source.partition("**Found:**")
         if found and ledger.read(path.parent.name, path.stem, "small"):
-            pages[f"{path.parent.name}/{path.stem}"] = text
-    return pages
+            page = f"{path.parent.name}/{path.stem}"
+            judged = [one for one, spec in claims.specifications().items() if f"{spec.paper}/{spec.experiment}" == page]
+            texts[page] = text, " ".join([page, *judged])
+    return texts
 
 
-@pytest.mark.parametrize("page", found_on_pages())
-def test_every_number_of_what_a_page_found_is_in_its_run(page: str) -> None:
-    judged = [name for name, spec in claims.specifications().items() if f"{spec.paper}/{spec.experiment}" == page]
-    assert not set(NUMBER.findall(found_on_pages()[page])) - known(" ".join([page, *judged]))
+@pytest.mark.parametrize("text", told())
+def test_every_number_that_is_told_is_in_the_ledger(text: str) -> None:
+    tells, names = told()[text]
+    assert CITED.search(names) or RUN.search(names)
+    assert not set(NUMBER.findall(tells)) - known(names)
 
 
 def points(found: Finding | Test | None, sign: int = 1) -> str:
