@@ -16,10 +16,7 @@ from sentbook.system.paths import root
 
 CITED = re.compile(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b")
 RUN = re.compile(r"\b(cse|cnn_lstm|wsv|dnt|cross)/(\w+)\b")
-# What a run has too many rows of, cited as a page: its averages and comparisons count.
-AVERAGES = ("total_avg", "/avg")
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*\.\d+|(?<![\w.])\.\d+|\b\d+ of \d+\b")
-FINDINGS = root() / "README.md"
 MISTAKES = root() / "book" / "mistakes.md"
 # Told of runs that were replaced since, and stated by the paper or by the loss itself.
 HISTORY = {"87 of 96", "0.001", ".001", "1.2", "2.9"}
@@ -27,7 +24,7 @@ HISTORY = {"87 of 96", "0.001", ".001", "1.2", "2.9"}
 
 def findings() -> list[str]:
     """The five findings of the README, which the book shows too."""
-    _, _, rest = FINDINGS.read_text(encoding="utf-8").partition("## Five findings\n")
+    _, _, rest = (root() / "README.md").read_text(encoding="utf-8").partition("## Five findings\n")
     return re.findall(r"^\d\. (.*?)(?=^\d\. |^\S|\Z)", rest.partition("\n## ")[0], flags=re.MULTILINE | re.DOTALL)
 
 
@@ -39,7 +36,7 @@ def recorded(paper: str, experiment: str) -> list[Run]:
 
 
 def known(text: str) -> set[str]:
-    """Every number of the claims and runs that a text names, as it may be printed."""
+    """Every number of the claims and runs that a text names, as printed; of a run with many sets the averages."""
     values: list[float] = []
     shares: set[str] = set()
     for name in CITED.findall(text):
@@ -54,11 +51,10 @@ def known(text: str) -> set[str]:
     for run in (run for page in RUN.findall(text) for run in recorded(*page)):
         by_row = defaultdict(list)
         for row in run.metrics:
-            if row.dataset.endswith(AVERAGES) or len({one.dataset for one in run.metrics}) < 5:
+            if row.dataset.endswith(("total_avg", "/avg")) or len({one.dataset for one in run.metrics}) < 5:
                 by_row[row.method, row.dataset, row.metric, row.protocol].append(row.value)
         values += [fmean(one) for one in by_row.values()]
-        for test in run.tests:
-            values += [test.estimate, test.low, test.high]
+        values += [one for test in run.tests for one in (test.estimate, test.low, test.high)]
         values += [
             one for search in run.searches for point in search.tried for one in point.values() if type(one) is float
         ]
@@ -104,8 +100,7 @@ def found_in(claim: str, begins: str = "", profile: str = "small") -> Finding:
     run = ledger.read(spec.paper, spec.experiment, profile)
     assert run is not None
     [judged] = [one for one in run.claims if one.id == claim]
-    held = [one.ours for one in (judged, *judged.parts) if one.ours and one.ours.what.startswith(begins)]
-    return held[0]
+    return next(one.ours for one in (judged, *judged.parts) if one.ours and one.ours.what.startswith(begins))
 
 
 def test_the_five_findings_say_what_was_found() -> None:
@@ -174,8 +169,8 @@ def test_the_matrix_says_which_encoders_its_names_are_of() -> None:
         rows = [row for row in run.metrics if (row.method, row.dataset) == (method, "STS2013/avg")]
         return 100 * fmean(row.value for row in rows if "mean of sets" in row.protocol)
 
-    text = " ".join((root() / "notebooks" / "cross" / "matrix.ipynb").read_text(encoding="utf-8").split())
-    text = text.replace('\\n", "', " ")
+    cells = nbformat.read(root() / "notebooks" / "cross" / "matrix.ipynb", as_version=4).cells
+    text = " ".join(word for cell in cells for word in cell.source.split())
     cse, pp = ([mean(matrix, f"{name} [UE]"), mean(table2, name)] for name in ("CSE", "PP"))
     assert "CSE has {:.1f} on STS 2013 here and {:.1f} there, PP {:.1f} and {:.1f}".format(*cse, *pp) in text
 
