@@ -19,6 +19,7 @@ import yaml
 from nbformat import v4
 from playwright.sync_api import Browser, sync_playwright
 
+from kept import forget
 from reader import DESK, HTML, Reader
 from sentbook.report.pdf import BROWSERS
 from sentbook.system.paths import root
@@ -43,6 +44,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def one_thread() -> None:
     """Leave the other cores to the other workers."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def forgetful() -> Iterator[None]:
+    """Nothing that the package kept is there before, and no stand-in of the test after."""
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgetful: None) -> Path:
+    """A folder of originals, beside an empty mirror and an empty cache; nothing is there."""
+    for name in ("ORIGINALS", "DATA", "CACHE"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(f"SENTBOOK_{name}", str(tmp_path / name))
+    return tmp_path / "ORIGINALS"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from sentbook import cli, config
-from sentbook.data import sources, vectors
+from sentbook.data import sources
 from sentbook.records import Run
 from sentbook.report import book
 from sentbook.runs import batch, execute, leakage
@@ -150,22 +150,18 @@ def test_a_misspelt_encoder_writes_nothing(sentbook: Callable[..., Answer], monk
     ],
 )
 def test_the_data_of_the_paper_profile_are_missed_before_any_gpu_works(
-    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, paper: str, said: str
+    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, originals: Path, paper: str, said: str
 ) -> None:
     monkeypatch.setattr(batch, "recorded", lambda *given: nullcontext())
     monkeypatch.setattr(batch, "files_of", lambda *given: ["eval/short-answer-grading/sag_v2_flat.tsv"])
-    for name in ("ORIGINALS", "DATA", "CACHE"):
-        (tmp_path / name).mkdir()
-        monkeypatch.setenv(f"SENTBOOK_{name}", str(tmp_path / name))
-    vectors.load.cache_clear()
     assert_sentence(
         sentbook("prepare", "data", paper, "--profile", "paper"), 3, " is not here" if paper == "wsv" else " is not in "
     )
-    put_vectors(tmp_path / "ORIGINALS", ["cat", "dog"])
-    put_books(tmp_path / "ORIGINALS" / "bookcorpus")
-    (tmp_path / "ORIGINALS" / "glove.6B" / "glove.6B.200d.txt").unlink()
+    put_vectors(originals, ["cat", "dog"])
+    put_books(originals / "bookcorpus")
+    (originals / "glove.6B" / "glove.6B.200d.txt").unlink()
     answer = sentbook("prepare", "data", paper, "--profile", "paper")
-    assert_sentence(answer, 2 if paper == "cnn_lstm" else 3, said.format(tmp_path / "ORIGINALS"))
+    assert_sentence(answer, 2 if paper == "cnn_lstm" else 3, said.format(originals))
 
 
 HAD = ("paragram_300_sl999.txt", "GoogleNews-vectors-negative300.bin", "simple.aligned", "bookcorpus/books.txt")
@@ -185,24 +181,20 @@ HAD = ("paragram_300_sl999.txt", "GoogleNews-vectors-negative300.bin", "simple.a
     ],
 )
 def test_run_misses_the_originals_that_its_notebook_lists_before_a_kernel_starts(
-    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, said: str
+    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, originals: Path, name: str, said: str
 ) -> None:
     """Those alone, and what is there is not read; of vectors that it does not list, where it has none to begin with."""
     ran: list[Path] = []
     monkeypatch.setattr(execute, "run", lambda source, *given: ran.append(source) or "paper")
     monkeypatch.setattr(book, "write_page", lambda source, kind: Path(f"{kind}.html"))
-    for folder in ("ORIGINALS", "DATA", "CACHE"):
-        (tmp_path / folder).mkdir()
-        monkeypatch.setenv(f"SENTBOOK_{folder}", str(tmp_path / folder))
-    vectors.load.cache_clear()
     for file in HAD:
-        put(tmp_path / "ORIGINALS" / file, [])
+        put(originals / file, [])
     answer, code = sentbook("run", name, "--profile", "paper"), 2 if "COCO" in said else 3
     if said:
-        assert_sentence(answer, code, said.format(tmp_path / "ORIGINALS"))
+        assert_sentence(answer, code, said.format(originals))
     assert (answer.code == 0) == bool(ran) == (not said)
     for file in HAD[:2]:
-        (tmp_path / "ORIGINALS" / file).unlink()
+        (originals / file).unlink()
     assert_sentence(sentbook("run", name, "--profile", "paper"), code)
     monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
     assert sentbook("run", name, "--profile", "paper").code == 0

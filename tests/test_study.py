@@ -12,6 +12,7 @@ import psutil
 import pytest
 import torch
 
+from kept import forget
 from sentbook import config
 from sentbook import records as results
 from sentbook.config import digest
@@ -39,7 +40,6 @@ def ledger(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path_factory.getbasetemp() / "artifacts"))
     monkeypatch.setattr(store, "root", lambda: tmp_path)
     monkeypatch.setattr(versions, "git_commit", lambda: "0123abc")
-    monkeypatch.setattr(sources, "_used", {})
     return tmp_path / "results"
 
 
@@ -115,13 +115,15 @@ def test_a_copied_notebook_leaves_the_originals_run_alone(
 
 
 def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sources._used, "train/x", "aa")  # as if a corpus had been read from a file
+    forget()
+    sources.note("pairs.txt", 2, "aa")  # as if a corpus had been read from a file
     done = study()
     done.train(done.recipes("CSE", done.settings.cse, done.settings.phrase))
-    sources._used.clear()
-    sources._used["eval/y"] = "bb"
+    forget()
+    sources.note("sick.txt", 3, "bb")
     again = study()
-    monkeypatch.setattr(training, "_used", {"of before": {"lib/sentbook/gone.py": "0"}})
+    used = training.used
+    monkeypatch.setattr(training, "used", lambda: {**used(), "of before": {"lib/sentbook/gone.py": "0"}})
     trained = again.train(
         again.recipes("CSE", again.settings.cse, again.settings.phrase),
         again.recipes("untrained", again.settings.pp, seeds=[0]),
@@ -131,7 +133,8 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
     assert origin.config == again.settings.model_dump(mode="json")
     assert config.parse(type(again.settings), origin.config) == again.settings
     assert origin.config_hash == digest(again.settings)
-    assert origin.data == {"eval/y": "bb", "train/x": "aa"}  # the artifact remembers its files
+    # The artifact remembers its files.
+    assert origin.data == {"originals/pairs.txt": "aa (2 bytes)", "originals/sick.txt": "bb (3 bytes)"}
     assert origin.substitutions == [
         vectors.substitute("miniworld", "cse"),
         corpora.CORPORA["miniworld-phrases"].substitute,

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.io import savemat
 
+from kept import forget
 from sentbook.data import images
 from sentbook.data.readers import coco
 from sentbook.system.errors import ConfigError, DataError
@@ -24,14 +25,13 @@ KARPATHY = ["train", "val", "test", "train", "restval", "test", "train", "val", 
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(monkeypatch: pytest.MonkeyPatch, forgetful: None) -> None:
     """Two images for five thousand, and blocks that do not divide them."""
     import importlib
 
     module = importlib.import_module(MODULE)
     monkeypatch.setattr(module, "SIZES", SMALL)
     monkeypatch.setattr(module, "_BLOCK", 3)
-    images.divided.cache_clear()
 
 
 def caption(image: object, number: int) -> str:
@@ -244,11 +244,11 @@ def test_generated_scenes_share_no_caption_with_another_split() -> None:
 def test_more_training_scenes_leave_the_test_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     few = images.divided("miniworld-scenes")
     monkeypatch.setattr(images, "SCENES", {**images.SCENES, "train": 3500})
-    images.divided.cache_clear()
+    forget()
     more = images.divided("miniworld-scenes")
-    images.divided.cache_clear()
     assert more["test"].captions == few["test"].captions and more["train"].captions[:3000] == few["train"].captions
     np.testing.assert_array_equal(more["dev"].features, few["dev"].features)
     monkeypatch.setattr(images, "SPARE", 0)
+    forget()
     with pytest.raises(DataError, match="raise SPARE"):
         images.divided("miniworld-scenes")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kept import forget
 from sentbook.data import alignment, corpora, overlap, readers, sources
+from sentbook.data.readers import paraphrases
 from sentbook.data.types import ParaphrasePairs
 from sentbook.system.errors import ConfigError
 
@@ -62,36 +64,40 @@ def test_replaced_spans() -> None:
     assert list(alignment.replaced_spans(["x", *long, "y"], ["x", "z", "y"])) == []  # six words are no phrase
 
 
-def test_phrases_are_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_phrases_are_kept_in_the_cache(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 
-    def align() -> ParaphrasePairs:
+    def align(texts: object) -> ParaphrasePairs:
         calls.append(1)
         return ParaphrasePairs.of("phrases", [("old", "aged"), ("the\u2028old man", "the aged man")])
 
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
     monkeypatch.setattr(sources, "path", lambda name: tmp_path / name)
-    monkeypatch.setattr(corpora, "_align", align)
-    monkeypatch.setattr(corpora, "_phrases", corpora._phrases.__wrapped__)
-    built, read = corpora._phrases(), corpora._phrases()
+    monkeypatch.setattr(paraphrases, "aligned", lambda name: None)
+    monkeypatch.setattr(paraphrases, "bible", lambda: None)
+    monkeypatch.setattr(alignment, "phrase_pairs", align)
+
+    def phrases() -> ParaphrasePairs:
+        forget()
+        return corpora.CORPORA["phrases"].read(0)
+
+    built, read = phrases(), phrases()
     assert built == read and calls == [1]
-    (kept,) = (tmp_path / "derived").iterdir()
+    (kept,) = cache.iterdir()
     for damage in (kept.read_bytes()[:-9], b"not gzip", gzip.compress(b"one cell\n")):
         kept.write_bytes(damage)
-        assert corpora._phrases() == built
+        assert phrases() == built
     assert calls == [1] * 4
     monkeypatch.setattr(sources, "sha256", lambda name: "another input")
-    corpora._phrases()
-    assert len(calls) == 5 and len(list((tmp_path / "derived").iterdir())) == 2
+    phrases()
+    assert len(calls) == 5 and len(list(cache.iterdir())) == 2
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))  # cannot be written: no reason to stop
-    assert corpora._phrases() == built
+    assert phrases() == built
 
 
 @pytest.mark.real_data
-def test_phrases_of_the_real_corpora(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
-    pairs = corpora._phrases.__wrapped__()
+def test_phrases_of_the_real_corpora(mirror: Path, cache: Path, forgetful: None) -> None:
+    pairs = corpora.CORPORA["phrases"].read(0)
     assert len(pairs) == 524_410 and len(set(zip(pairs.first, pairs.second, strict=True))) == len(pairs)
     assert max(len(side.split()) for side in [*pairs.first, *pairs.second]) <= alignment.LONGEST_SPAN + 2
     assert set(corpora.CORPORA["phrases"].files) <= set(sources.used())

@@ -22,15 +22,7 @@ SENTENCES = ["A boy kicks the red ball.", "The red ball is kicked by a boy.", "T
 WIDTHS = {"all-minilm-l6-v2": 384, "universal-sentence-encoder": 512}
 
 
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Nothing kept from another test, neither in memory nor on disk."""
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
-    modern._encoder.cache_clear()
-    vectors.load.cache_clear()
-    yield
-    modern._encoder.cache_clear()
-    vectors.load.cache_clear()
+pytestmark = pytest.mark.usefixtures("forgetful", "cache")
 
 
 def made_up(sentences: list[str], width: int) -> np.ndarray:
@@ -125,10 +117,10 @@ def test_vectors_pass_through(fake: Fake, few: list[str], name: vectors.VectorNa
         sentence_vectors(name, SENTENCES)
 
 
-def test_kept_in_the_cache(fake: Fake, few: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_in_the_cache(fake: Fake, few: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "universal-sentence-encoder"
     _, first = modern.kept_vectors(name)
-    (kept,) = (tmp_path / "derived").iterdir()  # no temporary file is left
+    (kept,) = cache.iterdir()  # no temporary file is left
     assert kept.name.startswith(f"{name}-") and kept.suffix == ".npy"
     np.testing.assert_array_equal(np.load(kept, allow_pickle=False), first)
     np.testing.assert_array_equal(modern.kept_vectors(name)[1], first)
@@ -140,10 +132,10 @@ def test_kept_in_the_cache(fake: Fake, few: list[str], tmp_path: Path, monkeypat
     assert len(fake.calls) == len(list(kept.parent.iterdir())) == 3
 
 
-def test_a_damaged_cache_is_made_anew(fake: Fake, few: list[str], tmp_path: Path) -> None:
+def test_a_damaged_cache_is_made_anew(fake: Fake, few: list[str], cache: Path) -> None:
     name = "all-minilm-l6-v2"
     _, first = modern.kept_vectors(name)
-    (kept,) = (tmp_path / "derived").iterdir()
+    (kept,) = cache.iterdir()
     whole = kept.read_bytes()
     damages: list[bytes | np.ndarray] = [whole[:-5], b"", b"<html>", first[:2], first.astype(np.float64)]
     for number, damage in enumerate([*damages, first * np.float32("nan"), np.array([{}], dtype=object)], start=2):

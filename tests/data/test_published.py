@@ -19,16 +19,6 @@ from sentbook.training.recipes import Recipe
 from stand_ins import put, put_answers, put_books, put_pairs, put_vectors
 
 
-@pytest.fixture
-def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of originals, beside an empty mirror and an empty cache."""
-    for name in ("ORIGINALS", "DATA", "CACHE"):
-        (tmp_path / name).mkdir()
-        monkeypatch.setenv(f"SENTBOOK_{name}", str(tmp_path / name))
-    vectors.load.cache_clear()
-    return tmp_path / "ORIGINALS"
-
-
 def test_training_pairs_in_their_published_formats(originals: Path) -> None:
     with pytest.raises(DataError, match=r"ppdb-1\.0-xl-phrasal is not in .*SENTBOOK_ORIGINALS"):
         corpora.load(["ppdb-xl-phrasal"])
@@ -98,7 +88,9 @@ def test_an_owners_file_of_pairs_is_named_by_a_parameter_and_known_by_its_conten
 def test_a_run_names_the_originals_that_it_read_and_says_what_is_not_as_published(
     originals: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sources, "_used", {})
+    known = sources.parse_yaml
+    here = {"paragram_300_sl999.txt": {"lines": 2}}
+    monkeypatch.setattr(sources, "parse_yaml", lambda text: known(text) | here)
     put_pairs(originals)
     put_vectors(originals, ["cat", "dog"])
     put_books(originals / "bookcorpus")
@@ -117,7 +109,6 @@ def test_a_run_names_the_originals_that_it_read_and_says_what_is_not_as_publishe
         assert sources.used()[f"originals/{known}"] == f"{sha256(content).hexdigest()} ({len(content):,} bytes)"
     assert sources.used()["originals/bookcorpus"].endswith(" bytes)") and len(sources.used()) == 6
     vectors.load("glove-840b-300d")
-    sources._published()["paragram_300_sl999.txt"] = {"lines": 2}
     vectors.load("paragram-sl999")
     assert capsys.readouterr().out.startswith("glove.840B.300d.txt is not") and len(sources.used()) == 8
     made = Run.model_construct(provenance=Provenance.model_construct(sources={}, data=sources.used()))

@@ -60,6 +60,7 @@ HOSTILE: list[tuple[dict[str, bytes], Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize(("content", "read", "said"), HOSTILE)
+@pytest.mark.usefixtures("forgetful")
 def test_hostile_lines_are_named(
     put: Put, monkeypatch: pytest.MonkeyPatch, content: dict[str, bytes], read: Callable[[], Any], said: str
 ) -> None:
@@ -68,7 +69,6 @@ def test_hostile_lines_are_named(
     if "items" not in said:
         for module in ("tables", "sts", "classification", "paraphrases"):  # two lines are not the official size
             monkeypatch.setattr(sys.modules[f"sentbook.data.readers.{module}"], "expect", lambda *sizes: None)
-    readers.sick.cache_clear()
     with pytest.raises(DataError, match=said) as error:
         read()
     assert "\n" not in str(error.value) and str(error.value).endswith("fetch it again.")
@@ -139,8 +139,7 @@ def test_activities_and_answers(mirror: Path) -> None:
         "onestop": 4_736, "quora": 53_986, "twitter": 11_109, "parasci": 40_162, "bible": 91_675,
     }.items(),
 )  # fmt: skip
-def test_training_corpora(mirror: Path, monkeypatch: pytest.MonkeyPatch, name: str, size: int) -> None:
-    monkeypatch.setattr(sources, "_used", {})
+def test_training_corpora(mirror: Path, forgetful: None, name: str, size: int) -> None:
     found = CORPORA[name].read(0)
     assert set(sources.used()) == set(CORPORA[name].files)
     sides = list(zip(found.first, found.second, strict=True))

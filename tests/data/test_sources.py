@@ -18,6 +18,7 @@ from pytest_httpserver import HTTPServer
 from typer.testing import CliRunner, Result
 from werkzeug import Request, Response
 
+from kept import forget
 from sentbook import cli
 from sentbook.data import sources
 from sentbook.system.errors import DataError, StorageError
@@ -57,6 +58,7 @@ def server(httpserver: HTTPServer) -> Iterator[Answer]:
 @pytest.fixture
 def entry(httpserver: HTTPServer, server: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
     """A registry of one file, an empty cache, no mirror, no proxy."""
+    forget()
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, httpserver.host)
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
@@ -70,7 +72,6 @@ def entry(httpserver: HTTPServer, server: Answer, tmp_path: Path, monkeypatch: p
         "url": httpserver.url_for("/made%20up/pairs.txt"),
     }
     monkeypatch.setattr(sources, "registry", lambda: {NAME: made})
-    monkeypatch.setattr(sources, "_used", {})
     return made
 
 

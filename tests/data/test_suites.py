@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,17 +17,9 @@ from sentbook.system.errors import ConfigError
 
 DNT = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
 SPLITS = ("train", "trial", "test")
-CACHED = (suites.test_sets, suites.validation_sets, suites.excluded, suites.relatedness, suites.pairs)
 
 
-@pytest.fixture(autouse=True)
-def forgetful() -> Iterator[None]:
-    """No stand-in stays for the next test."""
-    for function in CACHED:
-        function.cache_clear()
-    yield
-    for function in CACHED:
-        function.cache_clear()
+pytestmark = pytest.mark.usefixtures("forgetful")
 
 
 def made(name: str, scale: tuple[float, float] = (0, 5)) -> ScoredPairs:

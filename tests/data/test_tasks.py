@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kept import forget
 from sentbook.data import label_pairs, suites
 from sentbook.data.miniworld import World
 from sentbook.data.tasks import TASKS, ClassificationTask, Examples, task
@@ -67,8 +68,7 @@ def test_a_pair_has_one_class_exactly_where_its_score_is_1(dataset: str, split: 
     assert all(a != b for a, b in zip(pairs.first, pairs.second, strict=True))
     met = {*pairs.first, *pairs.second}
     assert met <= set(examples.first) and len(met) > 0.9 * len(examples)
-    label_pairs._pairs.cache_clear()
-    label_pairs.divided.cache_clear()
+    forget()
     again = label_pairs.pairs(dataset, split)
     assert (pairs.first, pairs.second) == (again.first, again.second)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kept import forget
 from sentbook.data import sources, vectors
 from sentbook.data.vectors import (
     LARGE,
@@ -31,10 +32,7 @@ def binary(words: list[bytes], separator: bytes = b"\n") -> bytes:
     return b"2 3\n" + b"".join(word + b" " + row + separator for word, row in zip(words, rows, strict=True))
 
 
-@pytest.fixture(autouse=True)
-def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    load.cache_clear()
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("forgetful", "cache")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +73,7 @@ def test_a_file_is_parsed_once_and_known_by_its_contents(tmp_path: Path, monkeyp
     content = TEXT % b"dog"
     (tmp_path / "v.txt").write_bytes(content)
     first = load("file", str(tmp_path / "v.txt"))
-    load.cache_clear()
+    forget()
     (tmp_path / "elsewhere.txt").write_bytes(content)
     with monkeypatch.context() as patch:
         patch.setattr(vectors, "read_text", lambda path: pytest.fail("parsed again"))
@@ -84,7 +82,7 @@ def test_a_file_is_parsed_once_and_known_by_its_contents(tmp_path: Path, monkeyp
     np.testing.assert_array_equal(again.matrix, first.matrix)
     (kept,) = (sources.cache_folder() / "derived").glob("vectors-*.npz")
     kept.write_bytes(kept.read_bytes()[:-9])
-    load.cache_clear()
+    forget()
     assert load("file", str(tmp_path / "v.txt")).words == first.words  # parsed, since what is kept is damaged
 
 
@@ -129,7 +127,6 @@ def test_a_large_set_is_never_fetched_unasked_and_verified(tmp_path: Path, monke
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
     monkeypatch.delenv("SENTBOOK_DATA", raising=False)
     monkeypatch.setattr(sources, "registry", lambda: {name: entry})
-    monkeypatch.setattr(sources, "_used", {})
     assert not vectors.available("glove-6b-100d")
     with pytest.raises(DataError, match=r"`sentbook data fetch vectors/glove-wiki-gigaword-100\.gz`"):
         load("glove-6b-100d")
@@ -141,11 +138,8 @@ def test_a_large_set_is_never_fetched_unasked_and_verified(tmp_path: Path, monke
     file.write_bytes(body)
     assert vectors.available("glove-6b-100d") and not vectors.available("glove-6b-300d")
     assert load("glove-6b-100d").words == ["cat", "dog"] and set(sources.used()) == {name}
-    load.cache_clear()
     monkeypatch.setattr(vectors, "read_text", lambda path: pytest.fail("parsed again"))
-    monkeypatch.setattr(sources, "_used", {})
     assert load("glove-6b-100d").words == ["cat", "dog"] and set(sources.used()) == {name}
-    load.cache_clear()
 
 
 # -- maps --------------------------------------------------------------------------------------------------------------

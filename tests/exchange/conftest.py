@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from kept import forget
 from sentbook.data.text import Vocabulary
 from sentbook.exchange.portable import Description, Portable
 from sentbook.models import build
@@ -19,7 +20,7 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.gran import GRANEncoder
 from sentbook.models.wsv import WSVEncoder
-from sentbook.training import pretraining, recipes
+from sentbook.training import recipes
 from sentbook.training.settings import SimilarityTraining, Stage
 from trainings import PHRASE, STORIES, recipe
 
@@ -49,14 +50,12 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, re
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTBOOK_CACHE", str(folder / "cache"))
         patch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
-        pretraining._prepared.cache_clear()
-        recipes._book_words.cache_clear()
+        forget()
         trained = TRAINED | {name: (encoder, (PHRASE,)) for name, encoder in BATCHES.items()}
         wanted = [recipe(*stages, method=name, encoder=encoder) for name, (encoder, stages) in trained.items()]
         found = recipes.obtain(wanted, device="cpu")
-        yield {item.method: recipes.from_file(recipes._artifact(item.recipe)) for item in found}
-        pretraining._prepared.cache_clear()
-        recipes._book_words.cache_clear()
+        yield {item.method: recipes.from_file(recipes.StageTraining(item.recipe).path) for item in found}
+        forget()
 
 
 @pytest.fixture

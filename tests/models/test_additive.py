@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sentbook.models import additive
+from kept import forget
 from sentbook.models.additive import (
     FIRST,
     INTERIOR,
@@ -252,7 +252,7 @@ def test_tensors_grow_with_the_sentence_and_not_with_its_map(meter: type[Any]) -
 
 def test_encoding_first_does_not_hinder_training() -> None:
     """What is kept between calls is made without inference mode."""
-    additive._tap_sums.cache_clear()
+    forget()
     inputs, (places, sizes) = leaves(0, 6, torch.float32), batch(0, [4, 6], 6)
     with torch.inference_mode():
         k_max(terms_of([leaf.detach() for leaf in inputs], places), sizes, 3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook import cli, config
+from sentbook import config
 from sentbook.data import suites
 from sentbook.papers.cse.experiments import pretrained
 from sentbook.papers.cse.settings import CSE
@@ -44,9 +44,11 @@ def test_each_error_has_a_key_of_its_own() -> None:
 
 def test_pp_can_have_a_recipe_of_its_own() -> None:
     """That of Wieting et al. 2016, given as `--set` gives it; CSE's stays, and each has a key of its own."""
-    own = ["optimiser=adagrad", "learning_rate=0.05", "embedding_update=dense", "batch_size=100", "corpora=[ppdb]"]
-    changes = cli._parameters([f"pp_phrase.{change}" for change in own])
-    settings = config.load("cse", {"profile": "paper", **changes})
+    own = {
+        "optimiser": "adagrad", "learning_rate": 0.05, "embedding_update": "dense", "batch_size": 100,
+        "corpora": ["ppdb"],
+    }  # fmt: skip
+    settings = config.load("cse", {"profile": "paper", "pp_phrase": own})
     made = pretrained(Study("cse/table1", settings), settings)
     first = {method: of[0].stages[0] for method, of in made.items()}
     assert first["CSE"] == first["GRAN"] == settings.phrase == config.load("cse", {"profile": "paper"}).phrase

@@ -13,7 +13,7 @@ import pytest
 from nbformat import v4
 from playwright.sync_api import Browser
 
-from sentbook.report import book
+from sentbook.report import api, book, fragments, run_pages
 from sentbook.report.markup import Fragment
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import NotebookError, executed_path
@@ -23,14 +23,24 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def executed(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of both notebooks as if executed; a build then goes without Sphinx."""
+    """The folder of both notebooks as if executed; a build then goes without Sphinx, and writes one piece."""
     for source in notebooks():
         target = executed_path(source, "demo")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
-    monkeypatch.setattr(book, "_fragments", lambda of_papers: {"status.md": "All is well.\n"})
-    monkeypatch.setattr(book, "_build_html", lambda: checkout / "_build" / "html" / "index.html")
+    for module in (api, run_pages):
+        monkeypatch.setattr(module, "write", lambda: None)
+    monkeypatch.setattr(fragments, "all_fragments", lambda of_papers: {"status.md": "All is well.\n"})
+    put_tool(checkout, "touch", monkeypatch)
     return checkout / "build" / "executed" / "demo" / "toy"
+
+
+def put_tool(checkout: Path, after: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a jupyter-book in the real one's place, which makes a first page ``after`` some words of a shell."""
+    tool = checkout / "jupyter-book"
+    tool.write_text(f'#!/bin/sh\nmkdir -p "$4/_build/html" && {after} "$4/_build/html/index.html"\n')
+    tool.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(checkout / "python"))
 
 
 def test_the_notebooks_are_those_of_the_table_of_contents(checkout: Path) -> None:
@@ -63,17 +73,15 @@ def test_a_page_is_the_same_bytes_each_time(checkout: Path, executed: Path) -> N
 
 @pytest.mark.parametrize("status", [1, 0])
 def test_the_old_book_stands_until_the_new_one_does(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, status: int
+    checkout: Path, executed: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    html, tool = checkout / "_build" / "html", checkout / "jupyter-book"
+    html = checkout / "_build" / "html"
     html.mkdir(parents=True)
     for name in ("index.html", "page.html"):
         (html / name).write_text("old")
-    tool.write_text(f'#!/bin/sh\nmkdir -p "$4/_build/html" && cp {html}/index.html "$4/_build/html/"\nexit {status}\n')
-    tool.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(checkout / "python"))
+    put_tool(checkout, f"trap 'exit {status}' EXIT; touch", monkeypatch)
     with pytest.raises(NotebookError, match="The book did not build") if status else nullcontext():
-        book._build_html()
+        book.build("demo")
     assert sorted(path.name for path in html.iterdir()) == ["index.html", "page.html"][: 1 + status]
 
 

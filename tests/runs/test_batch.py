@@ -21,7 +21,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from sentbook.runs import batch, certify, forkserver
-from sentbook.runs.execute import executed_path, stoppable
+from sentbook.runs.execute import executed_path
 from sentbook.system.errors import ConfigError
 from sentbook.system.loaded import PACKAGE
 
@@ -101,11 +101,13 @@ def test_a_notebook_whose_output_is_cut_short_is_to_run_again(checkout: Path) ->
     assert batch.changes(job) == []
 
 
-def test_a_job_ends_with_its_batch_and_not_where_the_clock_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_ends_with_its_batch_and_not_where_the_clock_is_set(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     owner = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
     monkeypatch.setenv(batch.OWNER, str(owner.pid))
     began = psutil.boot_time()
-    with pytest.raises(KeyboardInterrupt), stoppable(), batch._with_owner():
+    with pytest.raises(KeyboardInterrupt), batch.recorded("demo", "notebooks/toy/one"):
         monkeypatch.setattr("psutil._pslinux.boot_time", lambda: began + 2)
         time.sleep(2)
         owner.kill()

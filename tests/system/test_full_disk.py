@@ -32,6 +32,7 @@ from sentbook.runs import ledger as store
 from sentbook.system.errors import StorageError
 from sentbook.training import checkpoint, recipes
 from sentbook.training import loop as training
+from sentbook.training.problems.paraphrase import ParaphraseProblem
 from sentbook.training.store import outcomes
 from trainings import PHRASE, recipe
 
@@ -272,17 +273,17 @@ def test_a_training_goes_on_where_there_was_no_space(
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(place.folder))
     recipes.obtain([ONE], device="cpu")
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -math.inf)
-    step, calls = training.Trainer._step, 0
+    loss, calls = ParaphraseProblem.loss, 0
 
     def failing(*given: Any) -> torch.Tensor:
         nonlocal calls
         calls += 1
         if calls == 4:
             raise RuntimeError("power cut")
-        return step(*given)
+        return loss(*given)
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="power cut"):
-        patch.setattr(training.Trainer, "_step", failing)
+        patch.setattr(ParaphraseProblem, "loss", failing)
         recipes.obtain([TWO], device="cpu")
     assert (place.folder / TWO.key() / "checkpoint.safetensors").is_file()
     assert_refused(place, said, lambda: recipes.obtain([ONE, TWO], device="cpu"))

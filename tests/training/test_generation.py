@@ -20,7 +20,7 @@ from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.system.errors import DataError
 from sentbook.training.loop import fit
-from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, word_table
+from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, examples, word_table
 from sentbook.training.settings import Training
 
 KINDS: list[Kind] = ["autoencoder", "future predictor", "composite", "hierarchical"]
@@ -175,11 +175,12 @@ def test_validation_is_the_negative_loss_per_token(kind: Kind) -> None:
     made = problem(kind, floor=0.1)
     assert made.watch() == []
     value = made.validate()
-    totals = made.totals("held out", np.arange(len(made._rows["held out"])))
+    rows = np.arange(len(examples(written([5, 3], seed=1), kind)))
+    totals = made.totals("held out", rows)
     losses = {part: total.item() / words for part, (total, words) in totals.items()}
     assert value == pytest.approx(-sum(losses.values()), rel=1e-5)
     with torch.no_grad():
-        batch = made.batch("held out", np.arange(len(made._rows["held out"])))
+        batch = made.batch("held out", rows)
         for part, forced in made.model(batch).items():
             assert losses[part] == pytest.approx(nats(forced).item() / len(forced.target), rel=1e-5)
     for row in made.watch():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +32,9 @@ STAGE = GenerationTraining(
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgetful: None) -> Path:
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
-    pretraining._prepared.cache_clear()
-    yield tmp_path / "cache"
-    pretraining._prepared.cache_clear()
+    return tmp_path / "cache"
 
 
 @pytest.fixture

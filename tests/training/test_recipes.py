@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 import trainings
+from kept import forget
 from sentbook.config import Section
 from sentbook.data import suites, vectors
-from sentbook.data.text import TOKENISERS, UNKNOWN, Vocabulary
+from sentbook.data.text import TOKENISERS, UNKNOWN
 from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
 from sentbook.models import encode
@@ -268,6 +269,7 @@ def test_an_artifact_says_where_what_it_stands_on_is_not_as_it_was() -> None:
     assert_same(load(wanted).encoder().state_dict(), expected)
 
 
+@pytest.mark.usefixtures("forgetful")
 def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of vectors may be replaced by one with more words, or with others in its first rows."""
     found = trained(recipe(PHRASE, encoder=CSEEncoder(filters=3)))
@@ -275,7 +277,8 @@ def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatc
     more = vectors.WordVectors([*loaded.words, "unheard-of"], np.vstack([loaded.matrix, loaded.matrix[:1]]))
     others = vectors.WordVectors([*loaded.words[1::-1], *loaded.words[2:]], loaded.matrix)
     for now, said in ((more, None), (others, "was trained with other words than miniworld has here")):
-        monkeypatch.setattr(recipes, "_words", lambda config, now=now: words_of(now))
+        forget()
+        monkeypatch.setattr(vectors, "load", lambda *given, now=now: now)
         if said is None:
             assert len(found.encoder().embedding.weight) == len(more.words) + 2
         else:
@@ -285,10 +288,6 @@ def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatc
             ):
                 with pytest.raises(CheckpointError, match=said):
                     read()
-
-
-def words_of(loaded: vectors.WordVectors) -> tuple[Vocabulary, torch.Tensor]:
-    return Vocabulary(loaded.words), torch.from_numpy(vectors.embedding_matrix(loaded))
 
 
 def test_no_stage_is_the_untrained_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import torch
 from filelock import FileLock
 from torch import Tensor
 
+from kept import forget
 from sentbook import cli
 from sentbook.models.cnn import CNNEncoder
 from sentbook.papers.cnn_lstm import fine_tuning
@@ -124,7 +125,7 @@ def test_what_was_made_is_found_and_says_where_it_came_from(
 def test_what_other_code_made_is_told_apart_and_made_again_where_asked(
     make: Callable[..., Any], made: list[str], artifacts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "_used", {})
+    forget()
     make([2], 1)
     assert set(store.used()) <= set(made) and not any(map(store.is_of_other_code, store.used().values()))
     before, count = contents(artifacts), len(made)
@@ -133,7 +134,7 @@ def test_what_other_code_made_is_told_apart_and_made_again_where_asked(
         if "sources" in metadata:
             metadata["sources"]["lib/sentbook/training/store.py"] = "0" * 16
             checkpoint.save(file, tensors, metadata)
-    monkeypatch.setattr(store, "_used", {})
+    forget()
     make([2], 1)
     assert len(made) == count and store.used() and all(map(store.is_of_other_code, store.used().values()))
     monkeypatch.setenv(store.ANEW, "1")
