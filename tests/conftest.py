@@ -55,6 +55,13 @@ def forgetful() -> Iterator[None]:
 
 
 @pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where what is derived from data is kept, in an empty cache."""
+    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "derived"
+
+
+@pytest.fixture
 def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgetful: None) -> Path:
     """A folder of originals, beside an empty mirror and an empty cache; nothing is there."""
     for name in ("ORIGINALS", "DATA", "CACHE"):

@@ -28,10 +28,3 @@ def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
         return name
 
     return write
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where what is derived from data is kept, in an empty cache."""
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "derived"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,6 @@ from sentbook.data import images
 from sentbook.data.readers import coco
 from sentbook.system.errors import ConfigError, DataError
 
-# The module, whose name in its package is that of the function.
-MODULE = "sentbook.data.readers.coco"
 WIDTH = 6
 SMALL = {"train": (4, 5), "dev": (2,), "test": (2,)}
 KARPATHY = ["train", "val", "test", "train", "restval", "test", "train", "val", "train"]
@@ -27,9 +26,7 @@ KARPATHY = ["train", "val", "test", "train", "restval", "test", "train", "val", 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch, forgetful: None) -> None:
     """Two images for five thousand, and blocks that do not divide them."""
-    import importlib
-
-    module = importlib.import_module(MODULE)
+    module = sys.modules["sentbook.data.readers.coco"]  # whose name in its package is that of a function
     monkeypatch.setattr(module, "SIZES", SMALL)
     monkeypatch.setattr(module, "_BLOCK", 3)
 

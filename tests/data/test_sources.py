@@ -18,7 +18,6 @@ from pytest_httpserver import HTTPServer
 from typer.testing import CliRunner, Result
 from werkzeug import Request, Response
 
-from kept import forget
 from sentbook import cli
 from sentbook.data import sources
 from sentbook.system.errors import DataError, StorageError
@@ -56,12 +55,12 @@ def server(httpserver: HTTPServer) -> Iterator[Answer]:
 
 
 @pytest.fixture
-def entry(httpserver: HTTPServer, server: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict:
+def entry(
+    httpserver: HTTPServer, server: Answer, cache: Path, forgetful: None, monkeypatch: pytest.MonkeyPatch
+) -> dict:
     """A registry of one file, an empty cache, no mirror, no proxy."""
-    forget()
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, httpserver.host)
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SENTBOOK_DATA", raising=False)
     made = {
         "sha256": hashlib.sha256(GOOD).hexdigest(),

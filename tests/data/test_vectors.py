@@ -120,17 +120,16 @@ def test_named_sets() -> None:
         load("glove")  # type: ignore[arg-type]
 
 
-def test_a_large_set_is_never_fetched_unasked_and_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_set_is_never_fetched_unasked_and_verified(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In an empty cache; the file is a small one, and nothing can be fetched."""
     name, body = LARGE["glove-6b-100d"], gzip.compress(b"2 3\n" + TEXT % b"dog")
     entry = {"md5": hashlib.md5(body, usedforsecurity=False).hexdigest(), "bytes": len(body), "url": "http://x.invalid"}
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
     monkeypatch.delenv("SENTBOOK_DATA", raising=False)
     monkeypatch.setattr(sources, "registry", lambda: {name: entry})
     assert not vectors.available("glove-6b-100d")
     with pytest.raises(DataError, match=r"`sentbook data fetch vectors/glove-wiki-gigaword-100\.gz`"):
         load("glove-6b-100d")
-    file = tmp_path / name
+    file = cache.parent / name
     file.parent.mkdir(parents=True)
     file.write_bytes(body[:-9])
     with pytest.raises(DataError, match="truncated"):

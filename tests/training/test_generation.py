@@ -62,10 +62,7 @@ def nats(forced: object) -> Tensor:
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def test_books_within_limits_are_cut_into_sentences_pairs_and_paragraphs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path))
+def test_books_within_limits_are_cut_into_sentences_pairs_and_paragraphs(cache: Path) -> None:
     told = Stories("made", [["a b", "c", "d e f g", "h", "i", "j", "k"], ["l", "m", "n"], ["held out"]])
     books = novels.prepare(novels.stories(told), every=3)
     ordered = OrderedSentences.of(books, "train", novels.Limits(longest=3), size=2)

@@ -31,10 +31,7 @@ STAGE = GenerationTraining(
 )
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgetful: None) -> Path:
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("forgetful", "cache")
 
 
 @pytest.fixture
