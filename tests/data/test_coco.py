@@ -204,17 +204,16 @@ def test_damaged_files_are_named(tmp_path: Path, put: Callable[[Path], object], 
 # -- the division ------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_of_coco_by_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_coco_by_split(tmp_path: Path, originals: Path) -> None:
     tables = put_arrays(tmp_path)
     found = images.divided("coco", str(tmp_path))
     assert {split: len(scenes) for split, scenes in found.items()} == {"test": 2, "dev": 2, "train": 4}
     np.testing.assert_array_equal(found["dev"].features, tables["dev"])
     assert images.divided("coco", str(tmp_path)) is found  # read once
-    monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path / "originals"))
     with pytest.raises(ConfigError, match=r"not distributed with sentbook; put them into .*coco, let ranking\.path"):
         images.divided("coco")
-    (tmp_path / "originals" / "coco").mkdir(parents=True)
-    put_arrays(tmp_path / "originals" / "coco")
+    (originals / "coco").mkdir()
+    put_arrays(originals / "coco")
     assert len(images.divided("coco")["train"]) == 4
 
 

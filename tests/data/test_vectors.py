@@ -54,17 +54,14 @@ def test_formats_of_files(tmp_path: Path, name: str, content: bytes, second: str
     assert vectors.digest(Vectors(name="file", path=str(tmp_path / name))) == hashlib.sha256(content).hexdigest()
 
 
-def test_the_papers_own_sets_are_found_by_their_published_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path))
+def test_the_papers_own_sets_are_found_by_their_published_names(originals: Path) -> None:
     for name in PUBLISHED:
         assert not vectors.available(name)
         with pytest.raises(DataError, match=f"{PUBLISHED[name][0]} .* SENTBOOK_ORIGINALS"):
             load(name)
-    (tmp_path / "paragram_300_sl999").mkdir()
-    (tmp_path / "paragram_300_sl999" / "paragram_300_sl999.txt").write_bytes(TEXT % b"dog")
-    (tmp_path / "GoogleNews-vectors-negative300.bin.gz").write_bytes(gzip.compress(binary([b"cat", b"dog"])))
+    (originals / "paragram_300_sl999").mkdir()
+    (originals / "paragram_300_sl999" / "paragram_300_sl999.txt").write_bytes(TEXT % b"dog")
+    (originals / "GoogleNews-vectors-negative300.bin.gz").write_bytes(gzip.compress(binary([b"cat", b"dog"])))
     for name in ("paragram-sl999", "google-news-300d"):
         assert vectors.available(name) and load(name).words == ["cat", "dog"]
 

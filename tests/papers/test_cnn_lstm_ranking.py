@@ -215,13 +215,10 @@ def test_captions_that_cannot_be_trained_on() -> None:
     assert len(captioned(RankingTraining(corpus="miniworld-scenes"), "test")) == 500
 
 
-def test_coco_is_asked_for_before_anything_is_trained(
-    artifacts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path / "none"))
+def test_coco_is_asked_for_before_anything_is_trained(artifacts: Path, originals: Path) -> None:
     inside: dict[str, Any] = {}
     cells = nbformat.read(Path(__file__).parents[2] / "notebooks" / "cnn_lstm" / "table4.ipynb", as_version=4).cells
-    with pytest.raises(ConfigError, match=r"none/coco, let ranking\.path name a folder"):
+    with pytest.raises(ConfigError, match=r"ORIGINALS/coco, let ranking\.path name a folder"):
         for cell in cells:
             if cell.cell_type == "code":
                 exec(cell.source, inside)
