@@ -68,7 +68,7 @@ class Rows:
 
     def measures(self, row: str) -> list[str]:
         """What is computed of a data set."""
-        if not any((one.dataset, one.metric) == (row, Measure.ACCURACY) for one in self.metrics):
+        if not any(one.metric == Measure.ACCURACY for one in self.metrics):
             return [str(measure_on(row))]
         return [str(Measure.ACCURACY), *([str(Measure.F1)] if row in PAIRS else [])]
 
@@ -180,10 +180,10 @@ class Evidence:
         return "f1" if row.endswith(" (F1)") else str(self.book.measures(self._sets(row)[0])[0])
 
     def _sets(self, row: str) -> list[str]:
-        """The data sets whose numbers are needed: of a mean over single sentences those of accuracy without F1."""
+        """The data sets whose numbers are needed: of a mean over single sentences those without F1."""
         if row != MEAN:
             return [dataset_of(row)]
-        found = [name for name in self.book.names if list(self.book.measures(name)) == [Measure.ACCURACY]]
+        found = [name for name in self.book.names if len(self.book.measures(name)) == 1]
         if not found:
             raise Missing("needs a task of single sentences")
         return found

@@ -25,7 +25,6 @@ _HANDED = {
     "more with InferSent": "InferSent − with",
     "speed of frozen words": "words frozen − ",
     "speed of DNT over NT": "DNT / NT",
-    "speed of the CNN over an LSTM": "CNN / LSTM",
 }
 _SHARES = re.compile(r"coordinates of (.+) that are 0 or more")
 

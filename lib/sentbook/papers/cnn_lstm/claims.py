@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from sentbook.data.tasks import TASKS
-from sentbook.evaluation.predictions import KIND
+from sentbook.evaluation.predictions import INTERVALS, KIND
 from sentbook.evaluation.statistics import Estimate, seed_interval, two_levels
-from sentbook.records import Finding, Test
-from sentbook.runs.evidence import Evidence, Missing
+from sentbook.records import Finding, Run, Test
+from sentbook.runs.evidence import Evidence, Missing, Rows
 from sentbook.runs.verdicts import Judgement, Rule, above, bound
 
 PRETRAINED, RANDOM = "pretrained-composite", "random-init"
@@ -176,6 +176,19 @@ def _on_new_sentences(evidence: Evidence, runs: Estimate, dataset: str) -> Estim
     return runs
 
 
+def _ratio_of_seconds(evidence: Evidence) -> Estimate:
+    """Sentences a second of the CNN over those of an LSTM, in the pairs of a run."""
+    if len(ratios := evidence.extra.get("timed", ())) < 2:
+        raise Missing("needs the CNN and an LSTM timed in turn")
+    return seed_interval(ratios)
+
+
+def recorded_book(run: Run) -> Rows | None:
+    """Leave the perplexities of novels, which are no task, out of what a page on pre-training is judged by again."""
+    rows = [row for row in run.metrics if not row.metric.startswith("perplexity")]
+    return Rows(rows, run.tests, run.extra.get(INTERVALS, {})) if len(rows) < len(run.metrics) else None
+
+
 def _of_cnn(evidence: Evidence) -> list[Test]:
     """The tests of the paper's encoders; an LSTM in their place is beside the claims."""
     return [test for test in evidence.tests if not test.a.startswith("LSTM")]
@@ -191,4 +204,5 @@ FINDINGS = {
     "few labels from a random start": lambda evidence: _with_few_labels(evidence, RANDOM),
     "few labels pre-trained": lambda evidence: _with_few_labels(evidence, PRETRAINED),
     "gain with few labels": gain_with_few_labels,
+    "speed of the CNN over an LSTM": _ratio_of_seconds,
 }
