@@ -176,13 +176,6 @@ def _on_new_sentences(evidence: Evidence, runs: Estimate, dataset: str) -> Estim
     return runs
 
 
-def _ratio_of_seconds(evidence: Evidence) -> Estimate:
-    """Sentences a second of the CNN over those of an LSTM, in the pairs of a run."""
-    if len(ratios := evidence.extra.get("timed", ())) < 2:
-        raise Missing("needs the CNN and an LSTM timed in turn")
-    return seed_interval(ratios)
-
-
 def recorded_book(run: Run) -> Rows | None:
     """Leave the perplexities of novels, which are no task, out of what a page on pre-training is judged by again."""
     rows = [row for row in run.metrics if not row.metric.startswith("perplexity")]
@@ -204,5 +197,5 @@ FINDINGS = {
     "few labels from a random start": lambda evidence: _with_few_labels(evidence, RANDOM),
     "few labels pre-trained": lambda evidence: _with_few_labels(evidence, PRETRAINED),
     "gain with few labels": gain_with_few_labels,
-    "speed of the CNN over an LSTM": _ratio_of_seconds,
+    "speed of the CNN over an LSTM": lambda evidence: seed_interval(evidence.finding("timed")),
 }
