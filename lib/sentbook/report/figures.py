@@ -221,13 +221,9 @@ def forest(
     kinds = " and ".join(ordered(test.kind for test in found_tests))
     rule = "p < .05 after Holm" if any(t.p_holm is not None for t in found_tests) else "interval without zero"
     how = f"Filled: {rule}. Diamonds: averages. Bars: 95 % ({kinds})."
-    return render(
-        draw,
-        size=(WIDTH, 0.75 + _ROW * len(lines)),
-        caption=captioned(caption, how),
-        alt=f"Forest plot of {a} minus {b} on {len(by_row)} rows: {wins} differences above zero, "
-        f"{sum(map(significant, found_tests))} significant.",
-    )
+    sure = sum(map(significant, found_tests))
+    alt = f"Forest plot of {a} minus {b} on {len(by_row)} rows: {wins} differences above zero, {sure} significant."
+    return render(draw, size=(WIDTH, 0.75 + _ROW * len(lines)), caption=captioned(caption, how), alt=alt)
 
 
 @of_a_run
@@ -503,13 +499,8 @@ def error_heatmap(
     )
     width = WIDTH if len(tables) > 1 else WIDTH * 0.6
     note = f"Mean absolute error; {numbers.count(len(share))} pairs; cells with fewer than {least} are left empty."
-    plot = render(
-        draw,
-        size=(width, 3.3),
-        caption=captioned(caption, note),
-        alt=f"Heat map of the mean absolute error by word overlap and gold similarity: {said}.",
-    )
-    return of_its_run(plot, run)
+    alt = f"Heat map of the mean absolute error by word overlap and gold similarity: {said}."
+    return of_its_run(render(draw, size=(width, 3.3), caption=captioned(caption, note), alt=alt), run)
 
 
 # -- shared pieces ---------------------------------------------------------------------------------------------------
