@@ -208,7 +208,7 @@ class Table(Piece):
         top += f'<span class="sb-how">{esc(self.how)}</span>' if self.how else ""
         drawn = self.drawn(Html(top)) if self.rows else ""
         foot = f'<p class="sb-foot">{esc(self.foot)}</p>' if self.foot else ""
-        if is_toy(self.run):
+        if is_toy(self.run) and above + drawn + foot:
             return f'<div class="sb-toy"><p class="sb-toy-name">{esc(_TOY)}</p>{above}{drawn}{foot}</div>'
         return above + drawn + foot
 
