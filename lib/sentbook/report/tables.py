@@ -82,7 +82,7 @@ class _Block:
         dataset: str = "",
     ) -> None:
         self.title, self.metric, self.where, self.method, self.dataset = title, metric, where, method, dataset
-        self.beside, self.marks = beside_words(beside)
+        self.beside, self.marks = ("", {}) if beside is None else beside_words(beside)
         self.places = numbers.digits(metric) if places is None else places
         paper, ours, yours, key = *sources, self.key
         self.paper = {row: paper[key(row)] for row in rows if key(row) in paper}
@@ -95,10 +95,9 @@ class _Block:
 
     @property
     def columns(self) -> list[str]:
-        both = bool(self.paper.keys() & self.ours.keys())
-        if self.yours:
-            return [*(["paper"] if self.paper else []), *(["recorded"] if self.ours else []), self.beside]
-        return [*(["paper"] if self.paper else []), *(["ours"] if self.ours else []), *(["diff."] if both else [])]
+        third = self.yours if self.beside else self.paper.keys() & self.ours.keys()
+        held = {"paper": self.paper, "recorded" if self.beside else "ours": self.ours, self.beside or "diff.": third}
+        return [name for name, values in held.items() if values]
 
     def values(self, column: str) -> dict[str, float]:
         if column == "paper":
