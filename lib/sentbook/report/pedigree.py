@@ -35,8 +35,18 @@ def split(name: str) -> tuple[str, str, str]:
     return paper, experiment, profile
 
 
+def changed_since(run: Run) -> list[str]:
+    """`sentbook.runs.lineage.changed` without the rules of papers that the run does not build on.
+
+    A process loads them where it reads another paper's run; they judge claims that are not its own.
+    """
+    own = {run.paper, *lineage.grid().get(run.paper, {}).get("builds_on", [])}
+    others = {f"lib/sentbook/papers/{paper}/claims.py" for paper in lineage.grid() if paper not in own}
+    return [name for name in lineage.changed(run) if name not in others]
+
+
 def stale_words(changed: list[str]) -> str:
-    """What a badge says of `sentbook.runs.lineage.changed`; empty where the run is fresh.
+    """What a badge says of `changed_since`; empty where the run is fresh.
 
     Example:
         >>> stale_words(["lib/sentbook/optim.py"]), stale_words(["unknown"]), stale_words([])
@@ -92,7 +102,7 @@ def linked(body: str, page: str, stale: dict[str, str] | None = None) -> str:
         run = html.unescape(found[1])
         if run not in said:
             recorded = ledger.read(*split(run)) if address(run) else None
-            said[run] = state_words(recorded, lineage.changed(recorded)) if recorded is not None else ""
+            said[run] = state_words(recorded, changed_since(recorded)) if recorded is not None else ""
         return badge(said[run], "stale") if said[run] else ""
 
     return _STALE.sub(state, _LINK.sub(link, body))

@@ -63,7 +63,7 @@ def write() -> None:
         for suffix, shown in pages.items():
             path = folder / paper / f"{experiment}{suffix}.md"
             kept.add(path)
-            changed = {run.profile: lineage.changed(run) for run in shown}
+            changed = {run.profile: pedigree.changed_since(run) for run in shown}
             made_from = [drawing, changed, [run.model_dump_json() for run in shown]]
             stamp = _STAMP + hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
             if not (path.is_file() and path.read_text(encoding="utf-8").startswith(stamp + "\n")):
@@ -91,7 +91,7 @@ def page(paper: str, experiment: str, runs: list[Run], changed: Mapping[str, lis
 
     Args:
         runs: its recorded runs on real data, one a profile; or its demo's alone.
-        changed: profile -> what differs now from what the run was made from, see `sentbook.runs.lineage.changed`.
+        changed: profile -> what differs now from what the run was made from, see `pedigree.changed_since`.
     """
     shown = f"book/_executed/{paper}/{experiment}"
     to = f"../../_executed/{paper}/{experiment}.ipynb" if shown in listed("book/_executed") else ""
@@ -197,7 +197,8 @@ def overview() -> str:
 
 def _state(run: Run) -> list[str]:
     made, name = run.provenance, run_name(run)
-    state = pedigree.stale_words(lineage.changed(run)).removesuffix(" changed since").removeprefix("recorded by ")
+    words = pedigree.stale_words(pedigree.changed_since(run))
+    state = words.removesuffix(" changed since").removeprefix("recorded by ")
     counts = Counter(verdict(claim.verdict) for claim in run.claims)
     judged = " ".join(f"{why(number, name)} {words}" for words, number in sorted(counts.items()))
     return [
