@@ -29,11 +29,11 @@ from sentbook.system.files import write_atomically
 from sentbook.system.paths import root
 
 
-def _digest(files: Iterable[Path]) -> str:
+def digest_of(files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for file in sorted(set(files)):
         if file.is_file():
-            digest.update(str(file.relative_to(root())).encode() + b"\0" + file.read_bytes())
+            digest.update(os.path.relpath(file, root()).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
 
@@ -176,7 +176,7 @@ def build(profile: str, of_papers: Callable[[], Mapping[str, str]] = dict) -> Pa
 def _build_html() -> Path:
     index, stamp = root() / "_build" / "html" / "index.html", root() / "build" / "book.stamp"
     pages = [path for path in (root() / "book").rglob("*") if path.is_file()]
-    digest = _digest([*pages, root() / "_config.yml", root() / "_toc.yml"])
+    digest = digest_of([*pages, root() / "_config.yml", root() / "_toc.yml"])
     if not (index.is_file() and stamp.is_file() and stamp.read_bytes() == digest.encode()):
         say("book: building")
         # --all: an incremental build keeps stale fragments. -W -n: every warning, a broken reference too, is an error.

@@ -36,10 +36,7 @@ def split(name: str) -> tuple[str, str, str]:
 
 
 def changed_since(run: Run) -> list[str]:
-    """`sentbook.runs.lineage.changed` without the rules of papers that the run does not build on.
-
-    A process loads them where it reads another paper's run; they judge claims that are not its own.
-    """
+    """`sentbook.runs.lineage.changed` without the rules for claims of other papers, which reading their runs loads."""
     own = {run.paper, *lineage.grid().get(run.paper, {}).get("builds_on", [])}
     others = {f"lib/sentbook/papers/{paper}/claims.py" for paper in lineage.grid() if paper not in own}
     return [name for name in lineage.changed(run) if name not in others]

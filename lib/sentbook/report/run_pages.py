@@ -14,6 +14,7 @@ import yaml
 
 from sentbook.records import Run
 from sentbook.report import figures, ledger, pedigree, tables, templates
+from sentbook.report.book import digest_of
 from sentbook.report.markup import Fragment, Html, badge, esc, run_name, verdict, why
 from sentbook.report.pages import PROFILES, title
 from sentbook.report.style import without_sheet
@@ -55,7 +56,8 @@ def write() -> None:
     A page is drawn again only where its runs, what they are made from, or the drawing changed.
     """
     folder, kept = root() / pedigree.RUNS, set()
-    drawing = _drawing()
+    sources = (root() / "lib" / "sentbook" / "report").rglob("*")
+    drawing = digest_of([*sources, root() / "_toc.yml", root() / "_config.yml", *(root() / "params").glob("*/*.yaml")])
     for paper, experiment in experiments():
         runs = recorded(paper, experiment)
         toy = [run for run in runs if is_toy(run)]
@@ -71,16 +73,6 @@ def write() -> None:
     for path in folder.glob("*/*.md"):
         if path not in kept:
             path.unlink()
-
-
-def _drawing() -> str:
-    """A digest of the code that draws, and of what else a page shows."""
-    digest = hashlib.sha256()
-    sources = sorted((root() / "lib" / "sentbook" / "report").rglob("*"))
-    for file in [*sources, root() / "_toc.yml", root() / "_config.yml", *sorted((root() / "params").glob("*/*.yaml"))]:
-        if file.is_file():
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 # -- one page ----------------------------------------------------------------------------------------------------------
