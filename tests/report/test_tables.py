@@ -246,15 +246,12 @@ def test_links_lead_to_rows_that_the_runs_page_has(run: Run, kept: Path, well_fo
 
 
 def test_addresses_are_relative_to_the_page(kept: Path) -> None:
-    assert 'href="_runs/cse/table1.html#profile-small"' in pedigree.linked(
-        markup.why("1", "small/cse/table1"), "book/x"
-    )
+    small = markup.why("1", "small/cse/table1")
+    assert 'href="_runs/cse/table1.html#profile-small"' in pedigree.linked(small, "book/x")
     assert 'href="runs.html"' in pedigree.linked(markup.why("2", "small"), "book/status")
 
 
-@pytest.mark.parametrize(
-    "name", ["demo/cse/table2", "small/cse/table2", "custom/0a1b/cse/table1", 'small/cse/"><script>']
-)
+@pytest.mark.parametrize("name", ["demo/cse/table2", "small/cse/table2", "custom/0a1b/cse/table1", 'small/cse/"><b>'])
 def test_a_run_without_a_page_has_no_link(ledger: Path, name: str) -> None:
     assert pedigree.linked(markup.why("71.2", name, "ab", "a <title>"), PAGE) == "71.2"
     assert pedigree.linked(markup.why("Its run", name, hidden=True), PAGE) == ""
@@ -265,7 +262,9 @@ def test_badges_and_figures_lead_to_the_run(run: Run, kept: Path, monkeypatch: p
     fresh = pedigree.linked(shown, PAGE)
     assert '#profile-small">recorded run</a></li>' in fresh and "stale" not in fresh
     monkeypatch.setattr(lineage, "changed", lambda run: ["lib/sentbook/optim.py", "data:eval/x.txt"])
-    assert "stale: 2 files changed since</li></ul>" in pedigree.linked(shown, PAGE)
+    store.write(run.model_copy(update={"profile": "paper"}))
+    beside = pedigree.linked(shown + markup.why("71.2", "paper/cse/table1"), PAGE)
+    assert beside.count("stale: 2 files changed since</li>") == 2 and ">paper\u2019s size: stale: 2 files" in beside
     figure = pedigree.linked(figures.forest(run, a="CSE", b="PP").html(style=False), PAGE)
     assert figure.count("<a ") == 1 and '#profile-small">Its run</a></figcaption>' in figure
 

@@ -19,8 +19,7 @@ from sentbook.report.markup import badge, row_id
 from sentbook.runs import ledger, lineage
 from sentbook.runs.contents import listed
 
-RUNS, TOY = "book/_runs", "-demo"
-ALL_RUNS = "book/runs"
+RUNS, ALL_RUNS, TOY = "book/_runs", "book/runs", "-demo"
 _LINK = re.compile(
     r'<a data-run="(?P<run>[^"]*)"(?: data-row="(?P<row>[^"]*)")?(?P<title> title="[^"]*")?'
     r'(?P<hidden> hidden="")?>(?P<text>.*?)</a>',
@@ -64,19 +63,18 @@ def state_words(run: Run, changed: list[str]) -> str:
     return "; ".join(words for words in (stale_words(changed), found) if words)
 
 
-def linked(body: str, page: str, stale: dict[str, str] | None = None) -> str:
-    """Give the links of ``body`` to runs their addresses.
+def linked(body: str, page: str) -> str:
+    """Give the links of ``body`` to runs their addresses, and badges that say which of them are stale.
 
     A number of a run that is not recorded, or has no page in the table of contents, becomes text without a link.
 
     Args:
         body: HTML of this package's making, or Markdown that holds such.
         page: where it will stand, as in the table of contents, e.g. ``book/_executed/cse/table1``.
-        stale: run -> what its badge says, kept for all pieces of a page.
     """
     if "data-run=" not in body:
         return body
-    folder, pages, said = posixpath.dirname(page), set(listed(RUNS)), {} if stale is None else stale
+    folder, pages = posixpath.dirname(page), set(listed(RUNS))
 
     @cache
     def address(run: str) -> str:
@@ -95,20 +93,22 @@ def linked(body: str, page: str, stale: dict[str, str] | None = None) -> str:
         anchor = f"#{row_id(split(run)[2], found['row'] or '')}" if "/" in run else ""
         return f'<a href="{to}{anchor}"{found["title"] or ""}>{found["text"]}</a>'
 
+    @cache
+    def words(run: str) -> str:
+        recorded = ledger.read(*split(run)) if address(run) else None
+        return state_words(recorded, changed_since(recorded)) if recorded is not None else ""
+
     def state(found: re.Match[str]) -> str:
-        run = html.unescape(found[1])
-        if run not in said:
-            recorded = ledger.read(*split(run)) if address(run) else None
-            said[run] = state_words(recorded, changed_since(recorded)) if recorded is not None else ""
-        return badge(said[run], "stale") if said[run] else ""
+        run, others = html.unescape(found[1]), {html.unescape(one["run"]) for one in _LINK.finditer(body)}
+        heads = {run: ""} | {one: "paper\u2019s size: " for one in sorted(others - {run}) if one.startswith("paper/")}
+        return "".join(badge(head + words(name), "stale") for name, head in heads.items() if words(name))
 
     return _STALE.sub(state, _LINK.sub(link, body))
 
 
 def link_outputs(notebook: Any, page: str) -> None:
     """`linked` in all outputs of a notebook that is laid out as ``page``."""
-    stale: dict[str, str] = {}
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if "data-run=" in (body := "".join(output.get("data", {}).get("text/html", ""))):
-                output["data"]["text/html"] = linked(body, page, stale)
+                output["data"]["text/html"] = linked(body, page)
