@@ -4,11 +4,12 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sentbook.records import OWN, Claim, Finding, Part, Run
-from sentbook.report import verdict_page
+from sentbook.report import pages, verdict_page
 from sentbook.report.style import style_sheet
 from sentbook.runs.causes import causes
 from sentbook.runs.claims import claims
@@ -28,7 +29,8 @@ def _fragments(text: str) -> list[str]:
 
 
 def test_verdicts_page(ledger: Path, well_formed: Check) -> None:
-    text = verdict_page.verdicts_page("cse", pages={"table1": "../_executed/cse/table1.html"}, cards="verdicts.html")
+    runs, at = pages.recorded("cse"), {"table1": "../_executed/cse/table1.html"}
+    text = verdict_page.verdicts_page("cse", runs=runs, pages=at, cards="verdicts.html")
     assert '<a href="../_executed/cse/table1.html">Table 1</a>' in text and "Table 2" in text
     assert '<a href="verdicts.html#claim-claim-reproduced">' in text
     of_paper = [spec for spec in claims("cse") if not spec.own]  # the fixture's runs have none of them
@@ -39,8 +41,8 @@ def test_verdicts_page(ledger: Path, well_formed: Check) -> None:
         well_formed(fragment)
 
 
-def test_a_paper_without_runs_says_what_to_do(ledger: Path) -> None:
-    text = verdict_page.verdicts_page("wsv")
+def test_a_paper_without_runs_says_what_to_do() -> None:
+    text = verdict_page.verdicts_page("wsv", runs={})
     assert "No verdict is recorded" in text and "make run NOTEBOOK=wsv/table1" in text
 
 
@@ -57,13 +59,14 @@ PRINTED_DIFFERENCE = Finding(what="difference", unit="pearson", value=0.0012, ho
 OURS = Finding(what="CSE − PP on x", unit="pearson", value=-0.0285, low=-0.0347, high=-0.0224, how="paired bootstrap")
 
 
-def _page(run: Run, *judged: Claim) -> str:
+def _page(run: Run, *judged: Claim, **more: Any) -> str:
     return verdict_page.all_verdicts(
         {"cse": "CSE", "wsv": "WSV"},
         runs={("cse", "table1"): run.model_copy(update={"claims": list(judged)})},
         pages={"cse/table1": "_executed/cse/table1.html", "cse/ambiguities": "_executed/cse/ambiguities.html"},
         run_pages={"cse/table1": "_runs/cse/table1.html"},
         download="_generated/verdicts.json",
+        **more,
     )
 
 
@@ -145,6 +148,15 @@ def test_a_bound_of_the_rule_is_not_called_the_papers(run: Run, well_formed: Che
     stated = asked.model_copy(update={"value": 14, "how": PRINTED})
     words = _words(_card(_page(run, _claim("cse-01", printed=stated, ours=ours)), "cse-01", well_formed))
     assert "The paper 14 of 20 sets" in words and "The rule asks" not in words
+
+
+def test_a_verdict_at_the_papers_size_stands_beside(run: Run, well_formed: Check) -> None:
+    full = run.model_copy(update={"profile": "paper", "claims": [_claim("cse-01", ours=OURS), _claim("cse-03")]})
+    judged = [_claim("cse-01", verdict="inconclusive"), _claim("cse-02"), _claim("cse-03")]
+    text = _page(run, *judged, full={("cse", "table1"): full})
+    assert "1 of the 2 claims that runs at the papers' sizes judged as well have the same verdict there; <a" in text
+    assert re.search(r"paper’s size: ✓ reproduced −2\.\d \[−3\.5, −2\.2\]", _words(_card(text, "cse-01", well_formed)))
+    assert "paper’s size" not in _words(_card(text, "cse-02", well_formed))
 
 
 def test_parts_are_folded_and_a_tested_cause_links_its_experiment(run: Run, well_formed: Check) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sentbook.data import corpora, sources
+from sentbook.records import Run
 from sentbook.report import figures, pages, pedigree, results_explorer, run_pages, summary, verdict_page
 from sentbook.report.markup import esc, pipes
 from sentbook.report.style import without_sheet
@@ -57,9 +58,12 @@ def _front(paper: str) -> str:
     return figures.paired_dots(run, summary.reported(paper, front.experiment), **options).html()
 
 
+def _recorded(of_papers: Sequence[str], profiles: Sequence[str] = PROFILES) -> dict[tuple[str, str], Run]:
+    return {(paper, name): run for paper in of_papers for name, run in pages.recorded(paper, profiles).items()}
+
+
 def _counts(of_papers: Sequence[str]) -> str:
-    runs = {(paper, name): run for paper in of_papers for name, run in pages.recorded(paper, PROFILES).items()}
-    return verdict_page.verdict_summary(verdict_ledger.entries(runs, of_papers)).html()
+    return verdict_page.verdict_summary(verdict_ledger.entries(_recorded(of_papers), of_papers)).html()
 
 
 def _minute(paper: str, front: str) -> str:
@@ -109,7 +113,8 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
         **of_papers,
         "verdicts.md": verdict_page.all_verdicts(
             {paper: paper_of(paper).heading for paper in PAPERS},
-            profiles=PROFILES,
+            runs=_recorded(PAPERS),
+            full=_recorded(PAPERS, ["paper"]),
             pages={f"{paper}/{name}": page for paper in PAPERS for name, page in _pages(paper).items()},
             run_pages=_run_pages(),
             download="_generated/verdicts.json",
@@ -119,7 +124,7 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
     for paper in PAPERS:
         fragments[f"{paper}_minute.md"] = _minute(paper, of_papers.get(f"{paper}_front.md") or _front(paper))
         fragments[f"{paper}_claims.md"] = verdict_page.verdicts_page(
-            paper, profiles=PROFILES, pages=_pages(paper), cards="verdicts.html"
+            paper, runs=pages.recorded(paper, PROFILES), pages=_pages(paper), cards="verdicts.html"
         )
     return {
         name: without_sheet(pedigree.linked(text.rstrip(), f"book/{name}")) + "\n" for name, text in fragments.items()

@@ -99,8 +99,10 @@ def linked(body: str, page: str) -> str:
         return state_words(recorded, changed_since(recorded)) if recorded is not None else ""
 
     def state(found: re.Match[str]) -> str:
-        run, others = html.unescape(found[1]), {html.unescape(one["run"]) for one in _LINK.finditer(body)}
-        heads = {run: ""} | {one: "paper\u2019s size: " for one in sorted(others - {run}) if one.startswith("paper/")}
+        run = html.unescape(found[1])
+        full = f"paper/{run.partition('/')[2]}"
+        beside = any(html.unescape(one["run"]) == full != run for one in _LINK.finditer(body))
+        heads = {run: ""} | ({full: "paper\u2019s size: "} if beside else {})
         return "".join(badge(head + words(name), "stale") for name, head in heads.items() if words(name))
 
     return _STALE.sub(state, _LINK.sub(link, body))

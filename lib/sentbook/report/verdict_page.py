@@ -16,7 +16,7 @@ from sentbook.records import Finding, Part, Run
 from sentbook.report import numbers, templates, verdict_switches
 from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, script, verdict, why
 from sentbook.report.names import rule_of
-from sentbook.report.pages import PROFILES, in_order, recorded, title
+from sentbook.report.pages import in_order, title
 from sentbook.report.style import style_sheet
 from sentbook.report.table import LEFT, TEXT, Cell, Row, Table, command
 from sentbook.runs.causes import Cause
@@ -24,7 +24,7 @@ from sentbook.runs.limits import BUT_FOR
 from sentbook.runs.papers import paper_of
 from sentbook.runs.recorded import AGAIN
 from sentbook.runs.verdict_ledger import OURS, VERDICTS, Entry, by_chance, counted, entries
-from sentbook.runs.verdicts import PRINTED
+from sentbook.runs.verdicts import DECIDED, PRINTED
 
 _STATES = {
     "tested": "Likely cause, tested",
@@ -32,6 +32,7 @@ _STATES = {
     "scope": "What it would need",
 }
 EARLIER = "judged by an earlier form of its rule, until its notebook runs again"
+_MEASURED = (*DECIDED, "inconclusive")
 _RELATIONS = {
     "at least": "at least ",
     "at most": "at most ",
@@ -54,29 +55,27 @@ _COUNTS = frozenset({"seconds", "words", "parameters"})
 def verdicts_page(
     paper: str,
     *,
-    runs: Mapping[str, Run] | None = None,
-    profiles: Sequence[str] = PROFILES,
+    runs: Mapping[str, Run],
     pages: Mapping[str, str] | None = None,
     cards: str = "",
 ) -> str:
     """Every claim of ``paper`` with its verdict: a count, then a table for each experiment.
 
     Args:
-        runs: experiment -> run; None: `recorded`.
+        runs: experiment -> run.
         pages: experiment -> address of its page, relative to the page this text goes to.
         cards: address of the page of all verdicts, where each claim has its card.
 
     Returns:
         Markdown.
     """
-    found = recorded(paper, profiles) if runs is None else dict(runs)
-    if not any(run.claims for run in found.values()):
+    if not any(run.claims for run in runs.values()):
         made_by = command(paper, "table1")
         return f"No verdict is recorded for {paper_of(paper).citation} yet. Make one with `{made_by}`.\n"
-    judged = entries({(paper, name): run for name, run in found.items()}, [paper])
+    judged = entries({(paper, name): run for name, run in runs.items()}, [paper])
     beside = {entry.id: marks(entry) for entry in judged}
     parts = [verdict_summary(judged).html()]
-    for experiment, run in found.items():
+    for experiment, run in runs.items():
         if not run.claims:
             continue
         rows = []
@@ -107,8 +106,8 @@ def verdict_summary(claims: Iterable[Entry]) -> Fragment:
 def all_verdicts(
     papers: Mapping[str, str],
     *,
-    runs: Mapping[tuple[str, str], Run] | None = None,
-    profiles: Sequence[str] = PROFILES,
+    runs: Mapping[tuple[str, str], Run],
+    full: Mapping[tuple[str, str], Run] | None = None,
     pages: Mapping[str, str] | None = None,
     run_pages: Mapping[str, str] | None = None,
     download: str = "",
@@ -120,7 +119,8 @@ def all_verdicts(
 
     Args:
         papers: folder name -> heading, in order.
-        runs: (paper, experiment) -> run; None: the best recorded ones.
+        runs: (paper, experiment) -> run.
+        full: the same at the papers' sizes, whose verdicts stand beside.
         pages: ``<paper>/<experiment>`` -> address of the experiment's page, from this one.
         run_pages: the same of the page of its run.
         download: the file of `sentbook.runs.verdict_ledger`, from this page; empty: no link.
@@ -128,11 +128,10 @@ def all_verdicts(
     Returns:
         Markdown.
     """
-    if runs is None:
-        runs = {(paper, name): run for paper in papers for name, run in recorded(paper, profiles).items()}
     found = entries(runs, papers)
+    larger = at_full_size(found, full or {})
     parts = ['<div class="sentbook" id="verdict-explorer"></div>', counts_table(found), undecided_words(found)]
-    parts.append(chance_words(found))
+    parts += [chance_words(found), agreement_words(found, larger)]
     parts.append(f"<style>{style_sheet('verdicts')}</style>")
     if download:
         parts.append(f"All of this for programs: {{download}}`{download.rpartition('/')[2]} <{download}>`.")
@@ -145,7 +144,7 @@ def all_verdicts(
             run, name = runs.get((paper, experiment)), f"{paper}/{experiment}"
             links = [(title(experiment), (pages or {}).get(name)), ("its run", (run_pages or {}).get(name))]
             made = _made(run, *links[0], links[1]) if run else f"<strong>{esc(title(experiment))}</strong>"
-            cards = "".join(card(entry, pages or {}) for entry in group)
+            cards = "".join(card(entry, pages or {}, larger.get(entry.id)) for entry in group)
             body = f'<div class="sb-caption">{made}</div><div class="sb-claims">{cards}</div>'
             parts.append(Fragment(body, kind="sentbook-claims", run=run_name(run)).html(style=False))
             parts.append(_substitutes(run.provenance.substitutions if run else []))
@@ -203,8 +202,33 @@ def chance_words(claims: Sequence[Entry]) -> str:
     )
 
 
-def card(entry: Entry, pages: Mapping[str, str]) -> str:
-    """One claim: the verdict and what the paper says; unfolded, what it has, what was measured, and why it failed."""
+def at_full_size(found: Iterable[Entry], full: Mapping[tuple[str, str], Run]) -> dict[str, Entry]:
+    """Claim -> what a run at the paper's size found of it, where that and the one shown both measured it."""
+    shown = {entry.id: entry for entry in found}
+    larger = [entry for entry in entries(full, {paper: "" for paper, _ in full}) if entry.verdict in _MEASURED]
+    return {one.id: one for one in larger if shown[one.id].verdict in _MEASURED and shown[one.id].run != one.run}
+
+
+def agreement_words(found: Iterable[Entry], larger: Mapping[str, Entry]) -> str:
+    """Say how many claims have the same verdict at the paper's size, and which have another."""
+    if not larger:
+        return ""
+    here = {entry.id: entry.verdict for entry in found}
+    other = [
+        f'<a href="#claim-{name}">{name}</a>, {one.verdict} there, {here[name]} here'
+        for name, one in larger.items()
+        if one.verdict != here[name]
+    ]
+    same = f"{len(larger) - len(other)} of the {len(larger)} claims that runs at the papers' sizes judged as well"
+    return "; ".join([f"{same} have the same verdict there", *other]) + "."
+
+
+def card(entry: Entry, pages: Mapping[str, str], larger: Entry | None = None) -> str:
+    """One claim: the verdict and what the paper says; unfolded, what it has, what was measured, and why it failed.
+
+    Args:
+        larger: what a run at the paper's size found of it.
+    """
     return templates.html(
         "card",
         entry=entry,
@@ -216,6 +240,7 @@ def card(entry: Entry, pages: Mapping[str, str]) -> str:
         ours=why("Ours", entry.run, row_key(entry.id)),
         cause=cause_words(entry.cause) if entry.cause else None,
         by=pages.get(entry.cause.by, "") if entry.cause else "",
+        larger=larger and {"verdict": larger.verdict, "box": number_boxes(larger)[-1:]},
     )
 
 
