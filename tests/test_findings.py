@@ -174,6 +174,23 @@ def test_the_matrix_says_which_encoders_its_names_are_of() -> None:
     assert "CSE has {:.1f} on STS 2013 here and {:.1f} there, PP {:.1f} and {:.1f}".format(*cse, *pp) in text
 
 
+def test_the_papers_width_is_told_as_it_was_recorded() -> None:
+    text = " ".join((root() / "book" / "cnn_lstm.md").read_text(encoding="utf-8").split())
+    pages = {"table3": ("autoencoder", "random CNN"), "table5": ("autoencoder", "random CNN", "combine")}
+    for page, method in ((page, f"{name}+emb.") for page, names in pages.items() for name in names):
+        for dataset, metric in {"MR": "accuracy", "TREC": "accuracy", "SICK2014-test": "pearson"}.items():
+            rows = [
+                [
+                    100 * row.value
+                    for row in run.metrics
+                    if (row.method, row.dataset, row.metric) == (method, dataset, metric)
+                    and row.protocol.startswith("skip")
+                ]
+                for run in recorded("cnn_lstm", page)
+            ]
+            assert not rows[0] or "from {:.1f} to {:.1f}".format(*map(fmean, rows)) in text
+
+
 def test_what_went_wrong_shows_how_the_verdict_turned() -> None:
     """Each line of the list is the difference of that very row, to PP with the same words' rate and batches."""
     text = MISTAKES.read_text(encoding="utf-8")
