@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from sentbook.evaluation.predictions import AND_SEEDS
 from sentbook.records import Finding, Part, Run
 from sentbook.report import numbers, templates, verdict_switches
 from sentbook.report.markup import Fragment, Html, esc, row_key, run_name, script, verdict, why
@@ -376,7 +377,9 @@ def _unit(finding: Finding) -> str:
 
 def marks(entry: Entry) -> list[str]:
     """What is to be known of a verdict beside its numbers."""
-    about = ["about the encoders trained here: its interval is over items alone"] if entry.about == "encoders" else []
+    ours = [found.how for found in (entry.ours, *(part.ours for part in entry.parts)) if found]
+    alone = entry.about == "encoders" and not any(how.endswith(AND_SEEDS) for how in ours)
+    about = ["about the encoders trained here: its interval is over items alone"] if alone else []
     notes = [note for note in entry.notes if note != AGAIN]  # as good as judged by its run
     return [*([EARLIER] if entry.earlier and entry.run else []), *about, *notes]
 
