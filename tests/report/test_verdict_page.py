@@ -155,7 +155,7 @@ def test_a_verdict_at_the_papers_size_stands_beside(run: Run, well_formed: Check
     judged = [_claim("cse-01", verdict="inconclusive"), _claim("cse-02"), _claim("cse-03")]
     text = _page(run, *judged, full={("cse", "table1"): full})
     assert "1 of the 2 claims that runs at the papers' sizes judged as well have the same verdict there; <a" in text
-    assert re.search(r"paper’s size: ✓ reproduced −2\.\d \[−3\.5, −2\.2\]", _words(_card(text, "cse-01", well_formed)))
+    assert re.search(r"size, 5 seeds: ✓ reproduced −2\.\d \[−3\.5, −2\.2\]", _words(_card(text, "cse-01", well_formed)))
     assert "paper’s size" not in _words(_card(text, "cse-02", well_formed))
 
 

@@ -241,7 +241,7 @@ def card(entry: Entry, pages: Mapping[str, str], larger: Entry | None = None) ->
         ours=why("Ours", entry.run, row_key(entry.id)),
         cause=cause_words(entry.cause) if entry.cause else None,
         by=pages.get(entry.cause.by, "") if entry.cause else "",
-        larger=larger and {"verdict": larger.verdict, "box": number_boxes(larger)[-1:]},
+        larger=larger and (larger.verdict, numbers.counted(len(larger.seeds), "seed"), number_boxes(larger)[-1:]),
     )
 
 
