@@ -85,6 +85,14 @@ def test_every_number_that_is_told_is_in_the_ledger(text: str) -> None:
     assert not set(NUMBER.findall(tells)) - known(names)
 
 
+def mean_of(run: Run, row: tuple[str, str, str], protocol: str) -> float:
+    """The mean over seeds, times 100, of a method on a data set in a measure; 0 where it is not there."""
+    values = [
+        one.value for one in run.metrics if (one.method, one.dataset, one.metric) == row and protocol in one.protocol
+    ]
+    return 100 * fmean(values or [0.0])
+
+
 def points(found: Finding | Test | None, sign: int = 1) -> str:
     """A difference in points with its interval, turned about where the sentence does so."""
     assert found is not None and found.low is not None and found.high is not None
@@ -164,13 +172,12 @@ def test_the_page_across_the_papers_says_what_the_matrix_has() -> None:
 def test_the_matrix_says_which_encoders_its_names_are_of() -> None:
     [matrix, table2] = [recorded(*name.split("/"))[0] for name in ("cross/matrix", "cse/table2")]
 
-    def mean(run: Run, method: str) -> float:
-        rows = [row for row in run.metrics if (row.method, row.dataset) == (method, "STS2013/avg")]
-        return 100 * fmean(row.value for row in rows if "mean of sets" in row.protocol)
-
     cells = nbformat.read(root() / "notebooks" / "cross" / "matrix.ipynb", as_version=4).cells
     text = " ".join(word for cell in cells for word in cell.source.split())
-    cse, pp = ([mean(matrix, f"{name} [UE]"), mean(table2, name)] for name in ("CSE", "PP"))
+    cse, pp = (
+        [mean_of(run, (method, "STS2013/avg", "pearson"), "mean of sets") for run, method in sides]
+        for sides in ([(matrix, f"{name} [UE]"), (table2, name)] for name in ("CSE", "PP"))
+    )
     assert "CSE has {:.1f} on STS 2013 here and {:.1f} there, PP {:.1f} and {:.1f}".format(*cse, *pp) in text
 
 
@@ -179,16 +186,8 @@ def test_the_papers_width_is_told_as_it_was_recorded() -> None:
     pages = {"table3": ("autoencoder", "random CNN"), "table5": ("autoencoder", "random CNN", "combine")}
     for page, method in ((page, f"{name}+emb.") for page, names in pages.items() for name in names):
         for dataset, metric in {"MR": "accuracy", "TREC": "accuracy", "SICK2014-test": "pearson"}.items():
-            rows = [
-                [
-                    100 * row.value
-                    for row in run.metrics
-                    if (row.method, row.dataset, row.metric) == (method, dataset, metric)
-                    and row.protocol.startswith("skip")
-                ]
-                for run in recorded("cnn_lstm", page)
-            ]
-            assert not rows[0] or "from {:.1f} to {:.1f}".format(*map(fmean, rows)) in text
+            of_size = [mean_of(run, (method, dataset, metric), "skip") for run in recorded("cnn_lstm", page)]
+            assert not any(of_size) or "from {:.1f} to {:.1f}".format(*of_size) in text
 
 
 def test_what_went_wrong_shows_how_the_verdict_turned() -> None:

@@ -90,13 +90,9 @@ def test_every_claim_has_a_card_and_is_counted(run: Run, well_formed: Check) -> 
     own = sum(spec.source.startswith(OWN) for paper in ("cse", "wsv") for spec in claims(paper))
     total, other = (sum(not spec.source.startswith(OWN) for spec in claims(paper)) for paper in ("cse", "wsv"))
     assert rows[0] == ["", "CSE", "WSV", "all", "ours"]
-    assert rows[1:] == [
+    assert len(rows) == 9 and [row for row in rows[1:] if set(row[1:]) != {"0"}] == [
         ["✓ reproduced", "1", "0", "1", "0"],
-        ["↑ exceeded", "0", "0", "0", "0"],
-        ["✗ not reproduced", "0", "0", "0", "0"],
         ["≈ inconclusive", "1", "0", "1", "0"],
-        ["– out of scale", "0", "0", "0", "0"],
-        ["– the paper contradicts itself", "0", "0", "0", "0"],
         ["– not run", str(total - 2), str(other), str(total + other - 2), str(own)],
         ["all claims", str(total), str(other), str(total + other), str(own)],
     ]

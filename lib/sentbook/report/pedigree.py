@@ -99,10 +99,9 @@ def linked(body: str, page: str) -> str:
         return state_words(recorded, changed_since(recorded)) if recorded is not None else ""
 
     def state(found: re.Match[str]) -> str:
-        run = html.unescape(found[1])
-        full = f"paper/{run.partition('/')[2]}"
-        beside = any(html.unescape(one["run"]) == full != run for one in _LINK.finditer(body))
-        heads = {run: ""} | ({full: "paper\u2019s size: "} if beside else {})
+        run, others = html.unescape(found[1]), {html.unescape(one["run"]) for one in _LINK.finditer(body)}
+        full = others & ({f"paper/{run.partition('/')[2]}"} - {run})
+        heads = {run: ""} | dict.fromkeys(full, "paper\u2019s size: ")
         return "".join(badge(head + words(name), "stale") for name, head in heads.items() if words(name))
 
     return _STALE.sub(state, _LINK.sub(link, body))

@@ -132,7 +132,7 @@ def all_verdicts(
     found = entries(runs, papers)
     larger = at_full_size(found, full or {})
     parts = ['<div class="sentbook" id="verdict-explorer"></div>', counts_table(found), undecided_words(found)]
-    parts += [chance_words(found), agreement_words(found, larger)]
+    parts += [chance_words(found), templates.html("agreement", found=found, larger=larger)]
     parts.append(f"<style>{style_sheet('verdicts')}</style>")
     if download:
         parts.append(f"All of this for programs: {{download}}`{download.rpartition('/')[2]} <{download}>`.")
@@ -176,31 +176,15 @@ def undecided_words(claims: Sequence[Entry]) -> str:
     """Say how many inconclusive claims of the papers wait for trainings or a search, not for narrower intervals."""
     undecided = [claim for claim in claims if claim.verdict == "inconclusive" and not claim.own]
     alone = [note.removeprefix(BUT_FOR) for claim in undecided for note in claim.notes if note.startswith(BUT_FOR)]
-    if not alone:
-        return ""
     held = ", ".join(f"{alone.count(name)} {name}" for name in VERDICTS if name in alone)
     old = sum(claim.earlier and not any(note.startswith(BUT_FOR) for note in claim.notes) for claim in undecided)
-    waiting = f"{old} more wait for their notebooks to run again by the rule of today. " if old else ""
-    return (
-        f"Of the {len(undecided)} inconclusive claims {len(alone)} would be decided by their numbers alone ({held}): "
-        f"their cards say which trainings or which search is missing. {waiting}"
-        "Of the others the intervals hold both answers."
-    )
+    return templates.html("undecided", count=len(undecided), alone=len(alone), held=held, old=old)
 
 
 def chance_words(claims: Sequence[Entry]) -> str:
     """Say how many of the verdicts chance alone is expected to have made wrong."""
-    found = by_chance(claims)
-    if not any(one.decided for one in found.values()):
-        return ""
-    said = [f"{paper_of(paper).name} at most {one.at_most:.1f} of {one.decided}" for paper, one in found.items()]
-    uncounted = sum(one.counted for one in found.values())
-    return (
-        f"Expected to be wrong by chance alone, of the verdicts that intervals decided: {'; '.join(said)}. "
-        "An interval of 95 % lies wholly on the wrong side of the truth in 2.5 % of all cases, and a claim of several "
-        "parts is not reproduced as soon as one of them is not. "
-        f"{uncounted} more verdicts count rows on which A is above B, and have no such bound."
-    )
+    found = {paper_of(paper).name: one for paper, one in by_chance(claims).items()}
+    return templates.html("chance", found=found) if any(one.decided for one in found.values()) else ""
 
 
 def at_full_size(found: Iterable[Entry], full: Mapping[tuple[str, str], Run]) -> dict[str, Entry]:
@@ -210,26 +194,8 @@ def at_full_size(found: Iterable[Entry], full: Mapping[tuple[str, str], Run]) ->
     return {one.id: one for one in larger if shown[one.id].verdict in _MEASURED and shown[one.id].run != one.run}
 
 
-def agreement_words(found: Iterable[Entry], larger: Mapping[str, Entry]) -> str:
-    """Say how many claims have the same verdict at the paper's size, and which have another."""
-    if not larger:
-        return ""
-    here = {entry.id: entry.verdict for entry in found}
-    other = [
-        f'<a href="#claim-{name}">{name}</a>, {one.verdict} there, {here[name]} here'
-        for name, one in larger.items()
-        if one.verdict != here[name]
-    ]
-    same = f"{len(larger) - len(other)} of the {len(larger)} claims that runs at the papers' sizes judged as well"
-    return "; ".join([f"{same} have the same verdict there", *other]) + "."
-
-
 def card(entry: Entry, pages: Mapping[str, str], larger: Entry | None = None) -> str:
-    """One claim: the verdict and what the paper says; unfolded, what it has, what was measured, and why it failed.
-
-    Args:
-        larger: what a run at the paper's size found of it.
-    """
+    """One claim: the verdict and what the paper says; unfolded, what was measured, at the paper's size too, and why."""
     return templates.html(
         "card",
         entry=entry,
