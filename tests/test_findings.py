@@ -184,10 +184,13 @@ def test_the_matrix_says_which_encoders_its_names_are_of() -> None:
 def test_the_papers_width_is_told_as_it_was_recorded() -> None:
     text = " ".join((root() / "book" / "cnn_lstm.md").read_text(encoding="utf-8").split())
     pages = {"table3": ("autoencoder", "random CNN"), "table5": ("autoencoder", "random CNN", "combine")}
+    told_of = 0
     for page, method in ((page, f"{name}+emb.") for page, names in pages.items() for name in names):
         for dataset, metric in {"MR": "accuracy", "TREC": "accuracy", "SICK2014-test": "pearson"}.items():
             of_size = [mean_of(run, (method, dataset, metric), "skip") for run in recorded("cnn_lstm", page)]
             assert not any(of_size) or "from {:.1f} to {:.1f}".format(*of_size) in text
+            told_of += any(of_size)
+    assert told_of == 7  # two rows on two tasks, three on SICK
 
 
 def test_what_went_wrong_shows_how_the_verdict_turned() -> None:
