@@ -191,6 +191,11 @@ def test_the_papers_width_is_told_as_it_was_recorded() -> None:
             assert not any(of_size) or "from {:.1f} to {:.1f}".format(*of_size) in text
             told_of += any(of_size)
     assert told_of == 7  # two rows on two tasks, three on SICK
+    small, paper = (
+        {(row.method, row.metric, row.protocol, row.seed): row.value for row in run.metrics}
+        for run in recorded("wsv", "table2")
+    )
+    assert len(paper) > 100 and paper.items() <= small.items()  # equal to the bit
 
 
 def test_what_went_wrong_shows_how_the_verdict_turned() -> None:

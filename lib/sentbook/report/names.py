@@ -45,6 +45,7 @@ _READABLE = {
     r"\bvectors/googlenews_300d_full\b": "the whole table of GoogleNews",
     r"\bC of 2\^0\.\.2\^8": "C of 2\u2070 to 2\u2078",
     # Small numbers, as programs write them.
+    r"\b0\.0e\+00\b": "0",
     **{rf"\b1e-0?{n}\b": f"10{f'-{n}'.translate(_SUPERSCRIPTS)}" for n in range(1, 13)},
     **{rf"(?<=[\d])e-0?{n}\b": f"\u00d710{f'-{n}'.translate(_SUPERSCRIPTS)}" for n in range(1, 13)},
     # Signs of numbers in the sentences of a verdict.
@@ -63,8 +64,8 @@ def readable(text: str) -> str:
         ('GRAN [NT] KL, words updated', 'cosine, Pearson\u2019s r, per set, Penn Treebank tokens')
         >>> readable("STS2012/avg: 55.8, gap -7.5; took the edge of its grid in learning_rate")
         'STS 2012 average: 55.8, gap \u22127.5; took the edge of its grid in learning rate'
-        >>> readable("lambda 1e-05, 3e-06")
-        'lambda 10\u207b\u2075, 3\u00d710\u207b\u2076'
+        >>> readable("at most 0.0e+00 apart, tolerance 1e-05; lambda 3e-06")
+        'at most 0 apart, tolerance 10\u207b\u2075; lambda 3\u00d710\u207b\u2076'
     """
     words = list(_READABLE.values())
     return _ANY.sub(lambda found: words[(found.lastindex or 1) - 1], text)

@@ -300,8 +300,7 @@ def _places(printed: Finding | None) -> int:
     """As many decimals as the paper prints, one or two, where both are shown x 100."""
     if printed is None or _factor(printed.unit) != 100.0:
         return 1
-    value = abs(printed.value) * 100
-    return 1 if abs(value - round(value, 1)) < 1e-6 else 2
+    return 1 if abs(printed.value - round(printed.value, 3)) < 1e-8 else 2
 
 
 def _words(finding: Finding, places: int, *, bound: bool = False) -> str:
