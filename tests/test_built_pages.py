@@ -73,7 +73,7 @@ def pages() -> dict[str, str]:
 def number_cells(html: str) -> Iterator[Tag]:
     """Cells that hold a number of ours: not in a table of facts, not printed by a paper, not text of a data set."""
     soup = BeautifulSoup(html, "html.parser")
-    for other in soup.select('[data-kind="facts"] table, .facts table, .sb-paper, .sb-data'):
+    for other in soup.select('[data-kind="facts"] table, .facts table, .sb-paper, .sb-data, .sb-parts th + td'):
         other.extract()
     for cell in soup.select("td"):
         drawn = cell.find_parent(class_=["sentbook", "dataframe"]) is not None
