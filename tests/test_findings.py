@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from statistics import fmean
 
 import nbformat
 import pandas as pd
 import pytest
 
-from sentbook.records import Finding, Run, Test
+from sentbook.records import Finding, Metric, Run, Test
 from sentbook.runs import claims, ledger
 from sentbook.runs.papers import catalogue
 from sentbook.system.paths import root
@@ -50,11 +49,10 @@ def known(text: str) -> set[str]:
                 shares.add(f"{one.value:g} of {one.of}")
         values += [float(one) for one in re.findall(r"\d+\.\d+|\.\d+|\d+", spec.text)]
     for run in (run for page in RUN.findall(text) for run in recorded(*page)):
-        by_row = defaultdict(list)
-        for row in run.metrics:
-            if row.dataset.endswith(("total_avg", "/avg")) or len({one.dataset for one in run.metrics}) < 5:
-                by_row[row.method, row.dataset, row.metric, row.protocol].append(row.value)
-        values += [fmean(one) for one in by_row.values()]
+        frame = pd.DataFrame(map(dict, run.metrics), columns=[*Metric.model_fields])
+        if frame.dataset.nunique() >= 5:
+            frame = frame[frame.dataset.str.endswith(("total_avg", "/avg"))]
+        values += frame.groupby(["method", "dataset", "metric", "protocol"]).value.mean().tolist()
         values += [one for test in run.tests for one in (test.estimate, test.low, test.high)]
         values += [
             one for search in run.searches for point in search.tried for one in point.values() if type(one) is float
