@@ -165,7 +165,6 @@ def test_the_page_across_the_papers_says_what_the_matrix_has() -> None:
 
 def test_the_matrix_says_which_encoders_its_names_are_of() -> None:
     [matrix, table2] = [recorded(*name.split("/"))[0] for name in ("cross/matrix", "cse/table2")]
-
     cells = nbformat.read(root() / "notebooks" / "cross" / "matrix.ipynb", as_version=4).cells
     text = " ".join(word for cell in cells for word in cell.source.split())
     cse, pp = (
