@@ -274,6 +274,7 @@ def test_pages_are_those_of_the_table_of_contents(pages: dict[str, str]) -> None
     assert {*pages} - MADE - toys == files and {name.replace("-demo.html", ".html") for name in toys} < files
     index = (HTML / "searchindex.js").read_text(encoding="utf-8")
     assert all(f'"{file.removesuffix(".html")}"' in index for file in files)
+    assert all(f"<code>{name[len(RUNS) : -len('-demo.html')]}</code>" in pages["book/status.html"] for name in toys)
 
 
 def test_no_page_shows_this_machine_or_a_traceback(pages: dict[str, str]) -> None:

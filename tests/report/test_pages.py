@@ -12,10 +12,6 @@ from sentbook.system.errors import DataError
 Check = Callable[[str], object]
 
 
-def _fragments(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.startswith("<div")]
-
-
 def test_the_best_recorded_run_is_taken(ledger: Path) -> None:
     runs = pages.recorded("cse")
     assert {name: run.profile for name, run in runs.items()} == {"table1": "small", "table2": "demo"}
@@ -24,8 +20,8 @@ def test_the_best_recorded_run_is_taken(ledger: Path) -> None:
 
 def test_status_page(ledger: Path, well_formed: Check) -> None:
     text = pages.status_page(["cse"])
-    for fragment in _fragments(text):
-        well_formed(fragment)
+    fragments = [line for line in text.splitlines() if line.startswith("<div")]
+    assert [well_formed(fragment) for fragment in fragments]
     assert '<a data-run="small/cse/table1">30.6 min</a>' in text
     assert '<a data-run="demo">61.1 min</a>' in text
     assert "not run" in text and "torch 2.13.0" in text and "Together" in text

@@ -13,7 +13,7 @@ from sentbook.report.markup import esc, pipes
 from sentbook.report.style import without_sheet
 from sentbook.runs import ledger, verdict_ledger
 from sentbook.runs.claims import specifications
-from sentbook.runs.contents import listed
+from sentbook.runs.contents import listed, notebooks
 from sentbook.runs.papers import paper_of, papers
 from sentbook.system.paths import root
 
@@ -107,7 +107,7 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
         "data_tests.md": pages.data_cards(sources.registry(), "eval"),
         "data_corpora.md": _corpora(),
         "overlap.md": _overlap(),
-        "status.md": pages.status_page(PAPERS),
+        "status.md": pages.status_page(summary.ordered(path.parent.name for path in notebooks())),
         "runs.md": run_pages.overview(),
         **results_explorer.fragments([run for one in run_pages.experiments() if (run := ledger.first(*one, PROFILES))]),
         **of_papers,
