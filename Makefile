@@ -45,7 +45,7 @@ batch: $(STAMP) ## the whole grid, where something changed: make batch PROFILE=s
 
 test: .venv/.installed-test book ## all tests but the long ones; builds the book first where something changed
 	# Every cell of two notebooks as a person runs it from the notebook's own folder; the book has run them all. One
-	# after the other: nbval's kernels talk over ports, and two that start at once now and then take each other's.
+	# after the other: nbval's kernels talk over ports, and two that start at once may take each other's.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --nbval-lax --nbval-current-env -o addopts= notebooks/cse/table2.ipynb notebooks/wsv/figure6.ipynb
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not long" $(PYTEST_ARGS)
 	@echo "Tests that take more than a minute were left out; run them with: make test-long"

@@ -94,7 +94,7 @@ def encoders(study: Study, settings: CrossSettings) -> list[Encoder]:
 def transfers(settings: CrossSettings, rows: Sequence[Encoder]) -> list[Wanted]:
     """Feature transfer and direct network transfer to scored pairs, and the latter to labelled ones.
 
-    Pairs of a classification task's sentences are drawn by seed (`sentbook.data.label_pairs`); all choose the rate.
+    Pairs of a task's sentences are drawn by seed (`sentbook.data.label_pairs`); all of them choose the rate.
     """
     base, _ = settings_of(settings)
     share = settings.label_pairs / label_pairs.SIZES["train"]
@@ -102,7 +102,7 @@ def transfers(settings: CrossSettings, rows: Sequence[Encoder]) -> list[Wanted]:
     def wanted(one: Encoder, setting: str, dataset: Dataset) -> Wanted:
         stage, grid = dnt.stage_of(base, ROWS[setting], dataset)
         also = {"bucket": (True, False)} if setting == "DNT" else {}  # as many points as feature transfer has
-        if dataset in label_pairs.TASK_OF:  # a few hundred of these choose rates at which all of them fail
+        if dataset in label_pairs.TASK_OF:  # a few hundred may choose a rate that fails on all of them
             stage = stage.model_copy(update={"share": share})
             grid, also = grid.model_copy(update={"pairs": None, "batch_sizes": grid.batch_sizes[:1]}), {}
         return Wanted(named(one.name, setting), one.starts, stage, grid, also)
