@@ -37,7 +37,7 @@ FACTS = {
     "book/dnt.html": 1,
     "book/data.html": 1,  # files, licences, sizes
     "book/protocols.html": 1,  # what two papers printed of one encoder
-    "book/profiles.html": 8,  # minutes; numeric precision; hours projected; speeds that `make bench` prints; operations counted
+    "book/profiles.html": 8,  # minutes; precision; hours projected; speeds that `make bench` prints; operations counted
     "book/playground.html": 1,  # cosines of five pairs under the page's own encoders
     "book/verdicts.html": 1,  # tolerances of a certificate
     "book/status.html": 1,  # what is equal in runs that were recorded twice
