@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from sentbook.records import Finding, Metric, Run, Test
+from sentbook.report.summary import significant
 from sentbook.runs import claims, ledger
 from sentbook.runs.papers import catalogue
 from sentbook.system.paths import root
@@ -129,6 +130,16 @@ def test_the_five_findings_say_what_was_found() -> None:
     values = 100 * frame[~frame.protocol.str.contains("in place of the cosine")].groupby("protocol").value.mean()
     assert f"one and the same encoder is {min(values):.1f} to {max(values):.1f} by tokens" in five
     assert len({row.method for row in run.metrics}) == 1
+
+
+def test_cells_are_counted_by_their_intervals_and_after_holms_correction() -> None:
+    text = " ".join(told()["dnt/future"][0].split())
+    tests = recorded("dnt", "future")[0].tests
+    above = [[one for one in tests if one.low > 0 and one.b.endswith(end)] for end in ("[UE]", "[FT]")]
+    none, classifier = ((len(cells), sum(map(significant, cells))) for cells in above)
+    assert "Of the 24 cells of the three encoders {} are above no training by their intervals, {}".format(*none) in text
+    assert "{} are above a classifier on frozen vectors, {} after the correction".format(*classifier) in text
+    assert [(one.a[:3], one.dataset) for one in tests if one.high < 0] == [("WSV", "STS12")]
 
 
 def test_the_page_across_the_papers_says_what_the_matrix_has() -> None:

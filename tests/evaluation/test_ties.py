@@ -62,14 +62,15 @@ def test_letters_of_known_tables() -> None:
 
 
 @pytest.mark.parametrize("wrong", [np.ones((2, 2)), np.array([[0, 1], [0, 0]]), np.zeros((3, 3)), np.zeros(2)], ids=str)
-def test_wrong_tables_are_refused(wrong: NDArray[np.float64]) -> None:
+def test_wrong_tables_and_shapes_are_refused(wrong: NDArray[np.float64]) -> None:
     with pytest.raises(ValueError, match="2 methods need a symmetric table"):
         ties.letters([1.0, 2.0], wrong)
+    with pytest.raises(ValueError, match="do not fit"):
+        ties.all_pairs([1.0, 2.0], np.zeros((3, 10)))
 
 
 def test_of_equal_methods_any_is_called_different_in_one_table_of_twenty() -> None:
-    """Eight methods without a difference: 28 pairs, of which a test that is not corrected calls one different in most
-    tables."""
+    """Eight methods, 28 pairs: a test that is not corrected calls a pair of equals different in most tables."""
     rng = np.random.default_rng(3)
     wrong = plain = 0
     for _ in range(200):
@@ -95,8 +96,3 @@ def test_real_differences_are_found_and_order_does_not_matter() -> None:
     turned = [2, 0, 3, 1]
     np.testing.assert_array_equal(ties.all_pairs(points[turned], sampled[turned]), p[np.ix_(turned, turned)])
     assert p[p < 1].min() == pytest.approx(1 / 501)
-
-
-def test_shapes_that_do_not_fit() -> None:
-    with pytest.raises(ValueError, match="do not fit"):
-        ties.all_pairs([1.0, 2.0], np.zeros((3, 10)))

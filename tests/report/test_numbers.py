@@ -55,9 +55,8 @@ def test_units(metric: str, value: float, text: str) -> None:
 
 
 def test_a_rank_is_better_when_lower() -> None:
-    assert [numbers.lower_is_better(name) for name in ("search_MedR", "median_rank", "mse", "search_R@1")] == [
-        True, True, True, False,
-    ]  # fmt: skip
+    assert all(map(numbers.lower_is_better, ("search_MedR", "median_rank", "mse")))
+    assert not numbers.lower_is_better("search_R@1")
 
 
 def test_half_width_and_missing_intervals() -> None:
