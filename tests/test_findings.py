@@ -133,13 +133,14 @@ def test_the_five_findings_say_what_was_found() -> None:
 
 
 def test_cells_are_counted_by_their_intervals_and_after_holms_correction() -> None:
-    text = " ".join(told()["dnt/future"][0].split())
-    tests = recorded("dnt", "future")[0].tests
+    text, tests = " ".join(told()["dnt/future"][0].split()), recorded("dnt", "future")[0].tests
     above = [[one for one in tests if one.low > 0 and one.b.endswith(end)] for end in ("[UE]", "[FT]")]
     none, classifier = ((len(cells), sum(map(significant, cells))) for cells in above)
-    assert "Of the 24 cells of the three encoders {} are above no training by their intervals, {}".format(*none) in text
-    assert "{} are above a classifier on frozen vectors, {} after the correction".format(*classifier) in text
+    assert "{} are above no training by their intervals, {} after Holm's correction over".format(*none) in text
+    assert "{} are above a classifier on frozen vectors, {} after the correction,".format(*classifier) in text
     assert [(one.a[:3], one.dataset) for one in tests if one.high < 0] == [("WSV", "STS12")]
+    loss = [one for one in recorded("dnt", "loss")[0].tests if one.b == one.a.replace("MSE", "KL") != one.a]
+    assert (len(loss), sum(one.low > 0 for one in loss), sum(map(significant, loss))) == (42, 1, 0)
 
 
 def test_the_page_across_the_papers_says_what_the_matrix_has() -> None:
