@@ -1,5 +1,4 @@
-"""The built book as files: every number has its run, every link its place, every figure its room, and no page asks
-another host."""
+"""The built book as files: numbers have runs, links their places, figures their rooms; no page asks another host."""
 
 from __future__ import annotations
 

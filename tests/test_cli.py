@@ -81,6 +81,7 @@ FAULTS: list[tuple[list[str], list[str]]] = [
     (["cse/table1", "--profile", "large"], ["There is no profile 'large'; choose one of demo, small, paper."]),
     (["cse/table1", "--set", "profile=small"], ["The profile is no parameter of --set", "--profile small"]),
     (["cse/table1", "--set", "vectors={name: file, path: /none}"], ["The vectors file /none does not exist; set vect"]),
+    (["cse/table1", "--set", "vectors.path=own.txt"], ["Vectors have a path and the name 'miniworld'; --set their"]),
     (["cse/table1", "--set", "phrase={corpora: [file], path: /none}"], ["The file of pairs /none does not exist; let"]),
     (["cse/table1", "--set", "seeds=[no, yes]"], ["Parameter 'seeds'", "true and false"]),
 ]
@@ -105,13 +106,15 @@ def test_a_notebook_that_is_cut_short_is_to_be_restored(sentbook: Callable[..., 
 
 @pytest.mark.parametrize("name", ["cse/table1", "cse/table1.ipynb", "notebooks/cse/table1.ipynb"])
 def test_run_hands_the_notebook_its_parameters(
-    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, name: str
+    sentbook: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
+    (tmp_path / "own").write_text("dog 1 2\n")
+    monkeypatch.chdir(tmp_path)
     calls: list[tuple[Path, str, dict[str, Any]]] = []
     monkeypatch.setattr(execute, "run", lambda *given: calls.append(given) or "custom")
     monkeypatch.setenv("SENTBOOK_DATA", "../data")  # kernels work in another folder
     monkeypatch.setattr(book, "write_page", lambda source, kind: Path(f"{kind}.html"))
-    changes = ["seeds=[1, 2]", "sentence.margin=0.4", "sentence.learning_rate=1e-3", "vectors={name: miniworld}"]
+    changes = ["seeds=[1, 2]", "sentence.margin=0.4", "sentence.learning_rate=1e-3", "vectors={name: file, path: own}"]
     answer = sentbook("run", name, "--profile", "small", *(part for change in changes for part in ("--set", change)))
     assert (answer.code, answer.out, answer.err) == (0, "page: custom.html\n", "")
     [(source, profile, parameters)] = calls
@@ -120,7 +123,7 @@ def test_run_hands_the_notebook_its_parameters(
     assert (source.parent.name, source.name, profile) == ("cse", "table1.ipynb", "small")
     assert parameters == {
         "profile": "small", "seeds": [1, 2], "sentence": {"margin": 0.4, "learning_rate": "1e-3"},
-        "vectors": {"name": "miniworld"},
+        "vectors": {"name": "file", "path": str(tmp_path / "own")},
     }  # fmt: skip
     assert config.load("cse", parameters).sentence.learning_rate == 1e-3  # YAML 1.1 has it a string
 

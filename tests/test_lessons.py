@@ -120,9 +120,11 @@ def test_it_is_a_page_of_its_own_kind(path: Path) -> None:
 
 
 def test_a_parameter_that_a_lesson_does_not_have_is_named() -> None:
-    contents.check_lesson(LESSONS[0], ["rounds", "first"])
+    contents.check_lesson(LESSONS[0], {"rounds": 2, "first": "a dog"})
     with pytest.raises(ConfigError, match="has no 'rouns'; choose one of first, second"):
-        contents.check_lesson(LESSONS[0], ["rouns"])
+        contents.check_lesson(LESSONS[0], {"rouns": 2})
+    with pytest.raises(ConfigError, match="'first' holds a value that is no text, number or list"):
+        contents.check_lesson(LESSONS[0], {"first": {1: 2, "a": 3}})
 
 
 def test_the_words_of_a_lesson_s_sentences_are_known() -> None:

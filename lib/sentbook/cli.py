@@ -68,7 +68,14 @@ def _parameters(changes: list[str] | None) -> dict[str, Any]:
             ) from None
     if "profile" in result:
         raise ConfigError("The profile is no parameter of --set; write for example --profile small.")
-    return result
+    return _with_whole_paths(result)
+
+
+def _with_whole_paths(given: Any, name: str = "") -> Any:
+    """Paths as they are from the reader's folder: kernels work in another."""
+    if isinstance(given, dict):
+        return {name: _with_whole_paths(part, name) for name, part in given.items()}
+    return str(Path(given).expanduser().absolute()) if name == "path" and given and isinstance(given, str) else given
 
 
 # -- notebooks and the book --------------------------------------------------------------------------------------------
@@ -103,6 +110,8 @@ def run(
         settings = config.load(source.parent.name, changes)
         for part in config.sections(settings):
             if isinstance(part, vectors.Vectors) and part.path:
+                if part.name != "file":
+                    raise ConfigError(f"Vectors have a path and the name '{part.name}'; --set their name to file too.")
                 vectors.digest(part)
             getattr(part, "own_file", dict)()
         contents.check_originals(source, settings)
@@ -242,7 +251,10 @@ def artifacts(
 
     from sentbook.training import store
 
-    found = {one.folder.name: one for one in store.stored()}
+    try:
+        found = {one.folder.name: one for one in store.stored()}
+    except (FileNotFoundError, NotADirectoryError) as error:  # a file that a training has renamed; no folder
+        raise StorageError(f"{error.filename} cannot be listed ({error.strerror}); run it again.") from None
     if unknown := [key for key in keys or [] if key not in found]:
         raise ConfigError(f"There is no artifact '{brief(unknown[0])}'; `sentbook artifacts` lists those that are.")
     chosen = [
@@ -333,6 +345,8 @@ def certify(
     first = certifying.from_file(recorded) if recorded else certifying.from_git(paper, name, profile)
     second = certifying.from_file(run or ledger.path_of(paper, name, profile))
     found = certifying.compare(f"{profile}/{experiment}", first, second)
+    if not found.compared and not found.reasons:
+        raise ConfigError(f"{profile}/{experiment} holds no numbers that could be compared; choose another experiment.")
     for line in found.lines():
         typer.echo(line)
     if found.data_differing:
@@ -547,7 +561,7 @@ def main() -> None:
         sys.exit(status)
     # Threads that wait sleep, and leave their processor to other work (not those of kernels begun by `papermill`).
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    for name in ("SENTBOOK_DATA", "SENTBOOK_ORIGINALS", "SENTBOOK_ARTIFACTS", "SENTBOOK_CACHE"):
+    for name in ("SENTBOOK_ROOT", "SENTBOOK_DATA", "SENTBOOK_ORIGINALS", "SENTBOOK_ARTIFACTS", "SENTBOOK_CACHE"):
         if os.environ.get(name, "none") not in ("", "none"):  # kernels work in another folder
             os.environ[name] = str(Path(os.environ[name]).expanduser().absolute())
     for name, mode in (("stdin", "r"), ("stdout", "w")):

@@ -63,8 +63,7 @@ def test_a_fitted_map_never_sees_its_own_pair() -> None:
 
 
 def made() -> AllPairs:
-    """120 pairs, 30 a group; by the paper's map B is off by exactly .4 everywhere, A by .1, but by .9 on close pairs
-    of high overlap."""
+    """120 pairs, 30 a group; by the paper's map B is off by .4, A by .1, but by .9 on close pairs of high overlap."""
     rng = np.random.default_rng(0)
     high, close = np.tile([False, True, True, False], 30), np.tile([True, True, False, False], 30)
     gold = np.where(close, 4.5, 0.75) + rng.uniform(-0.3, 0.3, 120)

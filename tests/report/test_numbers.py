@@ -54,9 +54,10 @@ def test_units(metric: str, value: float, text: str) -> None:
     assert numbers.shown(value, metric) == text
 
 
-def test_a_rank_is_better_when_lower() -> None:
-    assert all(map(numbers.lower_is_better, ("search_MedR", "median_rank", "mse")))
-    assert not numbers.lower_is_better("search_R@1")
+def test_ranks_errors_perplexities_and_costs_are_better_when_lower() -> None:
+    lower = ("search_MedR", "mse", "loss", "perplexity of the next sentence", "milliseconds", "peak_mebibytes")
+    assert all(map(numbers.lower_is_better, lower))
+    assert not any(map(numbers.lower_is_better, ("search_R@1", "speedup", "log-likelihood per token", "pearson")))
 
 
 def test_half_width_and_missing_intervals() -> None:

@@ -55,16 +55,9 @@ def hostile(run: Run) -> Run:
         for name in ("pearson", "accuracy", "mse")
     ]
     test = Test(
-        kind=HOSTILE,
-        a=metrics[0].method,
-        b=HOSTILE,
-        dataset=HOSTILE,
-        metric="pearson",
-        estimate=0.1,
-        low=0,
-        high=1,
-        p=0.1,
-    )
+        kind=HOSTILE, a=metrics[0].method, b=HOSTILE, dataset=HOSTILE, metric="pearson",
+        estimate=0.1, low=0, high=1, p=0.1,
+    )  # fmt: skip
     cost = [row.model_copy(update={"method": f"{HOSTILE} d=50"}) for row in run.cost]
     made = run.provenance.model_copy(update={"device": HOSTILE, "git_commit": HOSTILE})
     changed = {"metrics": metrics, "tests": [test], "cost": cost, "provenance": made, "experiment": f"x{HOSTILE}"}

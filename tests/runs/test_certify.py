@@ -63,8 +63,7 @@ def test_a_seeds_value_within_the_tolerance(shift: float) -> None:
 
 
 def test_means_are_held_tighter() -> None:
-    """Both seeds are .004 off to one side: within a seed's tolerance, not within that of the mean, .005 over the root
-    of 2; a seed alone is its mean."""
+    """Both seeds are .004 off to one side: within a seed's tolerance, not within that of the mean, .005 over root 2."""
     run = own()
     moved = [row.model_copy(update={"value": row.value + 0.004 * (row.dataset == "a")}) for row in run.metrics]
     (reason,) = compared(run.model_copy(update={"metrics": moved})).reasons
@@ -157,6 +156,13 @@ def test_the_command_compares_the_working_tree_with_the_commit(committed: Path) 
     code, said, _ = call("cse/table1", "--out", str(committed / "out"))
     assert "data: other files than the recorded run's (eval/x)" in said
     assert code == 1 and "not certified: pearson is 0.1000 off on CSE, b, pearson, seed 2" in said
+
+
+def test_runs_without_numbers_are_not_certified(tmp_path: Path) -> None:
+    for name, run in (("one", _run(metrics=[], claims=[])), ("two", own(metrics=[], claims=[]))):
+        (tmp_path / name).write_text(run.model_dump_json())
+    _, _, error = call("cse/table1", "--recorded", str(tmp_path / "one"), "--run", str(tmp_path / "two"))
+    assert "small/cse/table1 holds no numbers that could be compared" in error
 
 
 def test_what_was_recorded_again_is_on_the_page_of_status(committed: Path) -> None:

@@ -176,7 +176,7 @@ def build(profile: str, of_papers: Callable[[], Mapping[str, str]] = dict) -> Pa
 def _build_html() -> Path:
     index, stamp = root() / "_build" / "html" / "index.html", root() / "build" / "book.stamp"
     pages = [path for path in (root() / "book").rglob("*") if path.is_file()]
-    digest = digest_of([*pages, root() / "_config.yml", root() / "_toc.yml"])
+    digest = digest_of([*pages, *(root() / name for name in ("_config.yml", "_toc.yml", "requirements.lock"))])
     if not (index.is_file() and stamp.is_file() and stamp.read_bytes() == digest.encode()):
         say("book: building")
         # --all: an incremental build keeps stale fragments. -W -n: every warning, a broken reference too, is an error.

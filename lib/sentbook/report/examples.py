@@ -78,7 +78,6 @@ def examples(
     per_group: int = 2,
     thresholds: Thresholds | None = None,
     caption: str = "",
-    folds: int = 10,
     seed: int = 0,
     run: Recorded | None = None,
 ) -> Table:
@@ -96,10 +95,7 @@ def examples(
     target = np.asarray(gold, dtype=np.float64)
     means = {
         name: np.stack(
-            [
-                mapped(row, target, how, folds=folds, seed=seed)
-                for row in np.atleast_2d(np.asarray(scores[name], dtype=float))
-            ]
+            [mapped(row, target, how, seed=seed) for row in np.atleast_2d(np.asarray(scores[name], dtype=float))]
         ).mean(axis=0)
         for name in (a, b)
     }

@@ -74,7 +74,6 @@ def training_curves(
     methods: Sequence[str] | None = None,
     curves: Sequence[CurvePoint] | None = None,
     caption: str = "",
-    height: float = 3.0,
 ) -> Plot:
     """A metric over the training examples seen: a line a method (mean of its seeds) in its band (95 % t-interval).
 
@@ -136,7 +135,7 @@ def training_curves(
     how = interval_words(seeds)
     return render(
         draw,
-        size=(WIDTH, height + legend_height(names)),
+        size=(WIDTH, 3.0 + legend_height(names)),
         caption=captioned(caption, f"Lines: {f'{how}, shaded' if banded else how.partition(' [')[0]}."),
         alt=f"{numbers.name(metric)} on {splits[0]} over training examples seen; {last}.",
     )
@@ -235,7 +234,6 @@ def paired_dots(
     b: str,
     metric: str = "pearson",
     rows: Sequence[str] | None = None,
-    protocol: object = None,
     caption: str = "",
 ) -> Plot:
     """Both methods on each data set: ours filled with each seed and the interval over them, the paper's values hollow.
@@ -243,7 +241,7 @@ def paired_dots(
     Raises:
         ConfigError: neither method was run.
     """
-    ours, _ = over_seeds(run, metric, protocol=protocol)
+    ours, _ = over_seeds(run, metric)
     paper = printed(reported, metric)
     rows = ordered(dataset for method, dataset in [*paper, *ours] if method in (a, b)) if rows is None else rows
     rows = [row for row in rows if (a, row) in ours or (b, row) in ours]
@@ -308,9 +306,7 @@ def ablation_bars(
     datasets: Sequence[str] | None = None,
     metric: str = "pearson",
     reference: str | None = None,
-    protocol: object = None,
     caption: str = "",
-    height: float = 3.1,
 ) -> Plot:
     """Grouped bars with intervals over seeds: a group a data set, a bar a variant.
 
@@ -322,7 +318,7 @@ def ablation_bars(
     Raises:
         ConfigError: the run holds nothing to draw, or no ``reference``.
     """
-    cells, _ = over_seeds(run, metric, protocol=protocol)
+    cells, _ = over_seeds(run, metric)
     methods = ordered(m for m, _ in cells) if methods is None else list(methods)
     if datasets is None:
         held = ordered(d for _, d in cells)
@@ -382,7 +378,7 @@ def ablation_bars(
     said = "; ".join(f"{m} {numbers.plain(mean, 2, signed=bool(reference))}" for m, mean in means.items())
     return render(
         draw,
-        size=(WIDTH, 0.7 + 0.29 * len(drawn) if of_one else height + legend_height(drawn)),
+        size=(WIDTH, 0.7 + 0.29 * len(drawn) if of_one else 3.1 + legend_height(drawn)),
         caption=captioned(caption, f"Bars: {interval_words(seeds)}."),
         alt=f"Bars of {unit}; means: {said}.",
     )
@@ -396,7 +392,6 @@ def scatter(
     scores: Mapping[str, ArrayLike],
     *,
     caption: str = "",
-    gold_label: str = "Gold similarity",
     score_label: str = "Cosine",
     run: Recorded | None = None,
 ) -> Plot:
@@ -430,7 +425,7 @@ def scatter(
             axes.grid()
         for axes in grid.flat[len(panels) :]:
             axes.set_axis_off()
-        figure.supxlabel(gold_label, fontsize=9)
+        figure.supxlabel("Gold similarity", fontsize=9)
         figure.supylabel(score_label, fontsize=9)
 
     width = WIDTH if len(panels) > 1 else WIDTH * 0.6
@@ -448,7 +443,6 @@ def error_heatmap(
     *,
     overlap_edges: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
     gold_edges: Sequence[float] = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0),
-    least: int = 5,
     caption: str = "",
     run: Recorded | None = None,
 ) -> Plot:
@@ -458,7 +452,6 @@ def error_heatmap(
         overlap: (N,) in [0, 1].
         gold: (N,) on the data sets' scale.
         errors: method -> (N,) absolute errors on that scale.
-        least: cells with fewer pairs stay empty.
         run: whose errors they are.
     """
     share, target = np.asarray(overlap, dtype=float), np.asarray(gold, dtype=float)
@@ -468,10 +461,10 @@ def error_heatmap(
     tables = {}
     for name, values in errors.items():
         total = np.histogram2d(rows, columns, bins=edges, weights=np.asarray(values, dtype=float))[0]
-        tables[name] = np.where(counts >= least, total / np.maximum(counts, 1), np.nan)
+        tables[name] = np.where(counts >= 5, total / np.maximum(counts, 1), np.nan)
     finite = np.concatenate([table[np.isfinite(table)] for table in tables.values()])
     if not len(finite):
-        raise ConfigError(f"No cell of the heat map holds {least} pairs; give more pairs or a smaller `least`.")
+        raise ConfigError("No cell of the heat map holds five pairs; give more.")
     top = max(float(finite.max()), 1e-9)
 
     def draw(figure: Figure, palette: Palette) -> None:
@@ -498,7 +491,7 @@ def error_heatmap(
         for name, t in tables.items()
     )
     width = WIDTH if len(tables) > 1 else WIDTH * 0.6
-    note = f"Mean absolute error; {numbers.count(len(share))} pairs; cells with fewer than {least} are left empty."
+    note = f"Mean absolute error; {numbers.count(len(share))} pairs; cells with fewer than five are left empty."
     alt = f"Heat map of the mean absolute error by word overlap and gold similarity: {said}."
     return of_its_run(render(draw, size=(width, 3.3), caption=captioned(caption, note), alt=alt), run)
 

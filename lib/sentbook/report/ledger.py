@@ -69,7 +69,7 @@ def curve_rows(points: Sequence[CurvePoint]) -> Table:
     lines = []
     for (method, split, metric, seed), found in curves.items():
         values = [point.value for point in sorted(found, key=lambda point: point.step)]
-        best = (min if numbers.lower_is_better(metric) or metric == "loss" else max)(values)
+        best = (min if numbers.lower_is_better(metric) else max)(values)
         shown = [numbers.shown(value, metric) for value in (values[0], best, values[-1])]
         examples = numbers.count(max(point.step for point in found))
         lines.append(Row(method, [split, numbers.name(metric), str(seed), examples, *shown]))

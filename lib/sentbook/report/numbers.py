@@ -6,7 +6,7 @@ import math
 
 MINUS = "\u2212"
 DASH = "\u2013"
-LOWER_IS_BETTER = frozenset({"mse", "mae", "median_rank"})
+LOWER_IS_BETTER = frozenset({"mse", "mae", "median_rank", "loss", "milliseconds", "peak_mebibytes"})
 _SHARES = frozenset({"pearson", "spearman", "correlation", "accuracy", "f1", "precision", "recall"})
 _NAMES = {
     "pearson": "Pearson\u2019s r",
@@ -67,7 +67,7 @@ def short(metric: str) -> str:
 
 
 def lower_is_better(metric: str) -> bool:
-    return _kind(metric) in LOWER_IS_BETTER
+    return _kind(metric) in LOWER_IS_BETTER or metric.startswith("perplexity")
 
 
 def plain(value: float | None, places: int = 1, *, signed: bool = False) -> str:

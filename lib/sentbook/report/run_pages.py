@@ -46,8 +46,7 @@ def experiments() -> list[tuple[str, str]]:
 
 def recorded(paper: str, experiment: str) -> list[Run]:
     """The runs of an experiment, the most faithful profile first."""
-    found = [read(paper, experiment, profile) for profile in PROFILES]
-    return [run for run in found if run is not None]
+    return [run for profile in PROFILES if (run := read(paper, experiment, profile)) is not None]
 
 
 def write() -> None:
@@ -56,8 +55,9 @@ def write() -> None:
     A page is drawn again only where its runs, what they are made from, or the drawing changed.
     """
     folder, kept = root() / pedigree.RUNS, set()
-    sources = (root() / "lib" / "sentbook" / "report").rglob("*")
-    drawing = digest_of([*sources, root() / "_toc.yml", root() / "_config.yml", *(root() / "params").glob("*/*.yaml")])
+    sources = [file for file in (root() / "lib" / "sentbook" / "report").rglob("*.*") if file.suffix != ".pyc"]
+    given = ["_toc.yml", "_config.yml", "lib/sentbook/papers/papers.yaml"]
+    drawing = digest_of([*sources, *(root() / name for name in given), *(root() / "params").glob("*/*.yaml")])
     for paper, experiment in experiments():
         runs = recorded(paper, experiment)
         toy = [run for run in runs if is_toy(run)]

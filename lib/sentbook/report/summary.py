@@ -162,10 +162,10 @@ def test_of(tests: Iterable[Test], a: str, b: str, dataset: str, metric: str) ->
 test_of.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
 
 
-def significant(test: Test, level: float = 0.05) -> bool:
+def significant(test: Test) -> bool:
     """By Holm's p where it was computed, else by p, else by the interval."""
     p = test.p_holm if test.p_holm is not None else test.p
-    return p < level if p is not None else (test.low > 0 or test.high < 0)
+    return p < 0.05 if p is not None else (test.low > 0 or test.high < 0)
 
 
 def corrected(found: Mapping[str, _Found]) -> dict[str, _Found]:

@@ -45,7 +45,6 @@ _RELATIONS = {
     "all parts": "all ",
     "all": "all ",
 }
-_IN_HUNDREDTHS = frozenset({"share", "likeness", "difference"})
 _DIGITS = {"mae": 4, "ratio": 2, "rank": 0}
 _COUNTS = frozenset({"seconds", "words", "parameters"})
 
@@ -293,7 +292,7 @@ def _parts(parts: Sequence[Part]) -> list[dict[str, str]]:
 
 
 def _factor(unit: str) -> float:
-    return 100.0 if unit in _IN_HUNDREDTHS else numbers.factor(unit)
+    return 100.0 if unit in verdict_switches.IN_HUNDREDTHS else numbers.factor(unit)
 
 
 def _places(printed: Finding | None) -> int:
@@ -332,7 +331,7 @@ def _unit(finding: Finding) -> str:
     """What the number is of, in words; empty where a count says it."""
     if finding.of is not None or finding.unit in ("distance", "rank"):
         return ""
-    if finding.unit in _IN_HUNDREDTHS:
+    if finding.unit in verdict_switches.IN_HUNDREDTHS:
         return "× 100"
     return finding.unit if finding.unit in (*_COUNTS, "files", "ratio") else numbers.short(finding.unit)
 

@@ -27,7 +27,7 @@ from sentbook.runs.verdicts import BOUND, Judgement, all_of
 
 # What a dot's axes are: two values, two differences, two shares of rows.
 KINDS = SCORE, DIFFERENCE, COUNT = "score", "difference", "count"
-_IN_HUNDREDTHS = frozenset({"share", "likeness", "difference"})
+IN_HUNDREDTHS = frozenset({"share", "likeness", "difference"})
 
 
 @dataclass
@@ -160,7 +160,7 @@ def _dot(part: Part, alone: Finding | None) -> dict[str, Any] | None:
             return None
         of = {"x": _hundredths(printed.value / printed.of), "y": _hundredths(ours.value / ours.of)}
         return {"kind": COUNT, **of, "what": ours.what}
-    if numbers.factor(ours.unit) != 100.0 and ours.unit not in _IN_HUNDREDTHS:
+    if numbers.factor(ours.unit) != 100.0 and ours.unit not in IN_HUNDREDTHS:
         return None
     kind = DIFFERENCE if " − " in ours.what else SCORE
     goal = 0.0 if printed is None and kind == DIFFERENCE else None if printed is None else printed.value

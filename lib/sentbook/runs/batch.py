@@ -40,7 +40,7 @@ from sentbook.system.files import write_atomically
 from sentbook.system.loaded import loaded_sources
 from sentbook.system.paths import artifacts, root
 
-# The process that jobs on this machine belong to: its number, and the second it began, since numbers are given again.
+# The number of the process that jobs on this machine belong to.
 OWNER = "SENTBOOK_BATCH"
 # Where Snakemake wants a copy of the stamp, on a cluster without a shared folder.
 STAMP = "SENTBOOK_STAMP"
@@ -50,17 +50,8 @@ _MEMORY = {"demo": 2_000, "small": 6_000, "paper": 24_000}
 _MINUTES = {"demo": 30, "small": 480, "paper": 2_880}
 # Of `sentbook.report`: what makes the book around executed notebooks, and the pages of recorded runs. It is
 # loaded by no kernel.
-PAGES = (
-    "api.py",
-    "book.py",
-    "fragments.py",
-    "ledger.py",
-    "pdf.py",
-    "pedigree.py",
-    "results_explorer.py",
-    "run_pages.py",
-    "site.py",
-)
+PAGES: tuple[str, ...] = ("api.py", "book.py", "fragments.py", "ledger.py", "pdf.py", "pedigree.py")
+PAGES += ("results_explorer.py", "run_pages.py", "site.py")
 # What Snakemake says once more of a job that failed.
 _TOLD_ALREADY = ("RuleException", "Exiting because", "WorkflowError:\nAt least one job")
 
@@ -423,9 +414,11 @@ def run(
         ConfigError, DataError, NotebookError: see `jobs` and `select`.
     """
     profiles = root() / "workflow" / "profiles"
-    if executor is not None and not (profiles / executor).is_dir():
-        known = sorted(path.name for path in profiles.iterdir() if path.name != "default")
+    known = sorted(path.name for path in profiles.iterdir() if path.name != "default")
+    if executor is not None and executor not in known:
         raise ConfigError(f"There is no executor '{executor}'; choose one of {', '.join(known)}.")
+    if odd := [item for item in resources if not re.fullmatch(r"\w+=\d+", item)]:
+        raise ConfigError(f"'{odd[0]}' is no resource with its number; write for example --resources gpu=1.")
     found = jobs(profile)
     chosen = select(found, targets)
     if executor is None and profile == "paper" and not any(item.startswith("gpu=") for item in resources):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sentbook.config import Section, sections
 from sentbook.runs.execute import NotebookError
@@ -37,16 +38,20 @@ def is_lesson(source: Path) -> bool:
     return bool(parameters) and "profile" not in parameters
 
 
-def check_lesson(source: Path, names: Iterable[str]) -> None:
-    """Check that a lesson has the parameters ``names``.
+def check_lesson(source: Path, changes: Mapping[str, Any]) -> None:
+    """Check that a lesson has the parameters ``changes``, and that their values are text, numbers, lists or mappings.
 
     Raises:
         ConfigError: it has not; its own are named.
     """
     known = _parameters(source)
-    for name in names:
+    for name, value in changes.items():
         if name not in known:
             raise ConfigError(f"{source.parent.name}/{source.stem} has no '{name}'; choose one of {', '.join(known)}.")
+        try:
+            json.dumps(value, sort_keys=True)
+        except TypeError:
+            raise ConfigError(f"'{name}' holds a value that is no text, number or list; quote what is text.") from None
 
 
 def check_originals(source: Path, settings: Section) -> None:
@@ -90,16 +95,16 @@ def _parameters(source: Path) -> list[str]:
     Raises:
         NotebookError: it is cut short, or no notebook.
     """
+    name = source.relative_to(root())
     try:
         cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
+        tagged = ["".join(cell["source"]) for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+        lines = ast.parse("\n".join(tagged)).body
+    except SyntaxError as error:
+        raise NotebookError(f"The parameters of {name} are no Python ({error}); write assignments alone.") from None
     except (ValueError, KeyError, TypeError) as error:
-        name = source.relative_to(root())
         raise NotebookError(f"{name} is no whole notebook ({error}); restore it by `git checkout {name}`.") from None
-    tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
-    lines = [
-        line for cell in tagged for line in ast.parse("".join(cell["source"])).body if isinstance(line, ast.Assign)
-    ]
-    targets = [target for line in lines for target in line.targets]
+    targets = [target for line in lines if isinstance(line, ast.Assign) for target in line.targets]
     return [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
 
 
