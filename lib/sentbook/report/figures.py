@@ -234,6 +234,7 @@ def paired_dots(
     b: str,
     metric: str = "pearson",
     rows: Sequence[str] | None = None,
+    protocol: object = None,
     caption: str = "",
 ) -> Plot:
     """Both methods on each data set: ours filled with each seed and the interval over them, the paper's values hollow.
@@ -241,7 +242,7 @@ def paired_dots(
     Raises:
         ConfigError: neither method was run.
     """
-    ours, _ = over_seeds(run, metric)
+    ours, _ = over_seeds(run, metric, protocol=protocol)
     paper = printed(reported, metric)
     rows = ordered(dataset for method, dataset in [*paper, *ours] if method in (a, b)) if rows is None else rows
     rows = [row for row in rows if (a, row) in ours or (b, row) in ours]

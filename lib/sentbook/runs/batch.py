@@ -48,8 +48,7 @@ LEVELS = ("data", "vectors", "encoders", "notebooks", "verdicts", "book")
 # Megabytes and minutes to ask a cluster for where none are on record.
 _MEMORY = {"demo": 2_000, "small": 6_000, "paper": 24_000}
 _MINUTES = {"demo": 30, "small": 480, "paper": 2_880}
-# Of `sentbook.report`: what makes the book around executed notebooks, and the pages of recorded runs. It is
-# loaded by no kernel.
+# Of `sentbook.report`: what makes the book around executed notebooks, and pages of runs; no kernel loads it.
 PAGES: tuple[str, ...] = ("api.py", "book.py", "fragments.py", "ledger.py", "pdf.py", "pedigree.py")
 PAGES += ("results_explorer.py", "run_pages.py", "site.py")
 # What Snakemake says once more of a job that failed.
