@@ -18,8 +18,7 @@ from sentbook.runs.papers import paper_of, papers
 from sentbook.system.paths import root
 
 PAPERS = papers()
-# The demo on the mini-world gives no verdict on a paper.
-PROFILES = ("small", "paper")
+PROFILES = ("small", "paper")  # the demo on the mini-world gives no verdict on a paper
 
 
 def _pages(paper: str) -> dict[str, str]:
@@ -30,8 +29,8 @@ def _pages(paper: str) -> dict[str, str]:
 
 def _run_pages() -> dict[str, str]:
     """``<paper>/<experiment>`` -> address of the page of its run, from a page beside the chapters."""
-    pages = [page.removeprefix("book/") for page in listed(pedigree.RUNS)]
-    return {page.removeprefix("_runs/"): f"{page}.html" for page in pages}
+    names = (page.removeprefix(f"{pedigree.RUNS}/") for page in listed(pedigree.RUNS))
+    return {name: f"_runs/{name}.html" for name in names}
 
 
 def _corpora() -> str:
@@ -45,7 +44,7 @@ def _corpora() -> str:
 
 def _overlap() -> str:
     run = ledger.read("data", "overlap", "small")
-    return pages.overlap_table(run) if run is not None else "*Not measured: run `sentbook data overlap --record`.*"
+    return pages.overlap_table(run) if run else "*Not measured: run `sentbook data overlap --record`.*"
 
 
 def _front(paper: str) -> str:
@@ -58,15 +57,15 @@ def _front(paper: str) -> str:
     return figures.paired_dots(run, summary.reported(paper, front.experiment), **options).html()
 
 
-def _recorded(of_papers: Sequence[str], profiles: Sequence[str] = PROFILES) -> dict[tuple[str, str], Run]:
-    return {(paper, name): run for paper in of_papers for name, run in pages.recorded(paper, profiles).items()}
+def _recorded(profiles: Sequence[str]) -> dict[tuple[str, str], Run]:
+    return {(paper, name): run for paper in PAPERS for name, run in pages.recorded(paper, profiles).items()}
 
 
-def _counts(of_papers: Sequence[str]) -> str:
-    return verdict_page.verdict_summary(verdict_ledger.entries(_recorded(of_papers), of_papers)).html()
+def _counts(runs: Mapping[tuple[str, str], Run], of_papers: Sequence[str]) -> str:
+    return verdict_page.verdict_summary(verdict_ledger.entries(runs, of_papers)).html()
 
 
-def _minute(paper: str, front: str) -> str:
+def _minute(paper: str, front: str, counts: str) -> str:
     """The claim in the paper's words and as it is judged, a figure, what came of it, and the verdicts."""
     minute = paper_of(paper).minute
     if minute is None:
@@ -74,9 +73,8 @@ def _minute(paper: str, front: str) -> str:
     claim, by = specifications()[minute.claim], paper_of(paper)
     said = f"> “{minute.quote}” ([{by.authors} {by.year}]({by.address}), {minute.section})"
     judged = f"**What is judged.** {claim.text} ({claim.id})."
-    found, different = f"**What came of it.** {minute.found}", f"**What was different.** {minute.different}"
-    parts = [said, judged, front, found, different]
-    return "\n\n".join([*map(cited, filter(None, parts)), _counts([paper])])
+    parts = [said, judged, front, f"**What came of it.** {minute.found}", f"**What was different.** {minute.different}"]
+    return "\n\n".join([*map(cited, filter(None, parts)), counts])
 
 
 def cited(text: str) -> str:
@@ -101,8 +99,9 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
     Args:
         of_papers: pieces that serve one paper alone.
     """
+    runs = _recorded(PROFILES)
     fragments = {
-        "landing.md": _front(PAPERS[0]) + "\n\n" + _counts(PAPERS),
+        "landing.md": _front(PAPERS[0]) + "\n\n" + _counts(runs, PAPERS),
         "findings.md": _findings(),
         "data_tests.md": pages.data_cards(sources.registry(), "eval"),
         "data_corpora.md": _corpora(),
@@ -113,8 +112,8 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
         **of_papers,
         "verdicts.md": verdict_page.all_verdicts(
             {paper: paper_of(paper).heading for paper in PAPERS},
-            runs=_recorded(PAPERS),
-            full=_recorded(PAPERS, ["paper"]),
+            runs=runs,
+            full=_recorded(["paper"]),
             pages={f"{paper}/{name}": page for paper in PAPERS for name, page in _pages(paper).items()},
             run_pages=_run_pages(),
             download="_generated/verdicts.json",
@@ -122,10 +121,11 @@ def all_fragments(of_papers: Mapping[str, str]) -> dict[str, str]:
     }
     fragments["verdicts.json"] = ledger.dumped(verdict_ledger.gather(PROFILES[0]))
     for paper in PAPERS:
-        fragments[f"{paper}_minute.md"] = _minute(paper, of_papers.get(f"{paper}_front.md") or _front(paper))
-        fragments[f"{paper}_claims.md"] = verdict_page.verdicts_page(
-            paper, runs=pages.recorded(paper, PROFILES), pages=_pages(paper), cards="verdicts.html"
-        )
+        front = of_papers.get(f"{paper}_front.md") or _front(paper)
+        fragments[f"{paper}_minute.md"] = _minute(paper, front, _counts(runs, [paper]))
+        own = {name: run for (of, name), run in runs.items() if of == paper}
+        claims = verdict_page.verdicts_page(paper, runs=own, pages=_pages(paper), cards="verdicts.html")
+        fragments[f"{paper}_claims.md"] = claims
     return {
         name: without_sheet(pedigree.linked(text.rstrip(), f"book/{name}")) + "\n" for name, text in fragments.items()
     }
