@@ -34,7 +34,7 @@ FACTS = {
     "book/_executed/dnt/table3.html": 3,  # what a setting moves, what a row; sizes of the data sets
     "book/cnn_lstm.html": 2,  # what is moved alone; where text and code leave a choice
     "book/dnt.html": 1,
-    "book/data.html": 1,  # files, licences, sizes
+    "book/data.html": 2,  # files, licences, sizes; what parts of a set share
     "book/protocols.html": 1,  # what two papers printed of one encoder
     "book/profiles.html": 8,  # minutes; precision; hours projected; speeds that `make bench` prints; operations counted
     "book/playground.html": 1,  # cosines of five pairs under the page's own encoders

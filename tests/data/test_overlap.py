@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentbook.data import overlap
+from sentbook.data import overlap, suites
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
+from sentbook.system.paths import root
 
 
 @given(st.text())
@@ -33,3 +35,24 @@ def test_shared_sentences_are_counted_and_removed() -> None:
     assert kept == ParaphrasePairs.of("made", [("free of both", "as well"), ("!!", "??")])
     [row] = overlap.report([corpus], tests)
     assert row == {"corpus": "made", "test": "one", "sentences": 2, "share": 1.0, "pairs": 3}
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("told", "sets"),
+    [("SICK", ["sick"]), ("MSRP", ["msrp"]), ("STS Benchmark", ["stsb"]), ("STS 2012", ["sts12"]),
+     ("human activities, each of the four", ["sim", "rel", "ma", "pac"]), ("short answers", ["sag"])],
+)  # fmt: skip
+def test_the_page_on_data_counts_what_parts_share(told: str, sets: list[str]) -> None:
+    [row] = [line for line in (root() / "book" / "data.md").read_text().splitlines() if line.startswith(f"| {told} | ")]
+    for name in sets:
+        parts = {part: suites.pairs(name, part) for part in ("test", "trial", "train")}
+        keys = overlap.test_keys([parts["test"]])
+        tests, *others = (
+            [{overlap.key(x), overlap.key(y)} for x, y in zip(one.first, one.second, strict=True)]
+            for one in parts.values()
+        )
+        counts = [
+            (len(pairs), sum(bool(one & keys) for one in pairs), sum(one in tests for one in pairs)) for pairs in others
+        ]
+        assert row == f"| {told} | " + " | ".join(f"{count:,}" for part in counts for count in part) + " |"

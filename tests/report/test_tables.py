@@ -220,6 +220,13 @@ def test_toy_data_and_recorded_numbers_share_no_table(demo_run: Run) -> None:
     assert len(tables.by_metric(metric, dataset="SICK2014-test", metrics=["pearson"]).pieces) == 2
 
 
+def test_two_measures_of_a_set_are_two_columns_of_the_matrix(run: Run) -> None:
+    test = run.tests[0]
+    both = [test, test.model_copy(update={"metric": "f1", "estimate": -0.123})]
+    found = tables.test_matrix(run.model_copy(update={"tests": both})).frame
+    assert found.shape == (1, 2) and "f1" in found.columns[1].lower() and "12.3" in str(found.iloc[0, 1])
+
+
 # -- links -------------------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ Each takes a run, or a `sentbook.report.view.View`, which also shows the run jus
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -366,22 +367,27 @@ def tests(run: Run, *, caption: str = "Tests") -> Table:
 
 @of_run
 def test_matrix(run: Run, *, caption: str = "Differences", label: Callable[[str], str] = str) -> Table:
-    """Show the run's tests, a row a comparison A - B and a column a data set; bold where Holm's p is below .05.
+    """Show the run's tests, a row a comparison A - B and a column a set and measure; bold where Holm's p is below .05.
 
     The interval stands below each difference. ``label`` says how a method is called in the table.
     """
-    datasets = ordered(t.dataset for t in run.tests)
-    found = {(t.a, t.b, t.dataset): t for t in run.tests}
+    columns = ordered((t.dataset, t.metric) for t in run.tests)
+    several = Counter(dataset for dataset, _ in columns)
+    found = {(t.a, t.b, t.dataset, t.metric): t for t in run.tests}
     rows = [
         Row(
             Html(f'{esc(label(a))}<span class="sb-ci">{numbers.MINUS} {esc(label(b))}</span>'),
-            [difference_cell(found.get((a, b, dataset))) for dataset in datasets],
+            [difference_cell(found.get((a, b, *column))) for column in columns],
         )
         for a, b in ordered((t.a, t.b) for t in run.tests)
     ]
-    heads = [full_name(*group_and_label(dataset)) for dataset in datasets]
+    heads = [
+        full_name(*group_and_label(dataset)) + (f", {numbers.short(metric)}" if several[dataset] > 1 else "")
+        for dataset, metric in columns
+    ]
     metrics = ", ".join(ordered(numbers.name(test.metric) for test in run.tests))
-    how = f"{metrics} \u00b7 paired bootstrap, 95 % below \u00b7 bold: p below .05 by Holm\u2019s method over a row"
+    kinds = ", ".join(ordered(test.kind for test in run.tests))
+    how = f"{metrics} \u00b7 {kinds}, 95 % below \u00b7 bold: p below .05 by Holm\u2019s method over a row"
     kind = "sentbook-table sentbook-contrasts"
     return Table("A \u2212 B", heads, rows, caption, how, run=run, wrap=True, kind=kind)
 

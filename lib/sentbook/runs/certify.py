@@ -1,10 +1,9 @@
 """Compare a reader's own run with the recorded one, number by number, within stated tolerances.
 
 A run of the same seeds on the same platform, with as many threads, gives the same bits. Elsewhere sums are taken in
-another order, and a training amplifies the rounding. The tolerances are about what is less than another seed: over the
-cells of the recorded small runs that have three seeds or more, the median standard deviation over seeds is .0063 for
-Pearson's r, .0080 for Spearman's rho, .0106 for accuracies and .0066 for mean squared errors, so that two seeds
-typically differ by more than .009. The mean of k seeds is held to the tolerance of one over the square root of k, since
+another order, and a training amplifies the rounding. Over the cells of the recorded small runs that have three seeds or
+more, the median standard deviation over seeds is .0070 for Pearson's r, .0093 for Spearman's rho, .0062 for accuracies
+and .0069 for mean squared errors. The mean of k seeds is held to the tolerance of one over the square root of k, since
 the rounding of one seed knows nothing of another's.
 
 A run that found the recorded encoders by their key, instead of training them again, was evaluated again and no more:
