@@ -50,12 +50,12 @@ def test_an_entry_is_the_recorded_claim_and_its_run() -> None:
 
 
 def test_chance_is_bounded_by_the_rules_levels() -> None:
-    """One rule of 2.5 % in a "reproduced", as many as there are parts in a "not reproduced"; counts have no bound."""
+    """One rule of 2.5 % in a "reproduced", else as many as there are parts; counts and values held have none."""
     told = {"paper": "cse", "experiment": "t", "text": "t", "source": "s", "rule": "r", "evidence": "e"}
 
-    def entry(identifier: str, verdict: str, parts: int = 0) -> Entry:
+    def entry(identifier: str, verdict: str, parts: int = 0, rule: str = "r") -> Entry:
         return Entry.model_validate(
-            {**told, "id": identifier, "verdict": verdict, "parts": [{"verdict": "inconclusive"}] * parts}
+            {**told, "id": identifier, "verdict": verdict, "parts": [{"verdict": "inconclusive"}] * parts, "rule": rule}
         )
 
     found = verdict_ledger.by_chance(
@@ -66,9 +66,10 @@ def test_chance_is_bounded_by_the_rules_levels() -> None:
             entry("cse-01", "not reproduced"),  # counts wins
             entry("cse-30", "reproduced"),  # an identity: no chance is in it
             entry("cse-03", "inconclusive"),
+            entry("cse-08", "reproduced", rule="scores"),
         ]
     )["cse"]
-    assert (found.at_most, found.decided, found.counted) == (0.125, 3, 1)
+    assert (found.at_most, found.decided, found.counted) == (0.225, 3, 2)
 
 
 def test_without_runs_every_claim_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,9 @@ _LINK = re.compile(
     r'(?P<hidden> hidden="")?>(?P<text>.*?)</a>',
     re.DOTALL,
 )
+_JUDGES = re.compile(
+    r"lib/sentbook/(papers/\w+/claims|runs/(claims|evidence|limits|recorded|rules|verdict_ledger|verdicts))\.py"
+)
 _STALE = re.compile(r'<li class="sb-badge sb-badge-stale" hidden="" data-stale="([^"]*)"></li>')
 
 
@@ -35,10 +38,15 @@ def split(name: str) -> tuple[str, str, str]:
 
 
 def changed_since(run: Run) -> list[str]:
-    """`sentbook.runs.lineage.changed` without the rules for claims of other papers, which reading their runs loads."""
-    own = {run.paper, *lineage.grid().get(run.paper, {}).get("builds_on", [])}
-    others = {f"lib/sentbook/papers/{paper}/claims.py" for paper in lineage.grid() if paper not in own}
-    return [name for name in lineage.changed(run) if name not in others]
+    """`sentbook.runs.lineage.changed` without the files that judge alone, which move no number of a run.
+
+    A verdict has a digest of its own rule, and is judged again from the run's rows. A paper's ``claims.py`` counts
+    where the run's notebook takes a name from it.
+    """
+    notebook = lineage.notebook_path(run.paper, run.experiment)
+    used = f"papers.{run.paper}.claims import" in notebook.read_text(encoding="utf-8") if notebook.is_file() else True
+    own = f"lib/sentbook/papers/{run.paper}/claims.py" if used else ""
+    return [name for name in lineage.changed(run) if name == own or not _JUDGES.fullmatch(name)]
 
 
 def stale_words(changed: list[str]) -> str:

@@ -377,7 +377,7 @@ def test_matrix(run: Run, *, caption: str = "Differences", label: Callable[[str]
     rows = [
         Row(
             Html(f'{esc(label(a))}<span class="sb-ci">{numbers.MINUS} {esc(label(b))}</span>'),
-            [difference_cell(found.get((a, b, *column))) for column in columns],
+            [difference_cell(found.get((a, b, dataset, metric))) for dataset, metric in columns],
         )
         for a, b in ordered((t.a, t.b) for t in run.tests)
     ]

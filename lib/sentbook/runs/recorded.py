@@ -13,10 +13,11 @@ import numpy as np
 
 from sentbook.evaluation.predictions import INTERVALS
 from sentbook.evaluation.statistics import Estimate
-from sentbook.records import Claim, Finding, Metric, Run, Test
+from sentbook.records import Claim, Finding, Metric, Run, Test, Verdict
 from sentbook.runs.claims import ClaimSpec, claims, judged
 from sentbook.runs.evidence import OVER_ITEMS, Evidence, Missing, Rows, dataset_of
 from sentbook.runs.limits import ALONE, BUT_FOR, of_one_training
+from sentbook.runs.verdicts import by_counts
 
 AGAIN = "judged again from the rows that the run recorded"
 # Numbers that a notebook hands over and a run keeps in its claims alone: by the words in which a claim names them.
@@ -26,6 +27,7 @@ _HANDED = {
     "speed of frozen words": "words frozen − ",
     "speed of DNT over NT": "DNT / NT",
 }
+_COUNTS = re.compile(r"in its favour on (\d+), against it on (\d+)")
 _SHARES = re.compile(r"coordinates of (.+) that are 0 or more")
 
 
@@ -46,6 +48,8 @@ def judge_again(run: Run) -> tuple[list[Claim], list[str]]:
             found.append(old)
             continue
         new = judged(spec, RecordedEvidence.of_claim(run, spec, old))
+        if old and not new.ours and (again := _counted_again(old)):
+            new = old.model_copy(update={"verdict": again, "judged_by": spec.judged_by})
         if old and old.ours and not new.ours:
             left.append(spec.id)
             against = old.verdict == "not reproduced" and of_one_training(run)
@@ -54,6 +58,15 @@ def judge_again(run: Run) -> tuple[list[Claim], list[str]]:
         else:
             found.append(new.model_copy(update={"notes": [*new.notes, AGAIN]}) if new.ours else new)
     return found, left
+
+
+def _counted_again(claim: Claim) -> Verdict | None:
+    """Decide a claim of rows won from the counts that its evidence tells, where no limit had decided it."""
+    counts = _COUNTS.search(claim.evidence)
+    if counts is None or claim.ours is None or claim.printed is None or any(BUT_FOR in note for note in claim.notes):
+        return None
+    better, worse = map(int, counts.groups())
+    return by_counts(int(claim.ours.value), better, worse, claim.ours.of or 0, claim.printed.value)
 
 
 @dataclass

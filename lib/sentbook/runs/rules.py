@@ -249,8 +249,8 @@ def _wins(
     stated: bool | None = None,
 ) -> Judgement:
     """Reproduced when A is above B on k of n rows and significant losses do not outnumber significant wins; not
-    reproduced when they do, or when A would win fewer than k if it won all rows but its significant losses;
-    else inconclusive.
+    reproduced when they do by more than luck (a one-sided sign test, p < .05), or when A would win fewer than k if it
+    won all rows but its significant losses; else inconclusive.
 
     ``at_least``: ``14 of 20`` (of another number of rows as large a part) or ``most``.
     """

@@ -51,8 +51,9 @@ class Entry(Claim):
 class Chance(Record):
     """How many verdicts chance alone is expected to have made wrong, ``at_most``.
 
-    Of those that intervals ``decided`` the levels of the rules bound it: a "not reproduced" of several parts fails if
-    one does. Those that are ``counted`` (A wins k of n) have no such bound.
+    Of those that intervals ``decided`` the levels of the rules bound it: "exceeded" or "not reproduced" of several
+    parts falls if one does. Those that are ``counted`` have no such bound: A wins k of n, and a printed value that our
+    interval holds, which may hold others as well.
     """
 
     at_most: float
@@ -126,9 +127,10 @@ def by_chance(claims: Sequence[Entry]) -> dict[str, Chance]:
     found = {}
     for paper in dict.fromkeys(entry.paper for entry in claims):
         decided = [one for one in claims if one.paper == paper and not one.own and one.verdict in DECIDED]
-        levels = [(entry, specifications()[entry.id].level) for entry in decided]
+        held = [entry.rule == "scores" and entry.verdict == "reproduced" for entry in decided]
+        levels = [(one, None if no else specifications()[one.id].level) for one, no in zip(decided, held, strict=True)]
         bounded = [
-            min(1.0, level * max(1, len(entry.parts)) if entry.verdict == "not reproduced" else level)
+            level if entry.verdict == "reproduced" else min(1.0, level * max(1, len(entry.parts)))
             for entry, level in levels
             if level
         ]

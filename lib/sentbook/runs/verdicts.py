@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from scipy import stats
+
 from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Finding, Part, Test, Verdict
 
@@ -173,10 +175,6 @@ def wins(
 ) -> Judgement:
     """Judge by the rows on which A is above B and those on which an interval shows it.
 
-    Reproduced when there are ``at_least`` of them and significant losses do not outnumber significant wins; not
-    reproduced when they do, or when too few would be left if every row but the significant losses were won; else
-    inconclusive.
-
     Args:
         tie: A below B by less than this counts as a win too, where the paper counts so.
         rows: what the tests are of, in words.
@@ -192,14 +190,21 @@ def wins(
     better, worse = sides.count("reproduced"), sides.count("not reproduced")
     a, b = tests[0].a, tests[0].b
     tied = f" and less than {tie * 100:.1f} points below it on {plain - strict} more" if tie else ""
-    held: Verdict = "reproduced" if plain >= at_least else "inconclusive"
     return Judgement(
-        "not reproduced" if worse > better or len(tests) - worse < at_least else held,
+        by_counts(plain, better, worse, len(tests), at_least),
         f"{a} above {b} on {strict} of {len(tests)} {rows}{tied}; "
         f"the interval excludes 0 in its favour on {better}, against it on {worse}",
         ours=count(f"{a} above {b}" + (" or tied" if tie else ""), plain, len(tests), rows),
         printed=bound("at least", rows, at_least, stated, len(tests)),
     )
+
+
+def by_counts(won: int, better: int, worse: int, of: int, at_least: float) -> Verdict:
+    """Decide the rule of `wins`: ``better`` and ``worse`` of the rows are significant; those against it outnumber the
+    others by more than luck where a one-sided sign test has p < .05."""
+    if of - worse < at_least or (worse and stats.binom.sf(worse - 1, better + worse, 0.5) < LEVEL * 2):
+        return "not reproduced"
+    return "reproduced" if won >= at_least and worse <= better else "inconclusive"
 
 
 def above(
