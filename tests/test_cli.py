@@ -269,3 +269,8 @@ def test_help_and_unknown_commands(sentbook: Callable[..., Answer]) -> None:
         assert answer.code == 0 and command in answer.out
     assert sentbook("nope").code == 2
     assert sentbook("encode").code == 2
+
+
+@pytest.mark.parametrize("name", ["scores.zip", "scores.csv.xz"])
+def test_packed_scores_are_not_read(name: str, sentbook: Callable[..., Answer]) -> None:
+    assert_sentence(sentbook("protocols", name), 2, f"{name} is packed; unpack it, and give the CSV in it.")

@@ -374,6 +374,8 @@ def protocols(
     from sentbook.data.readers import sts
     from sentbook.exchange import own_scores
 
+    if {".zip", ".tar", ".xz", ".zst"} & set(scores.suffixes):
+        raise ConfigError(f"{scores} is packed; unpack it, and give the CSV in it.")
     sets = sts(year)
     for line in own_scores.table(own_scores.read(scores, sets), sets):
         typer.echo(line)
