@@ -271,6 +271,6 @@ def test_help_and_unknown_commands(sentbook: Callable[..., Answer]) -> None:
     assert sentbook("encode").code == 2
 
 
-@pytest.mark.parametrize("name", ["scores.zip", "scores.csv.xz"])
+@pytest.mark.parametrize("name", ["scores.zip", "SCORES.CSV.XZ"])
 def test_packed_scores_are_not_read(name: str, sentbook: Callable[..., Answer]) -> None:
     assert_sentence(sentbook("protocols", name), 2, f"{name} is packed; unpack it, and give the CSV in it.")

@@ -374,7 +374,7 @@ def protocols(
     from sentbook.data.readers import sts
     from sentbook.exchange import own_scores
 
-    if {".zip", ".tar", ".xz", ".zst"} & set(scores.suffixes):
+    if scores.name.lower().endswith((".zip", ".tar", ".xz", ".zst", ".tar.gz", ".tar.bz2")):
         raise ConfigError(f"{scores} is packed; unpack it, and give the CSV in it.")
     sets = sts(year)
     for line in own_scores.table(own_scores.read(scores, sets), sets):

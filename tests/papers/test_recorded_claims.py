@@ -9,7 +9,7 @@ import pytest
 
 from sentbook.records import Claim, Run
 from sentbook.runs import claims, ledger
-from sentbook.runs.recorded import AGAIN, RecordedEvidence, judge_again
+from sentbook.runs.recorded import AGAIN, COUNTED, RecordedEvidence, judge_again
 
 SPECS = claims.specifications()
 PLACES = list(dict.fromkeys((spec.paper, spec.experiment) for spec in SPECS.values()))
@@ -76,3 +76,13 @@ def _numbers(claim: Claim) -> dict[str, float]:
                 held = getattr(number, name, None)
                 found[f"{index} {kind} {getattr(number, 'what', '')} {name}"] = np.nan if held is None else float(held)
     return found
+
+
+def test_rows_won_are_judged_again_from_counts_where_their_tests_are_not_recorded() -> None:
+    """By three losses and a win an earlier rule had decided; a limit's own say is not overruled."""
+    run, claim = recorded("dnt-26")
+    assert "in its favour on 1, against it on 3" in claim.evidence
+    for notes, verdict in ([], "inconclusive"), (["one of two sides has one training"], "not reproduced"):
+        old = claim.model_copy(update={"judged_by": "earlier", "verdict": "not reproduced", "notes": notes})
+        [new], left = judge_again(run.model_copy(update={"claims": [old]}))[0][:1], ["dnt-26"] * bool(notes)
+        assert (new.verdict, new.notes == [COUNTED]) == (verdict, not left)

@@ -193,6 +193,10 @@ def test_all_runs_in_one_table(run: Run, kept: Path, well_formed: Check, monkeyp
     rules = [f"lib/sentbook/{name}.py" for name in ("papers/cse/claims", "runs/rules")]  # they move no number
     monkeypatch.setattr(lineage, "changed", lambda run: ["a", "b", *rules])
     assert ">stale: 2 files<" in run_pages.overview()
+    own = "lib/sentbook/papers/dnt/claims.py"  # the notebook names its rows by it
+    monkeypatch.setattr(lineage, "changed", lambda run: ["a", own, *rules])
+    dnt = run.model_copy(update={"paper": "dnt", "experiment": "table5"})
+    assert pedigree.changed_since(dnt) == ["a", own] and pedigree.changed_since(run) == ["a"]
 
 
 def test_every_notebook_of_the_book_has_a_page_of_its_runs() -> None:

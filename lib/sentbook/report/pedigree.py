@@ -18,6 +18,7 @@ from sentbook.records import Run
 from sentbook.report.markup import badge, row_id
 from sentbook.runs import ledger, lineage
 from sentbook.runs.contents import listed
+from sentbook.system.paths import root
 
 RUNS, ALL_RUNS, TOY = "book/_runs", "book/runs", "-demo"
 _LINK = re.compile(
@@ -26,7 +27,7 @@ _LINK = re.compile(
     re.DOTALL,
 )
 _JUDGES = re.compile(
-    r"lib/sentbook/(papers/\w+/claims|runs/(claims|evidence|limits|recorded|rules|verdict_ledger|verdicts))\.py"
+    r"lib/sentbook/(papers/\w+/claims|runs/(claims|limits|recorded|rules|verdict_ledger|verdicts))\.py"
 )
 _STALE = re.compile(r'<li class="sb-badge sb-badge-stale" hidden="" data-stale="([^"]*)"></li>')
 
@@ -38,15 +39,16 @@ def split(name: str) -> tuple[str, str, str]:
 
 
 def changed_since(run: Run) -> list[str]:
-    """`sentbook.runs.lineage.changed` without the files that judge alone, which move no number of a run.
+    """`sentbook.runs.lineage.changed` without the code that judges alone, which moves no number of a run.
 
-    A verdict has a digest of its own rule, and is judged again from the run's rows. A paper's ``claims.py`` counts
-    where the run's notebook takes a name from it.
+    A verdict has a digest of its own rule, and is judged again from the run's rows. The paper's ``claims.py`` counts
+    where the run's notebook or a module beside it takes a name from it.
     """
-    notebook = lineage.notebook_path(run.paper, run.experiment)
-    used = f"papers.{run.paper}.claims import" in notebook.read_text(encoding="utf-8") if notebook.is_file() else True
-    own = f"lib/sentbook/papers/{run.paper}/claims.py" if used else ""
-    return [name for name in lineage.changed(run) if name == own or not _JUDGES.fullmatch(name)]
+    own = root() / "lib/sentbook/papers" / run.paper / "claims.py"
+    takes = re.compile(rf"papers\.{run.paper}(\.claims import| import [^\n]*\bclaims\b)")
+    files = [lineage.notebook_path(run.paper, run.experiment), *own.parent.glob("*.py")]
+    used = any(takes.search(one.read_text(encoding="utf-8")) for one in files if one.is_file() and one != own)
+    return [name for name in lineage.changed(run) if not _JUDGES.fullmatch(name) or (used and root() / name == own)]
 
 
 def stale_words(changed: list[str]) -> str:

@@ -386,7 +386,7 @@ def test_matrix(run: Run, *, caption: str = "Differences", label: Callable[[str]
         for dataset, metric in columns
     ]
     metrics = ", ".join(ordered(numbers.name(test.metric) for test in run.tests))
-    kinds = ", ".join(ordered(test.kind for test in run.tests))
+    kinds = "; ".join(ordered(test.kind for test in run.tests))
     how = f"{metrics} \u00b7 {kinds}, 95 % below \u00b7 bold: p below .05 by Holm\u2019s method over a row"
     kind = "sentbook-table sentbook-contrasts"
     return Table("A \u2212 B", heads, rows, caption, how, run=run, wrap=True, kind=kind)

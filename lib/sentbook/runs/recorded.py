@@ -20,6 +20,7 @@ from sentbook.runs.limits import ALONE, BUT_FOR, of_one_training
 from sentbook.runs.verdicts import by_counts
 
 AGAIN = "judged again from the rows that the run recorded"
+COUNTED = "judged again from the counts that its evidence tells"
 # Numbers that a notebook hands over and a run keeps in its claims alone: by the words in which a claim names them.
 _HANDED = {
     "overestimation": " − gold on ",
@@ -48,9 +49,9 @@ def judge_again(run: Run) -> tuple[list[Claim], list[str]]:
             found.append(old)
             continue
         new = judged(spec, RecordedEvidence.of_claim(run, spec, old))
-        if old and not new.ours and (again := _counted_again(old)):
-            new = old.model_copy(update={"verdict": again, "judged_by": spec.judged_by})
-        if old and old.ours and not new.ours:
+        if old and not new.ours and spec.rule == "wins" and (again := _counted_again(old)):
+            found.append(old.model_copy(update={"verdict": again, "judged_by": spec.judged_by, "notes": [COUNTED]}))
+        elif old and old.ours and not new.ours:
             left.append(spec.id)
             against = old.verdict == "not reproduced" and of_one_training(run)
             notes = [f"{BUT_FOR}{old.verdict}", ALONE]
@@ -61,12 +62,12 @@ def judge_again(run: Run) -> tuple[list[Claim], list[str]]:
 
 
 def _counted_again(claim: Claim) -> Verdict | None:
-    """Decide a claim of rows won from the counts that its evidence tells, where no limit had decided it."""
-    counts = _COUNTS.search(claim.evidence)
-    if counts is None or claim.ours is None or claim.printed is None or any(BUT_FOR in note for note in claim.notes):
+    """Decide a claim of rows won from the counts that its evidence tells, where no limit has had a say."""
+    counts, ours, asked = _COUNTS.search(claim.evidence), claim.ours, claim.printed
+    if not counts or not ours or not ours.of or not asked or {*claim.notes} - {AGAIN, COUNTED}:
         return None
     better, worse = map(int, counts.groups())
-    return by_counts(int(claim.ours.value), better, worse, claim.ours.of or 0, claim.printed.value)
+    return by_counts(int(ours.value), better, worse, ours.of, asked.value)
 
 
 @dataclass
