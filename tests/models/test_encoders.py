@@ -172,9 +172,8 @@ def test_dropout_zeroes_that_share_of_elements_and_scales_the_others(probability
     encoder.dropout = 1 - 1e-6
     assert torch.isfinite(encoder.words(torch.full((40, 25), 2))).all()
     rest = 1 - probability
-    noise = (
-        5 * ((rest**2 - rest**4 + 2 * rest**3 * probability) / found.numel()) ** 0.5
-    )  # an element is in two products
+    # An element is in two products.
+    noise = 5 * ((rest**2 - rest**4 + 2 * rest**3 * probability) / found.numel()) ** 0.5
     for apart in (1, 2, 3, 4):  # four come from one draw
         flat = kept.flatten()
         both = float((flat[apart:] * flat[:-apart]).mean())
