@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from kept import forget
 from reader import DESK, HTML, Reader
-from sentbook.report.pdf import BROWSERS
+from sentbook.report_old.pdf import BROWSERS
 from sentbook.system.paths import root
 
 HERE = Path(__file__).resolve().parents[1]

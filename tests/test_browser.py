@@ -19,8 +19,8 @@ from reader import DESK, HTML, Reader
 from sentbook.evaluation.statistics import seed_spread
 from sentbook.papers.cross.protocol_tables import YEAR, Held
 from sentbook.records import Run
-from sentbook.report import numbers, summary, verdict_switches
-from sentbook.report.names import readable
+from sentbook.report_old import numbers, summary, verdict_switches
+from sentbook.report_old.names import readable
 from sentbook.runs import ledger
 from sentbook.runs.claims import specifications
 from sentbook.runs.contents import listed

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from sentbook.report.pedigree import listed
+from sentbook.report_old.pedigree import listed
 from sentbook.runs.contents import is_lesson, notebook
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,7 +16,7 @@ import torch
 from sentbook import cli, config
 from sentbook.data import sources
 from sentbook.records import Run
-from sentbook.report import book
+from sentbook.report_old import book
 from sentbook.runs import batch, execute, leakage
 from stand_ins import put, put_books, put_vectors
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from sentbook.records import Finding, Metric, Run, Test
-from sentbook.report.summary import significant
+from sentbook.report_old.summary import significant
 from sentbook.runs import claims, ledger
 from sentbook.runs.papers import catalogue
 from sentbook.system.paths import root

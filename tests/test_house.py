@@ -17,9 +17,9 @@ import pytest
 EXCEPTIONS = {"sentbook.data.suites names a paper"}  # the suite of test sets "dnt" is recorded configuration
 
 PACKAGE = Path(__file__).resolve().parents[1] / "lib" / "sentbook"
-FLOW = ["system", "config", "records", "data", "models", "training", "evaluation", "runs", "report", "study"]
+FLOW = ["system", "config", "records", "data", "models", "training", "evaluation", "runs", "report_old", "report", "study"]
 FLOW += ["exchange", "papers", "cli"]  # from lower to higher
-ROOMS = {"system", "data", "models", "training", "evaluation", "runs", "report", "exchange", "papers"}
+ROOMS = {"system", "data", "models", "training", "evaluation", "runs", "report_old", "report", "exchange", "papers"}
 PAPERS = sorted(file.parent.name for file in (PACKAGE / "papers").glob("*/settings.py"))
 MODULES = {
     ".".join(["sentbook", *file.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__"): file

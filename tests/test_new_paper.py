@@ -50,9 +50,9 @@ toy,table1,trained,STS2012/MSRpar,pearson_x100,50.0
 TABLE = (
     'profile = "demo"  # small is the same here\nseeds = None  # try [1]\nphrase = {}  # try {"epochs": 2}',
     """
-from sentbook import report
+from sentbook import report_old as report
 from sentbook.evaluation.protocols import COSINE_PEARSON
-from sentbook.report import tables
+from sentbook.report_old import tables
 from sentbook.study import Study
 
 study = Study("toy/table1", globals())

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from sentbook import config
-from sentbook.report import book
+from sentbook.report_old import book
 from sentbook.runs.claims import specifications
 from sentbook.runs.contents import is_lesson
 

@@ -117,7 +117,7 @@ def run(
         contents.check_originals(source, settings)
     kind = execute.run(source, profile, changes)
     if page:
-        from sentbook.report import book
+        from sentbook.report_old import book
 
         typer.echo(f"page: {book.write_page(source, kind)}")
 
@@ -138,7 +138,7 @@ def build_book(
         from sentbook.papers.cse import figures as cse
         from sentbook.papers.dnt import tables as dnt
         from sentbook.papers.wsv import tables as wsv
-        from sentbook.report import book
+        from sentbook.report_old import book
         from sentbook.runs import batch as batches
 
         with batches.recorded(profile, "book"):
@@ -153,7 +153,7 @@ def pdf(
     ] = None,
 ) -> None:
     """Print the built book as one PDF; this needs a Chromium browser."""
-    from sentbook.report import pdf as printing
+    from sentbook.report_old import pdf as printing
 
     typer.echo(f"pdf: {printing.write(pages or ())}")
 

@@ -96,7 +96,7 @@ class Study:
 
     @property
     def curves(self) -> list[results.CurvePoint]:
-        """The training curves so far, which `sentbook.report.figures.training_curves` draws."""
+        """The training curves so far, which `sentbook.report_old.figures.training_curves` draws."""
         return [point for item in self._trained.values() if item.metadata for point in item.curve()]
 
     # -- training ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from sentbook import cli
 from sentbook.records import Claim, Metric, Provenance, Run
-from sentbook.report import pages
+from sentbook.report_old import pages
 from sentbook.runs import certify, ledger
 from sentbook.runs.certify import Comparison
 from sentbook.system.errors import ConfigError, DataError

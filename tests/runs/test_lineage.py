@@ -81,7 +81,7 @@ def test_an_encoder_by_code_that_has_changed_since_marks_the_run(checkout: Path,
     (checkout / "lib" / "sentbook").mkdir(parents=True)
     (checkout / name).write_text("X = 1\n")
     loaded = {path for path in lineage.sources(made_from) if path.startswith("lib/")}
-    assert all(not path.startswith("lib/sentbook/report/") for path in loaded) and loaded
+    assert all(not path.startswith("lib/sentbook/report_old/") for path in loaded) and loaded
     then = lineage.sources({}, [{name: "trained by an earlier one"}])
     assert then[name] == "trained by an earlier one"
 

@@ -118,7 +118,7 @@ def test_what_was_made_is_found_and_says_where_it_came_from(
         (whole,) = [one for one in about if "started" in one]
         assert whole["wall_seconds"] > 0 and whole["peak_memory_bytes"] > 0 and whole["git_commit"]
         assert whole["sources"]["lib/sentbook/training/store.py"] == file_digest(Path(store.__file__))
-        assert not [name for name in whole["sources"] if name.startswith("lib/sentbook/report/")]
+        assert not [name for name in whole["sources"] if name.startswith("lib/sentbook/report_old/")]
 
 
 @works

@@ -27,7 +27,7 @@ from sentbook.models.base import EncoderOptions
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.wsv import WSVEncoder
-from sentbook.report.markup import esc
+from sentbook.report_old.markup import esc
 from sentbook.system.errors import ConfigError
 
 # The largest change of a cosine that 8 bits may make.

@@ -48,7 +48,7 @@ LEVELS = ("data", "vectors", "encoders", "notebooks", "verdicts", "book")
 # Megabytes and minutes to ask a cluster for where none are on record.
 _MEMORY = {"demo": 2_000, "small": 6_000, "paper": 24_000}
 _MINUTES = {"demo": 30, "small": 480, "paper": 2_880}
-# Of `sentbook.report`: what makes the book around executed notebooks, and pages of runs; no kernel loads it.
+# Of `sentbook.report_old`: what makes the book around executed notebooks, and pages of runs; no kernel loads it.
 PAGES: tuple[str, ...] = ("api.py", "book.py", "fragments.py", "ledger.py", "pdf.py", "pedigree.py")
 PAGES += ("results_explorer.py", "run_pages.py", "site.py")
 # What Snakemake says once more of a job that failed.
@@ -223,7 +223,7 @@ def _given(job: Job) -> list[str]:
     base = root()
     level, _, name = job.name.partition("/")
     room = base / "lib" / "sentbook"
-    drawing = [file for file in (room / "report").rglob("*.*") if file.suffix != ".pyc"]
+    drawing = [file for file in (room / "report_old").rglob("*.*") if file.suffix != ".pyc"]
     of_papers = [file for kind in ("tables", "figures") for file in room.glob(f"papers/*/*{kind}.py")]
     stated = [file for ending in ("yaml", "csv") for file in base.glob(f"lib/sentbook/papers/**/*.{ending}")]
     lock = base / "requirements.lock"

@@ -4,7 +4,7 @@ A run is made from the files of this package that its process had loaded, the co
 numbers and claims of its paper, its data, and what the encoders that it used were trained by. Each has a digest of what
 can change a number: of Python without comments, docstrings and empty lines; of a notebook without its text; of
 parameters without comments and order. A file that was not loaded cannot have changed a number, and to load another one,
-one of these has to change. `sentbook.report` draws what is recorded: it counts for a page, not for a number.
+one of these has to change. `sentbook.report_old` draws what is recorded: it counts for a page, not for a number.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from sentbook.data.tasks import NAMES
 from sentbook.evaluation.predictions import PAIRS
 from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Run, Verdict
-from sentbook.report import numbers
-from sentbook.report.markup import Html
-from sentbook.report.summary import (
+from sentbook.report_old import numbers
+from sentbook.report_old.markup import Html
+from sentbook.report_old.summary import (
     Summary,
     full_name,
     group_and_label,
@@ -25,9 +25,9 @@ from sentbook.report.summary import (
     printed,
     where_printed,
 )
-from sentbook.report.table import Cell, Row, Table
-from sentbook.report.tables import beside_words, best
-from sentbook.report.view import of_view
+from sentbook.report_old.table import Cell, Row, Table
+from sentbook.report_old.tables import beside_words, best
+from sentbook.report_old.view import of_view
 from sentbook.runs.verdicts import scores
 
 FIXED = "+emb."

@@ -12,7 +12,7 @@ from sentbook.models.build import Encoder, build
 from sentbook.models.encoder_decoder import Batch
 from sentbook.models.losses.reconstruction import reconstruction_loss
 from sentbook.papers import shared_recipes
-from sentbook.report.table import Row, Table
+from sentbook.report_old.table import Row, Table
 from sentbook.runs import lineage
 from sentbook.training import pretraining
 from sentbook.training.settings import GenerationTraining, Stage

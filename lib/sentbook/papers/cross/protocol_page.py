@@ -11,11 +11,11 @@ from typing import Any
 from sentbook.evaluation.protocols import Aggregation
 from sentbook.papers.cross.protocol_tables import YEAR, Held, checklist, path, short_name, spread, twice, words
 from sentbook.records import Run
-from sentbook.report import numbers
-from sentbook.report.markup import Fragment, row_key, script
-from sentbook.report.summary import is_average, ordered
-from sentbook.report.svg import Plot
-from sentbook.report.table import Cell, Row, Table
+from sentbook.report_old import numbers
+from sentbook.report_old.markup import Fragment, row_key, script
+from sentbook.report_old.summary import is_average, ordered
+from sentbook.report_old.svg import Plot
+from sentbook.report_old.table import Cell, Row, Table
 from sentbook.runs import ledger
 
 # The fields in the order in which a reader is asked for them.

@@ -17,14 +17,14 @@ from sentbook.data.readers.sts import SETS
 from sentbook.evaluation.protocols import Aggregation
 from sentbook.papers.cross.protocols import BENCHMARK_HEAD, DROPPED, FIELDS, HOUSE, INNER, STEP, UNSEEN, WITH_TRAINING
 from sentbook.records import Run, Test
-from sentbook.report import numbers
-from sentbook.report.figures import WIDTH, captioned, legend_above, of_a_run, row_axes
-from sentbook.report.names import readable
-from sentbook.report.style import MARKERS, Palette
-from sentbook.report.summary import group_and_label, is_average, ordered, where_printed
-from sentbook.report.svg import Plot, render
-from sentbook.report.table import TEXT, Cell, Row, Table
-from sentbook.report.view import of_run
+from sentbook.report_old import numbers
+from sentbook.report_old.figures import WIDTH, captioned, legend_above, of_a_run, row_axes
+from sentbook.report_old.names import readable
+from sentbook.report_old.style import MARKERS, Palette
+from sentbook.report_old.summary import group_and_label, is_average, ordered, where_printed
+from sentbook.report_old.svg import Plot, render
+from sentbook.report_old.table import TEXT, Cell, Row, Table
+from sentbook.report_old.view import of_run
 from sentbook.runs import printed as printed_numbers
 
 YEAR = "STS2014/avg"

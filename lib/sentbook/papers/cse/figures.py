@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sentbook.report.figures import forest
+from sentbook.report_old.figures import forest
 from sentbook.runs import ledger
 
 

@@ -24,10 +24,10 @@ from sentbook.papers.dnt.winners import (
     tie_group,
 )
 from sentbook.records import Run, Search
-from sentbook.report import numbers
-from sentbook.report.figures import paired_dots
-from sentbook.report.markup import Fragment
-from sentbook.report.summary import (
+from sentbook.report_old import numbers
+from sentbook.report_old.figures import paired_dots
+from sentbook.report_old.markup import Fragment
+from sentbook.report_old.summary import (
     Summary,
     full_name,
     group_and_label,
@@ -37,9 +37,9 @@ from sentbook.report.summary import (
     printed,
     where_printed,
 )
-from sentbook.report.table import Cell, Row, Table
-from sentbook.report.tables import best
-from sentbook.report.view import of_run, of_view
+from sentbook.report_old.table import Cell, Row, Table
+from sentbook.report_old.tables import best
+from sentbook.report_old.view import of_run, of_view
 from sentbook.runs import ledger
 from sentbook.runs.evidence import Evidence
 from sentbook.runs.printed import table

@@ -11,10 +11,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sentbook.records import Run
-from sentbook.report import numbers
-from sentbook.report.figures import WIDTH, captioned, of_a_run, row_axes
-from sentbook.report.style import MARKERS, Palette
-from sentbook.report.summary import (
+from sentbook.report_old import numbers
+from sentbook.report_old.figures import WIDTH, captioned, of_a_run, row_axes
+from sentbook.report_old.style import MARKERS, Palette
+from sentbook.report_old.summary import (
     Summary,
     full_name,
     group_and_label,
@@ -25,10 +25,10 @@ from sentbook.report.summary import (
     reported,
     where_printed,
 )
-from sentbook.report.svg import Plot, render
-from sentbook.report.table import TEXT, Cell, Row, Table
-from sentbook.report.tables import beside_words
-from sentbook.report.view import of_view
+from sentbook.report_old.svg import Plot, render
+from sentbook.report_old.table import TEXT, Cell, Row, Table
+from sentbook.report_old.tables import beside_words
+from sentbook.report_old.view import of_view
 from sentbook.runs import ledger
 from sentbook.system.errors import ConfigError
 
