@@ -1,23 +1,40 @@
-"""The house: which rooms there are, which way imports flow, and that what is a paper's stands with the paper."""
+"""The house: which rooms there are and how large each may be, which way imports flow, and what names a paper."""
 
 from __future__ import annotations
 
 import ast
+import io
+import json
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 # What still stands against a rule, as the test prints it. Each entry is to go; none is to come.
 EXCEPTIONS = {"sentbook.data.suites names a paper"}  # the suite of test sets "dnt" is recorded configuration
 
-PACKAGE = Path(__file__).resolve().parents[1] / "lib" / "sentbook"
-FLOW = ["system", "config", "records", "data", "models", "training", "evaluation", "runs", "report_old", "report", "study"]
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "lib" / "sentbook"
+FLOW = [
+    "system",
+    "config",
+    "records",
+    "data",
+    "models",
+    "training",
+    "evaluation",
+    "runs",
+    "report_old",
+    "report",
+    "study",
+]
 FLOW += ["exchange", "papers", "cli"]  # from lower to higher
 ROOMS = {"system", "data", "models", "training", "evaluation", "runs", "report_old", "report", "exchange", "papers"}
 PAPERS = sorted(file.parent.name for file in (PACKAGE / "papers").glob("*/settings.py"))
@@ -119,3 +136,100 @@ def test_importing_models_brings_few_modules() -> None:
     own = [name for name in lines if name.split(".")[0] == "sentbook"]
     assert len(own) <= 15, own
     assert not {"pandas", "matplotlib", "scipy", "sklearn"} & set(lines)
+
+
+# -- sizes -------------------------------------------------------------------------------------------------------------
+
+_BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+class Row(NamedTuple):
+    """Files that share a budget: what they may have now, what they are to have, and what costs more than that."""
+
+    files: tuple[str, ...]
+    limit: int
+    goal: int
+    costs: str = ""
+
+
+# Files of the package; a limit only ever goes down.
+ROOMS = {
+    "top": Row(("*.py", "system/*.py", "exchange/*.py"), 1810, 850, "own file layer, command line and exchange"),
+    "data": Row(("data/**/*.py",), 3499, 1350, "part 2: generator of the mini-world, readers, books"),
+    "models": Row(("models/**/*.py",), 1564, 1200, "part 2: encoder options declared twice"),
+    "training": Row(("training/**/*.py",), 2562, 1300, "part 2: stages, problems, works, three searches"),
+    "evaluation": Row(("evaluation/*.py",), 1305, 950, "part 2: two resampling schemes"),
+    "judge": Row(("judge/*.py", "runs/*.py"), 2427, 550, "judging from predictions, a scheduler, a fork server"),
+    "report": Row(("report/**/*.py", "report_old/*.py"), 3585, 900, "four comparison tables, a site generator"),
+    "papers": Row(("papers/**/*.py",), 3376, 900, "code of single notebooks"),
+}
+LIBRARY = Row(("**/*.py",), 20128, 8000, "see its rooms")
+# Files of the checkout: Python by lines of code, the rest by lines.
+AROUND = {
+    "the book's extension": Row(("book/_ext/**/*.py",), 1000, 1000),
+    "own JavaScript": Row(("book/_static/**/*.js", "lib/**/*.js"), 1301, 600, "explorers"),
+    "own CSS": Row(("book/_static/**/*.css", "lib/**/*.css"), 1861, 300, "explorers, tables as cards"),
+    "Snakefile and workflow": Row(("Snakefile", "workflow/**/*.*"), 250, 250),
+    "benchmarks": Row(("benchmarks/*.py",), 1000, 400, "five harnesses"),
+    "tests": Row(("tests/**/*.py",), 19400, 11000, "plumbing"),
+    "code of notebooks": Row(("notebooks/*/*.ipynb",), 7500, 7500),
+}
+NOT_OWN = ("book/_static/mathjax", "book/_static/playground/data", "book/_static/datatables")
+
+
+def lines_of_code(source: str) -> int:
+    """Count lines that hold code: no blanks, comments or docstrings."""
+    used: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _BLANK:
+            used.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            first = node.body[0]
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                used.difference_update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return len(used)
+
+
+def size(path: Path) -> int:
+    """Count the lines of a file: of code in Python outside the tests and in notebooks, all lines elsewhere."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        return sum(
+            len("".join(cell["source"]).splitlines())
+            for cell in json.loads(text)["cells"]
+            if cell["cell_type"] == "code"
+        )
+    return lines_of_code(text) if path.suffix == ".py" and "tests" not in path.parts else text.count("\n")
+
+
+def total(base: Path, row: Row) -> int:
+    """Add up the files of a row, each once."""
+    files = {file for pattern in row.files for file in base.glob(pattern) if file.is_file()}
+    return sum(size(file) for file in files if not file.relative_to(ROOT).as_posix().startswith(NOT_OWN))
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "row"),
+    [(PACKAGE, name, row) for name, row in ROOMS.items()]
+    + [(PACKAGE, "lib", LIBRARY)]
+    + [(ROOT, name, row) for name, row in AROUND.items()],
+)
+def test_each_room_keeps_its_budget(base: Path, name: str, row: Row) -> None:
+    found = total(base, row)
+    assert found <= row.limit, f"{name} has {found:,} lines; its limit is {row.limit:,}, its goal {row.goal:,}"
+    assert row.limit <= row.goal or row.costs, f"{name} may be above its goal only for a named reason"
+
+
+def test_every_file_of_the_package_has_a_room() -> None:
+    listed = {file for row in ROOMS.values() for pattern in row.files for file in PACKAGE.glob(pattern)}
+    assert not set(PACKAGE.rglob("*.py")) - listed
+
+
+def test_lines_of_code_leave_out_what_teaches() -> None:
+    source = '"""Doc\nstring."""\n\n# why\ndef f():\n    """Doc."""\n    return (\n        1\n    )  # one\n'
+    assert lines_of_code(source) == 4

@@ -385,7 +385,9 @@ def test_a_cluster_is_asked_for_twice_what_the_last_time_took(checkout: Path) ->
 
 def test_what_no_notebook_draws_with_runs_none_again() -> None:
     """All of the report that a notebook can load, loaded: none of it is of those files."""
-    others = {file.stem for file in (PACKAGE / "report_old").glob("*.py") if file.name not in batch.PAGES} - {"__init__"}
+    others = {file.stem for file in (PACKAGE / "report_old").glob("*.py") if file.name not in batch.PAGES} - {
+        "__init__"
+    }
     code = f"import sys; from sentbook.report_old import {', '.join(sorted(others))}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {f"sentbook.report_old.{Path(name).stem}" for name in batch.PAGES} & set(done.stdout.split())
