@@ -1,6 +1,7 @@
 """Every faulty parameter stops the run with one sentence that helps."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -147,3 +148,25 @@ def test_a_folder_of_books_and_its_corpus_go_together(changes: dict[str, str]) -
         ConfigError, match=r"^Parameter 'pretraining' in .*: corpus 'folder' and the path .* together\.$"
     ):
         load("cnn_lstm", {"profile": "demo", "pretraining": changes})
+
+
+def test_settings_of_a_notebook_go_over_the_profile_and_single_settings_over_them() -> None:
+    given = {"profile": "demo", "seeds": None, "settings": {"resamples": 200, "cse": {"filters": 5, "widths": [1]}}}
+    settings = load("cse", {**given, "cse": {"filters": 7}, "phrase": {}})
+    assert (settings.resamples, settings.cse.filters, settings.cse.widths) == (200, 7, (1,))
+    assert settings.seeds == load("cse", {"profile": "demo"}).seeds
+    assert load("dnt", {"settings": {"paraphrase_vectors": None}}).paraphrase_vectors is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"seeds": [1]}, "'settings' in cse, profile demo: holds seeds, which is a parameter of its own"),
+        ({"profile": "small"}, "holds profile"),
+        ([1], "'settings' in cse, profile demo: Input should be a valid dictionary"),
+        ({"resample": 200}, "did you mean 'resamples'"),
+    ],
+)
+def test_settings_of_a_notebook_are_strict(settings: Any, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        load("cse", {"profile": "demo", "settings": settings})

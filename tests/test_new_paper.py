@@ -19,11 +19,12 @@ from sentbook.records import Run
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = "lib/sentbook/papers/toy"
 PROFILE = """
-suite: miniworld
 seeds: [1, 2]
-resamples: 100
-vectors: {name: miniworld}
-phrase: {corpora: [miniworld-phrases], validation: miniworld, limit: 200, epochs: 1, batch_size: 50}
+settings:
+  suite: miniworld
+  resamples: 100
+  vectors: {name: miniworld}
+  phrase: {corpora: [miniworld-phrases], validation: miniworld, limit: 200, epochs: 1, batch_size: 50}
 """
 FILES = {
     f"{PAPER}/__init__.py": "",

@@ -94,7 +94,8 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     shutil.copy(ROOT / "_toc.yml", checkout)
     for paper, cut in CUTS.items():
         values = config.merge(config.profile_values(paper, "paper"), cut)
-        (checkout / "params" / paper / "paper.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+        held = {"profile": values.pop("profile"), "seeds": values.pop("seeds", None), "settings": values}
+        (checkout / "params" / paper / "paper.yaml").write_text(yaml.safe_dump(held), encoding="utf-8")
     yield {
         **os.environ, "SENTBOOK_ROOT": str(checkout), "SENTBOOK_DATA": str(home / "mirror"),
         "SENTBOOK_ORIGINALS": str(originals), "SENTBOOK_ARTIFACTS": str(home / "artifacts"),

@@ -22,7 +22,7 @@ from sentbook.runs import ledger as store
 from sentbook.runs import lineage
 from sentbook.study import Study
 from sentbook.system import versions
-from sentbook.system.errors import StorageError
+from sentbook.system.errors import ConfigError, StorageError
 from sentbook.training import recipes
 from sentbook.training import store as training
 
@@ -179,6 +179,15 @@ def test_recipes_are_one_a_seed_with_the_studys_choices() -> None:
     assert {(recipe.method, recipe.tokenisation, recipe.suite) for recipe in made} == {("CSE", "words", "miniworld")}
     assert made[0].stages == (done.settings.phrase,)
     assert [recipe.seed for recipe in done.recipes("untrained", done.settings.pp, seeds=[7])] == [7]
+
+
+def test_parameters_are_given_by_name() -> None:
+    made = Study("cse/table1", profile="demo", seeds=[4], settings={"resamples": 200}, cse={"filters": 3}, phrase={})
+    assert made.settings == config.load("cse", {"seeds": [4], "resamples": 200, "cse": {"filters": 3}})
+    [recipe] = recipes.recipes(made.settings, "CSE", made.settings.cse, made.settings.phrase)
+    assert (recipe.method, recipe.seed, recipe.stages) == ("CSE", 4, (made.settings.phrase,))
+    with pytest.raises(ConfigError, match="Unknown parameter 'sentense'"):
+        Study("cse/table1", profile="demo", sentense={})
 
 
 def test_a_readers_seeds_are_those_of_its_ablations() -> None:

@@ -164,16 +164,32 @@ def profile_files(paper: str, profile: str) -> list[Path]:
     return [file for file in files if file.is_file()]
 
 
+class Parameters(Section):
+    """What a file of ``params/`` holds, and every parameters cell together with some of the settings."""
+
+    profile: Profile | None = None
+    seeds: Seeds | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("settings")
+    @classmethod
+    def _holds_neither_profile_nor_seeds(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        if named := sorted({"profile", "seeds"} & settings.keys()):
+            raise ValueError(f"holds {named[0]}, which is a parameter of its own; write it beside settings")
+        return settings
+
+
 def profile_values(paper: str, profile: str) -> dict[str, Any]:
-    """Read the `profile_files` of a paper.
+    """Read the `profile_files` of a paper: its profile, seeds and settings, by their names in ``Settings``.
 
     Raises:
-        ConfigError: there is none, or one is not a YAML mapping.
+        ConfigError: there is none, or one does not hold `Parameters`.
     """
     files = profile_files(paper, profile)
     if not files:
         raise ConfigError(f"There is no profile '{profile}' of {paper}; choose one of {', '.join(PROFILES)}.")
-    return reduce(merge, map(read_yaml, files))
+    parameters = [parse(Parameters, read_yaml(file), str(file.relative_to(root()))) for file in files]
+    return reduce(merge, [one.model_dump(exclude={"settings"}, exclude_none=True) | one.settings for one in parameters])
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -220,7 +236,8 @@ def load(paper: str, changes: Mapping[str, Any]) -> Any:
 
     Args:
         paper: one of `papers`.
-        changes: parameters by name; None and empty sections mean "as the profile has it".
+        changes: the parameters of a notebook by name: ``profile``, ``seeds``, ``settings``, and single settings, which
+            go over ``settings``. None and empty sections mean "as the profile has it".
 
     Returns:
         The paper's ``Settings``.
@@ -230,10 +247,12 @@ def load(paper: str, changes: Mapping[str, Any]) -> Any:
     """
     settings = settings_class(paper)
     given = {name: value for name, value in changes.items() if value is not None}
-    profile = given.get("profile", "demo")
+    profile = str(given.get("profile", "demo"))
+    where = f"{paper}, profile {profile}"
+    whole = parse(Parameters, {"settings": given.pop("settings", {})}, where).settings
     # A section that is given in part keeps the paper's other values, not those of the section's class.
-    values = merge(settings().model_dump(), merge(profile_values(paper, str(profile)), given))
-    return parse(settings, values, f"{paper}, profile {profile}")
+    values = reduce(merge, [settings().model_dump(), profile_values(paper, profile), whole, given])
+    return parse(settings, values, where)
 
 
 def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Any:
@@ -250,6 +269,9 @@ def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Any:
     """
     fields = settings_class(paper).model_fields
     listed = _assigned_parameters(namespace.get("In", ()))
+    # Until each notebook hands over its parameters by name: papermill's -f sets a dictionary, and a later cell a Paper.
+    whole = namespace.get("settings") if "settings" in listed else None
+    listed = [name for name in listed if name != "settings"]
     unknown = {name: namespace.get(name) for name in listed if name not in fields}
     values = {name: namespace[name] for name in listed if name in namespace and name in fields}
     for name, value in values.items():
@@ -263,7 +285,7 @@ def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Any:
     for name, value in own.items():
         if _is_plain(value) and _is_valid(paper, values | {name: value}):
             values[name] = value
-    return load(paper, {**values, **unknown})
+    return load(paper, {**values, **unknown, "settings": whole if isinstance(whole, Mapping) else None})
 
 
 def _is_valid(paper: str, changes: Mapping[str, Any]) -> bool:

@@ -27,7 +27,7 @@ from sentbook.system.loaded import loaded_sources
 from sentbook.training import store
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import described, device_of, peak_memory_bytes
-from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, untrained
+from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, recipes, untrained
 from sentbook.training.search import searches_of
 from sentbook.training.settings import Paper, Stage
 
@@ -37,18 +37,36 @@ class Study:
 
     Args:
         name: ``<paper>/<experiment>``, as in ``results/<profile>/<paper>/<experiment>.json``.
-        settings: a notebook's ``globals()``, see `sentbook.config.from_notebook`; or the paper's ``Settings``.
+        profile: ``demo``, ``small`` or ``paper``.
+        seeds: one run per seed; None: the profile's.
+        settings: changes to the profile's settings, by name.
+        sections: single settings, which go over ``settings``; None and ``{}`` leave the profile's.
+        given: until each notebook hands over its parameters by name, its ``globals()``, or the paper's ``Settings``.
 
     Attributes:
         settings: the configuration: encoders, trainings, seeds.
     """
 
-    def __init__(self, name: str, settings: Paper | Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        given: Paper | Mapping[str, Any] | None = None,
+        *,
+        profile: str = "demo",
+        seeds: Sequence[int] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **sections: Any,
+    ) -> None:
         self.paper, self.experiment = name.split("/")
-        # A run belongs to the notebook that made it.
-        self._copy = None if isinstance(settings, Paper) else lineage.copied_to(name, settings)
-        self.settings: Any = settings if isinstance(settings, Paper) else from_notebook(self.paper, settings)
-        settings = self.settings
+        self._copy = None
+        parameters = {**sections, "profile": profile, "seeds": seeds, "settings": settings}
+        if given is None:
+            self.settings: Any = load(self.paper, parameters)
+        elif isinstance(given, Paper):
+            self.settings = given
+        else:
+            self.settings = from_notebook(self.paper, given)
+            self._copy = lineage.copied_to(name, given)
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
         self._trained: dict[str, Trained | FineTuned] = {}
@@ -57,9 +75,9 @@ class Study:
         self._vectors: dict[str, None] = {}
         self._log: list[str] = []
         # What is on disk when the code is loaded; it may be edited while the run goes on.
-        self._given = lineage.given(self.paper, self.experiment, settings.profile, self._copy)
+        self._given = lineage.given(self.paper, self.experiment, self.settings.profile, self._copy)
         loaded_sources()
-        self._tell(f"{name}, profile {self.profile}, device {device_of(settings.device)}")
+        self._tell(f"{name}, profile {self.profile}, device {device_of(self.settings.device)}")
 
     def _tell(self, line: str) -> None:
         """Keep a line of what the run did, with the seconds since its start."""
@@ -82,7 +100,7 @@ class Study:
     @property
     def vocabulary(self) -> Vocabulary:
         """The words that have an initial vector, for `sentbook.models.encode`."""
-        return untrained(*self.recipes("words", AverageEncoder(), seeds=[0]))[1]
+        return untrained(*recipes(self.settings, "words", AverageEncoder(), seeds=[0]))[1]
 
     def untrained(self, encoder: Encoder | type[SentenceEncoder], seed: int | None = None) -> SentenceEncoder:
         """Build an encoder over the initial word vectors, before any training.
@@ -92,7 +110,7 @@ class Study:
             seed: of its initial values; None: the first of the configuration's.
         """
         seed = self.settings.seeds[0] if seed is None else seed
-        return untrained(*self.recipes("untrained", encoder, seeds=[seed]))[0].eval()
+        return untrained(*recipes(self.settings, "untrained", encoder, seeds=[seed]))[0].eval()
 
     @property
     def curves(self) -> list[results.CurvePoint]:
@@ -111,26 +129,17 @@ class Study:
         tokenisation: Tokenisation | None = None,
         random_words: bool = False,
     ) -> list[Recipe]:
-        """One recipe a seed for ``method``, spelt as in the paper's table; no stage leaves the encoder untrained.
-
-        Args:
-            encoder: its options, or a class of one's own; see `sentbook.models.custom`.
-            vectors, tokenisation: in place of the configuration's.
-        """
-        settings = self.settings
-        return [
-            Recipe(
-                method=method,
-                seed=seed,
-                vectors=vectors or settings.vectors,
-                encoder=encoder,
-                stages=stages,
-                tokenisation=tokenisation or settings.tokenisation,
-                suite=settings.suite,
-                random_words=random_words,
-            )
-            for seed in (settings.seeds if seeds is None else seeds)
-        ]
+        """As `sentbook.training.recipes.recipes`, until each notebook calls that."""
+        return recipes(
+            self.settings,
+            method,
+            encoder,
+            *stages,
+            seeds=seeds,
+            vectors=vectors,
+            tokenisation=tokenisation,
+            random_words=random_words,
+        )
 
     def train(self, *recipes: Sequence[Recipe], jobs: int | None = None) -> list[Trained]:
         """The encoders of all ``recipes``: from their artifacts, or trained now.

@@ -1,7 +1,7 @@
 """What a reader sees of the recorded runs: every table as text, against a stored digest and its first lines.
 
-After a change that is meant, ``python tests/report_old/test_rendered.py`` writes ``rendered.txt`` again, and git shows what
-changed; with the name of a page, such as ``cse/table1``, it prints that page's whole text.
+After a change that is meant, ``python tests/report_old/test_rendered.py`` writes ``rendered.txt`` again, and git shows
+what changed; with the name of a page, such as ``cse/table1``, it prints that page's whole text.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def _stage(source: Path, profile: str) -> None:
 
 def _fragments(of_papers: Callable[[], Mapping[str, str]]) -> dict[str, str]:
     """The generated pieces of Markdown that pages include; the pages of runs and package are written on the way."""
-    from sentbook.report_old import api, fragments, run_pages  # imports matplotlib, which a failing run need not wait for
+    from sentbook.report_old import api, fragments, run_pages  # which import matplotlib
 
     api.write()
     run_pages.write()

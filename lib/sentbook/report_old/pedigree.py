@@ -1,8 +1,8 @@
 """Why this number: the links of tables and figures get their addresses when a page is laid out.
 
-Report functions put each number into a link without an address (`sentbook.report_old.markup.why`), which names its run and,
-where it is cheap, the row of the results file. In JupyterLab and in a single file it stays so; in the book it leads to
-``book/_runs/<paper>/<experiment>.html``, of toy data ``<experiment>-demo.html``, and the badges say when a run
+Report functions put each number into a link without an address (`sentbook.report_old.markup.why`), which names its run
+and, where it is cheap, the row of the results file. In JupyterLab and in a single file it stays so; in the book it
+leads to ``book/_runs/<paper>/<experiment>.html``, of toy data ``<experiment>-demo.html``, and the badges say when a run
 is stale.
 """
 

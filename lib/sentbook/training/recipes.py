@@ -33,7 +33,7 @@ from sentbook.training.devices import device_of
 from sentbook.training.loop import fit, progress
 from sentbook.training.problem import Problem, Start
 from sentbook.training.problems.transfer import RelatednessProblem
-from sentbook.training.settings import AnyStage, GenerationTraining, RelatednessTraining
+from sentbook.training.settings import AnyStage, GenerationTraining, Paper, RelatednessTraining, Stage
 from sentbook.training.store import STANDS_ON, Learned, Tensors, Work
 
 # Raise when a change to the code changes the numbers of trained encoders.
@@ -83,6 +83,40 @@ class Recipe(Section):
         """The stage that decoders take part in: the first one, or None."""
         first = self.stages[0] if self.stages else None
         return first if isinstance(first, GenerationTraining) else None
+
+
+def recipes(
+    s: Paper,
+    method: str,
+    encoder: Encoder | type[SentenceEncoder],
+    *stages: Stage,
+    seeds: Sequence[int] | None = None,
+    vectors: Vectors | None = None,
+    tokenisation: Tokenisation | None = None,
+    random_words: bool = False,
+) -> list[Recipe]:
+    """Return one recipe per seed: the encoder, then its trainings, in order; no training leaves it untrained.
+
+    Args:
+        s: the settings of a paper, which name the seeds, the word vectors and the tokenisation.
+        method: name of the encoder in tables, spelt as in the paper.
+        encoder: its options, or a class of your own; see `sentbook.models.custom`.
+        vectors, tokenisation: in place of those of the settings.
+        random_words: whether word vectors are drawn at random.
+    """
+    return [
+        Recipe(
+            method=method,
+            seed=seed,
+            vectors=vectors or s.vectors,
+            encoder=encoder,
+            stages=stages,
+            tokenisation=tokenisation or s.tokenisation,
+            suite=s.suite,
+            random_words=random_words,
+        )
+        for seed in (s.seeds if seeds is None else seeds)
+    ]
 
 
 @dataclass(frozen=True)
