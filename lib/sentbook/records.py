@@ -1,15 +1,31 @@
-"""The rows of a recorded run: numbers, tests, claims, curves, costs and where they are from.
+"""What a run is: its numbers, tests, findings, curves, costs and provenance, and how it is read and written.
 
-One run is one table or figure of one paper in one profile: ``results/<profile>/<paper>/<experiment>.json``.
-It holds numbers, settings and provenance, never a sentence of a data set. Values are on their own scale
-(correlations in [-1, 1], accuracies in [0, 1]); x100 happens in the renderer alone.
+One run is one table or figure of one paper in one profile. A run writes ``build/runs/<profile>/<paper>/<page>.json``
+and, where it scored test items, an ``.npz`` next to it with a score per item. `commit` copies both to ``results/``,
+which is committed; nothing else writes there. A record holds numbers, settings and provenance, never a sentence of a
+data set. Values are on their own scale (correlations in [-1, 1], accuracies in [0, 1]); x100 happens in the renderer
+alone.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sentbook.system.errors import ConfigError, DataError
+from sentbook.system.files import replacing, write_atomically
+from sentbook.system.paths import root
+
+# Raised when numbers are meant to change. A record with a lower version is stale.
+VERSION = 1
 
 Verdict = Literal[
     "reproduced",
@@ -190,15 +206,14 @@ class Provenance(Record):
     """All that is needed to make the numbers again.
 
     ``wall_seconds`` is the run's own; ``training_seconds`` sums the trainings whose encoders it used, most of them
-    found by their key and made earlier, side by side. ``sources`` are digests of the notebook, the parameters and the
-    code, see `sentbook.runs.lineage`.
+    cached by earlier runs. ``version`` is the `VERSION` of the code that ran.
     """
 
     git_commit: str
+    version: int = VERSION
     config: dict[str, Any]
     config_hash: str
     data: dict[str, str] = Field(default_factory=dict)
-    sources: dict[str, str] = Field(default_factory=dict)
     substitutions: list[str] = Field(default_factory=list)
     packages: dict[str, str] = Field(default_factory=dict)
     python: str
@@ -210,18 +225,237 @@ class Provenance(Record):
     seeds: list[int]
 
 
-class Run(Record):
-    """One recorded table or figure. ``extra`` holds what fits no row (e.g. counts of an overlap report)."""
+class Items(Record):
+    """Name the items of a data set by their place in official files.
 
-    schema_version: Literal[1] = 1
+    Attributes:
+        files: path below the data folder -> SHA-256.
+        places: the place of each item among those of the files, from 0; None: all of them in order.
+    """
+
+    files: dict[str, str]
+    places: list[int] | None = None
+
+
+class Run(Record):
+    """One recorded table or figure.
+
+    Attributes:
+        findings: numbers that claims are judged on and that fit no row: numbers, intervals
+            (``{"estimate", "low", "high", "p", "how"}``), tests as rows, and lists and dictionaries of these.
+        items: data set -> which items the scores of the ``.npz`` belong to.
+        extra: what fits nowhere else, such as the counts of an overlap report.
+    """
+
+    schema_version: Literal[2] = 2
     paper: str
     experiment: str
     profile: str
     provenance: Provenance
     metrics: list[Metric] = Field(default_factory=list)
     tests: list[Test] = Field(default_factory=list)
+    findings: dict[str, Any] = Field(default_factory=dict)
     claims: list[Claim] = Field(default_factory=list)
     curves: list[CurvePoint] = Field(default_factory=list)
     searches: list[Search] = Field(default_factory=list)
     cost: list[Cost] = Field(default_factory=list)
+    items: dict[str, Items] = Field(default_factory=dict)
     extra: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The page that made it, ``cse/table1``."""
+        return f"{self.paper}/{self.experiment}"
+
+    @property
+    def stale(self) -> bool:
+        """Whether numbers were meant to change since."""
+        return self.provenance.version < VERSION
+
+
+# -- scores per item ---------------------------------------------------------------------------------------------------
+
+Key = tuple[str, int | None, str]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Gold and predictions per test item, as one compressed ``.npz`` keeps them: 16-bit predictions and no text.
+
+    Attributes:
+        gold: data set -> (N,) gold scores or labels.
+        predictions: method, seed and data set -> (N,) scores or labels.
+        folds: data set -> (N,) the outer fold in which an item was tested.
+        layout: what a table makes of it besides: the means of data sets, and how items are resampled.
+    """
+
+    gold: Mapping[str, NDArray[Any]]
+    predictions: Mapping[Key, NDArray[Any]]
+    folds: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    layout: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Round to what the file keeps, so that numbers computed before and after are equal.
+
+        Raises:
+            ValueError: a prediction has no 16-bit float, or is not of its data set's items.
+        """
+        predictions = {key: np.asarray(values, dtype=np.float16) for key, values in self.predictions.items()}
+        for (method, seed, dataset), values in predictions.items():
+            if not np.isfinite(values).all() or values.shape != np.shape(self.gold[dataset]):
+                raise ValueError(f"{method}, seed {seed}: the scores on {dataset} cannot be stored.")
+        rounded = {
+            "gold": {name: np.asarray(values, dtype=np.float32) for name, values in self.gold.items()},
+            "folds": {name: np.asarray(values, dtype=np.int16) for name, values in self.folds.items()},
+            "predictions": predictions,
+        }
+        for name, value in rounded.items():
+            object.__setattr__(self, name, value)
+
+    def save(self, path: Path) -> None:
+        """Write the file; the same scores give the same bytes.
+
+        Raises:
+            StorageError: no space or a read-only folder; what was there before is intact.
+        """
+        sets = list(self.gold)
+        rows = [[key for key in self.predictions if key[2] == name] for name in sets]
+        index = {"sets": sets, "rows": [[key[:2] for key in keys] for keys in rows], "layout": self.layout}
+        arrays = {"index": np.array(json.dumps(index))}
+        for place, (name, keys) in enumerate(zip(sets, rows, strict=True)):
+            arrays[f"gold_{place}"] = self.gold[name]
+            if keys:
+                arrays[f"scores_{place}"] = np.stack([self.predictions[key] for key in keys])
+            if name in self.folds:
+                arrays[f"folds_{place}"] = self.folds[name]
+        with replacing(path) as temporary, temporary.open("wb") as stream:
+            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: Path) -> Scores:
+        """Read the file.
+
+        Raises:
+            DataError: it is damaged.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as held:
+                index = json.loads(str(held["index"]))
+                gold = {name: held[f"gold_{place}"] for place, name in enumerate(index["sets"])}
+                folds = {
+                    name: held[f"folds_{place}"] for place, name in enumerate(index["sets"]) if f"folds_{place}" in held
+                }
+                predictions = {
+                    (method, seed, name): held[f"scores_{place}"][row]
+                    for place, name in enumerate(index["sets"])
+                    for row, (method, seed) in enumerate(index["rows"][place])
+                }
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise DataError(f"{path} is damaged ({error}); make it again, or restore it from git.") from error
+        return cls(gold, predictions, folds, index["layout"])
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def own_path(name: str, profile: str) -> Path:
+    """Where a run of this checkout is written; ``profile`` may be ``custom/<hash>``."""
+    return root() / "build" / "runs" / profile / f"{name}.json"
+
+
+def committed_path(name: str, profile: str) -> Path:
+    """Where a run is committed."""
+    return root() / "results" / profile / f"{name}.json"
+
+
+def read(name: str, profile: str = "small") -> Run | None:
+    """Read the committed run of a page, such as ``cse/table1``; None where there is none.
+
+    Raises:
+        DataError: the file is no run of this schema.
+    """
+    return load(committed_path(name, profile))
+
+
+def read_own(name: str, profile: str) -> Run | None:
+    """Read the latest run of this checkout; None where there is none.
+
+    Raises:
+        DataError: the file is no run of this schema.
+    """
+    return load(own_path(name, profile))
+
+
+def read_scores(name: str, profile: str = "small") -> Scores | None:
+    """Read the scores per item of the committed run; None where there are none.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    path = committed_path(name, profile).with_suffix(".npz")
+    return Scores.load(path) if path.exists() else None
+
+
+def load(path: Path) -> Run | None:
+    """Read a run from a file; None where there is no such file.
+
+    Raises:
+        DataError: the file is no run of this schema.
+    """
+    if not path.exists():
+        return None
+    try:
+        return Run.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise DataError(
+            f"{path} is not a recorded run of schema 2 ({place}: {first['msg']}); "
+            f"make it again with `sentbook run {path.parent.name}/{path.stem}`."
+        ) from error
+
+
+def save(run: Run, path: Path, scores: Scores | None = None) -> Path:
+    """Write a run, and its scores per item next to it.
+
+    Raises:
+        StorageError: no space or a read-only folder; what was there before is intact.
+    """
+    beside = path.with_suffix(".npz")
+    if scores is None:
+        beside.unlink(missing_ok=True)
+    else:
+        scores.save(beside)
+    write_atomically(path, dumped(run))
+    return path
+
+
+def write(run: Run, scores: Scores | None = None) -> Path:
+    """Write a run to ``build/runs/``.
+
+    Raises:
+        StorageError: no space or a read-only folder; what was there before is intact.
+    """
+    return save(run, own_path(run.name, run.profile), scores)
+
+
+def commit(name: str, profile: str) -> Path:
+    """Copy the latest run of this checkout to ``results/``, with its scores.
+
+    Raises:
+        ConfigError: there is no such run, or it is one on toy data or with changed parameters.
+        DataError: it is no run of this schema.
+        StorageError: no space or a read-only folder; what was there before is intact.
+    """
+    run, source = read_own(name, profile), own_path(name, profile)
+    if run is None or profile not in ("small", "paper"):
+        raise ConfigError(f"{source} cannot be recorded; run `sentbook run {name} --profile small` first.")
+    scores = source.with_suffix(".npz")
+    return save(run, committed_path(name, profile), Scores.load(scores) if scores.exists() else None)
+
+
+def dumped(record: Record) -> str:
+    """Return JSON with keys in a fixed order and one row of numbers a line, so that a change reads well in git."""
+    text = record.model_dump_json(indent=1)
+    text = re.sub(r"\{\n\s+([^{}\[\]]*?)\n\s+\}", lambda m: "{" + re.sub(r"\n\s+", " ", m.group(1)) + "}", text)
+    return text + "\n"

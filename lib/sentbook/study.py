@@ -273,7 +273,6 @@ class Study:
                 config=settings.model_dump(mode="json"),
                 config_hash=digest(settings),
                 data=dict(sorted((self._data | sources.used()).items())),
-                sources=lineage.sources(self._given, used),
                 substitutions=self._substitutions(),
                 packages=versions.packages(),
                 python=versions.python_version(),

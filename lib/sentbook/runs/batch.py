@@ -304,7 +304,7 @@ def recorded(profile: str, name: str) -> Iterator[None]:
         paper, _, experiment = rest.partition("/")
         run = ledger.read(paper, experiment, profile)
         # A notebook that records nothing can be of any file of the package.
-        used = run.provenance.sources if run is not None else _names((root() / "lib" / "sentbook").rglob("*.py"))
+        used = _names((root() / "lib" / "sentbook").rglob("*.py"))
         names |= {*used, *(f"data:{file}" for file in (run.provenance.data if run is not None else ()))}
     else:
         names |= {*loaded_sources(), *(f"data:{file}" for file in sources.used())}

@@ -8,7 +8,6 @@ import time
 from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data import corpora, overlap, readers, sources
-from sentbook.runs import lineage
 from sentbook.system import versions
 from sentbook.training.loop import peak_memory_bytes
 
@@ -34,7 +33,6 @@ def measured() -> results.Run:
             config=config,
             config_hash=digest(config),
             data=dict(sorted(sources.used().items())),
-            sources=lineage.sources(lineage.given("data", "overlap", "small")),
             packages=versions.packages(),
             python=versions.python_version(),
             device="cpu",

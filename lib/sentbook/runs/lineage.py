@@ -99,22 +99,14 @@ def sources(given: Mapping[str, str], used: Iterable[Mapping[str, str]] = ()) ->
 
 
 def changed(run: Run) -> list[str]:
-    """Name the files that differ from what ``run`` was made from, data as ``data:<name>``.
-
-    ``[]``: the run is fresh; `UNKNOWN`: it does not say what it was made from; `EARLIER`: it was recorded by code whose
-    files are not where they were, so that there is nothing to compare with.
-    """
-    made = run.provenance
-    if not made.sources:
-        return list(UNKNOWN)
-    now = digests(made.sources)
-    if MISSING in now.values():
+    """Name the data that differ from what ``run`` was made from; `EARLIER`: its version is below today's."""
+    if run.stale:
         return list(EARLIER)
     # Of what the run's owner alone has, nothing can be said here.
-    named = {f"data:{name}": value for name, value in sorted(made.data.items()) if not name.startswith("originals/")}
-    then = {**made.sources, **named}
-    now |= digests(named)
-    return [name for name, value in then.items() if now[name] != value]
+    data = run.provenance.data.items()
+    named = {f"data:{name}": value for name, value in sorted(data) if not name.startswith("originals/")}
+    now = digests(named)
+    return [name for name, value in named.items() if now[name] != value]
 
 
 def digests(names: Iterable[str]) -> Digests:
