@@ -30,13 +30,26 @@ FLOW = [
     "models",
     "training",
     "evaluation",
+    "judge",
     "runs",
     "report_old",
     "report",
     "study",
 ]
 FLOW += ["exchange", "papers", "cli"]  # from lower to higher
-ROOMS = {"system", "data", "models", "training", "evaluation", "runs", "report_old", "report", "exchange", "papers"}
+ROOMS = {
+    "system",
+    "data",
+    "models",
+    "training",
+    "evaluation",
+    "judge",
+    "runs",
+    "report_old",
+    "report",
+    "exchange",
+    "papers",
+}
 PAPERS = sorted(file.parent.name for file in (PACKAGE / "papers").glob("*/settings.py"))
 MODULES = {
     ".".join(["sentbook", *file.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__"): file

@@ -14,7 +14,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1]
 # The rooms in the order of their imports: each may import those before it.
 FLOW = (
-    "system", "config", "records", "data", "models", "training", "evaluation", "runs", "report_old", "study",
+    "system", "config", "records", "data", "models", "training", "evaluation", "judge", "runs", "report_old", "study",
     "exchange", "papers", "cli",
 )  # fmt: skip
 # Draw what is recorded, and change none of it: a room, and files of a paper's own.

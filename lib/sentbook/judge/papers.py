@@ -1,0 +1,1 @@
+from sentbook.runs.papers import *  # noqa: F403

@@ -1,0 +1,1 @@
+from sentbook.runs.printed import *  # noqa: F403
