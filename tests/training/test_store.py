@@ -19,13 +19,17 @@ from torch import Tensor
 from kept import forget
 from sentbook import cli
 from sentbook.models.cnn import CNNEncoder
-from sentbook.papers.cnn_lstm import fine_tuning
-from sentbook.papers.cnn_lstm.settings import ClassifierTraining
 from sentbook.runs import execute
 from sentbook.system.errors import CheckpointError, NumericalError, StorageError
 from sentbook.system.loaded import file_digest
-from sentbook.training import checkpoint, loop, pretraining, recipes, store
-from sentbook.training.settings import AnyStage, HeadTraining, RelatednessTraining, SimilarityTraining
+from sentbook.training import checkpoint, classifier, loop, pretraining, recipes, store
+from sentbook.training.settings import (
+    AnyStage,
+    ClassifierTraining,
+    HeadTraining,
+    RelatednessTraining,
+    SimilarityTraining,
+)
 from trainings import PHRASE, STORIES, recipe
 
 pytestmark = pytest.mark.usefixtures("artifacts")
@@ -45,9 +49,11 @@ def fine_tuned(seeds: Sequence[int], jobs: int) -> object:
 
 
 def cells(seeds: Sequence[int], jobs: int) -> object:
-    start = recipes.load(recipe(encoder=CNNEncoder(widths=(2,), filters=4)))
-    wanted = [fine_tuning.Cell("miniworld/question", 0.3, "random", seed) for seed in seeds]
-    return fine_tuning.fine_tune_grid({"random": start}, wanted, SOFTMAX, device="cpu", jobs=jobs)
+    start = recipe(encoder=CNNEncoder(widths=(2,), filters=4))
+    division = classifier.Division(*np.split(np.arange(300), [200, 250]))
+    given = {"method": "CNN", "dataset": "questions", "start": start, "task": "miniworld/question"}
+    options = {"division": division, "settings": SOFTMAX, "random": True, "device": "cpu"}
+    return classifier.classifiers([classifier.Classifier(**given, **options, seed=seed) for seed in seeds], jobs=jobs)
 
 
 def squares(seed: int) -> store.Arrays:
@@ -79,7 +85,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         run = kind.run
         monkeypatch.setattr(kind, "run", lambda work, place: (found.append(work.key), run(work, place))[1])
 
-    for kind in (recipes.StageTraining, recipes.FineTuning, fine_tuning.FineTuning, store.Outcome):
+    for kind in (recipes.StageTraining, recipes.FineTuning, classifier.Classifier, store.Outcome):
         counted(kind)
     return found
 

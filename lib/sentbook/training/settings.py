@@ -282,6 +282,17 @@ class HeadTraining(Stage):
         return f"scored pairs ({self.dataset}), by a classifier on two vectors, trained {trained}; it is not here"
 
 
+class ClassifierTraining(Training):
+    """An encoder and a softmax on top, trained together on a classification task: figure 3 of Gan et al. 2017."""
+
+    batch_size: int = Field(50, ge=2)
+    embedding_update: Literal["dense", "lazy", "frozen"] = "frozen"
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    head_dropout: Share = Field(0.5, description="on the sentence vector")
+    patience: int | None = Field(3, ge=1, description="checks without a better one after which training stops")
+
+
 class EntailmentTraining(Stage):
     """InferSent's training on three-way inference, section 3.3 of Conneau et al. 2017.
 

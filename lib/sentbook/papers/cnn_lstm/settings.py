@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from sentbook.config import Coefficient, Rate, Section, Seeds, Share, TrainingShare
+from sentbook.config import Coefficient, Rate, Section, Seeds, TrainingShare
 from sentbook.data.tasks import TASKS, Task
 from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
-from sentbook.training.settings import GenerationTraining, Paper, Training
+from sentbook.training.settings import ClassifierTraining, GenerationTraining, Paper, Training
 
 
 class RankingTraining(Training):
@@ -34,18 +34,6 @@ class RankingTraining(Training):
         from sentbook.data.images import divided
 
         divided(self.corpus, self.path)
-
-
-class ClassifierTraining(Training):
-    """An encoder and a softmax on top, trained together on a classification task: figure 3 of Gan et al. 2017."""
-
-    epochs: int = Field(10, ge=1)
-    batch_size: int = Field(50, ge=2)
-    embedding_update: Literal["dense", "lazy", "frozen"] = "frozen"
-    pull_back_words: Coefficient = 0.0
-    checks_per_epoch: int = Field(1, ge=1, le=100)
-    head_dropout: Share = Field(0.5, description="on the sentence vector")
-    patience: int | None = Field(3, ge=1, description="checks without a better one after which training stops")
 
 
 class Tuning(Section):

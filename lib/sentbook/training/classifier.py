@@ -1,0 +1,263 @@
+"""Training a CNN together with a softmax on a classification task, from pre-trained or from random filters."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sentbook.config import digest
+from sentbook.data.miniworld.fingerprint import fingerprint
+from sentbook.data.tasks import ClassificationTask, task
+from sentbook.data.text import PADDING, UNKNOWN, TokenIds, batches_by_tokens
+from sentbook.models import SentenceEncoder
+from sentbook.models.base import to_device
+from sentbook.models.build import build
+from sentbook.models.cnn import CNN, CNNEncoder
+from sentbook.system.errors import ConfigError
+from sentbook.training import store
+from sentbook.training.loop import fit, silent
+from sentbook.training.problem import Problem, Rows
+from sentbook.training.recipes import Recipe, StageTraining, load
+from sentbook.training.settings import ClassifierTraining
+from sentbook.training.store import Learned, Tensors, Work
+
+# Raise when a change to the code changes the numbers of fine-tuned classifiers.
+VERSION = 2
+
+
+class Division(NamedTuple):
+    """Rows of a task's sentences: trained on, for early stopping, judged.
+
+    Rows count the training sentences of the task first, then the official test sentences where there are any.
+    """
+
+    train: Rows
+    trial: Rows
+    test: Rows
+
+
+class ClassifierProblem(Problem):
+    r"""A class from a sentence's vector z, encoder and softmax trained together.
+
+    $$p(y \mid s) = \mathrm{softmax}(A\,(z \odot m) + a)_y, \qquad L = -\frac{1}{B} \sum_b \log p(y_b \mid s_b),$$
+
+    with m the dropout mask, scaled while training and 1 else.
+
+    Source: Gan et al. 2017, section 4.2: "a CNN encoder with a logistic regression model on top".
+    Deviations: optimiser, rate, dropout and batch size are unstated; the settings are Kim 2014's where they apply
+    (batches of 50, dropout of one half on the vector), without his limit on the norm of the softmax's weights.
+
+    Args:
+        encoder: over the words of ``tokens``.
+        tokens, labels: all N sentences of the task and their classes.
+        division: rows that are trained on and rows that choose the epoch.
+        classes: K.
+        seed: of the softmax's initial values, the same whatever the encoder starts from.
+    """
+
+    metric = "accuracy"
+
+    def __init__(
+        self,
+        encoder: SentenceEncoder,
+        tokens: TokenIds,
+        labels: Rows,
+        division: Division,
+        settings: ClassifierTraining,
+        *,
+        classes: int,
+        seed: int,
+    ) -> None:
+        self.encoder, self.settings, self.division = encoder, settings, division
+        # Towards 0 from both starts, so that they differ in nothing but where they begin.
+        self.patience, self.decay = settings.patience, settings.composition_decay
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            linear = nn.Linear(encoder.dimension, classes)
+        self.head: nn.Module = nn.Sequential(nn.Dropout(settings.head_dropout), linear)
+        self._tokens, self._labels = tokens, labels
+        self.lengths = tokens.lengths[division.train]
+
+    def _logits(self, rows: Rows) -> Tensor:
+        logits: Tensor = self.head(self.vectors(self._tokens, rows))
+        return logits
+
+    def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
+        chosen = self.division.train[rows]
+        logits = self._logits(chosen)
+        labels = to_device(torch.from_numpy(self._labels[chosen]), logits.device)
+        return functional.cross_entropy(logits.float(), labels)
+
+    @torch.inference_mode()
+    def right(self, rows: Rows) -> NDArray[np.bool_]:
+        """Return whether each of ``rows`` is given its class."""
+        found = np.empty(len(rows), dtype=np.int64)
+        lengths = np.maximum(self._tokens.lengths[rows], self.encoder.minimum_length)
+        for part in batches_by_tokens(lengths, self.encoder.tokens_per_batch):
+            found[part] = self._logits(rows[part]).argmax(dim=1).cpu().numpy()
+        return found == self._labels[rows]
+
+    def validate(self) -> float:
+        return float(self.right(self.division.trial).mean())
+
+
+@torch.no_grad()
+def redraw(encoder: CNN, seed: int) -> None:
+    r"""Give ``encoder`` new filters, uniform in [-b, b], and biases of 0; its word vectors stay.
+
+    The bound of the filters of width h is $b = \sqrt{6 / (h D + F)}$, with h D inputs and F filters: .074 for h = 3 at
+    300 dimensions and 200 filters. It keeps products about as large as the word vectors, whatever the sizes, and is
+    what Kim's released classifier, the model of theirs, does for tanh; the .01 that Gan et al. draw from before
+    pre-training makes sentence vectors some seven times smaller, which training has to make up for first.
+
+    Source: Glorot and Bengio 2010, equation 16.
+    Deviations: Gan et al. do not state how the classifier without pre-training starts. Kim's number of outputs also
+    counts a filter's cells and the pooled windows, so that his bound depends on the longest sentence.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    for weight, bias in zip(encoder.weights, encoder.biases, strict=True):
+        limit = math.sqrt(6 / sum(weight.shape))
+        weight.uniform_(-limit, limit, generator=generator)
+        bias.zero_()
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier(Work):
+    """One training of a classifier, named by all that decides its numbers.
+
+    Args:
+        method, dataset: as tables spell them; a share of a task's labels is a data set of its own.
+        start: where the words come from and, unless ``random``, the filters.
+        task: name of a task of single sentences.
+        division: its rows.
+        settings: of the training.
+        seed: of the softmax, of random filters and of the order of the examples.
+        random: draw the filters, see `redraw`.
+    """
+
+    method: str
+    dataset: str
+    start: Recipe
+    task: str
+    division: Division
+    settings: ClassifierTraining
+    seed: int
+    random: bool = False
+    device: str = "auto"
+    file: ClassVar[str] = "outcome"
+
+    @cached_property
+    def key(self) -> str:
+        rows = hashlib.sha256(b"|".join(part.tobytes() for part in self.division)).hexdigest()
+        values = {"version": VERSION, "task": self.task, "rows": rows, "seed": self.seed, "random": self.random}
+        values |= {"start": self.start.key(), "settings": self.settings.model_dump(mode="json")}
+        if self.task.startswith("miniworld"):  # generated data are pinned by their generator
+            values["generator"] = fingerprint()
+        return digest(values)
+
+    def needs(self) -> Sequence[Work]:
+        return [StageTraining(self.start, self.device)] if self.start.stages else []
+
+    def run(self, folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
+        config, state, words, tokens, labels, classes = _material(self.start, self.task)
+        encoder = build(config, words, seed=self.seed)
+        assert isinstance(encoder, CNN)
+        if self.random:
+            redraw(encoder, self.seed)
+        else:
+            encoder.load_state_dict(state, strict=False)
+        options = {"classes": classes, "seed": self.seed}
+        problem = ClassifierProblem(encoder, tokens, labels, self.division, self.settings, **options)
+        place = {"device": self.device, "key": self.key, "folder": folder}
+        history = fit(problem, self.settings, seed=self.seed, **place, report=silent)
+        right = problem.right(self.division.test)
+        print(f"[{self.method}, {self.dataset}, run {self.seed}] accuracy {right.mean():.4f}", flush=True)
+        head = sum(parameter.numel() for parameter in problem.head.parameters())
+        return {self.file: {"right": torch.from_numpy(right)}}, {
+            "history": vars(history),
+            "parameters": problem.encoder.parameter_count() + head,
+        }
+
+
+@lru_cache(maxsize=16)
+def _material(start: Recipe, name: str) -> tuple[CNNEncoder, dict[str, Tensor], Tensor, TokenIds, Rows, int]:
+    """Read a start's options, filters, and the vectors of the task's words; its sentences in these words' ids."""
+    trained, config = load(start), start.encoder
+    if not isinstance(config, CNNEncoder):
+        raise ConfigError(f"A CNN is fine-tuned, not an encoder of kind '{config.kind}'.")
+    state = dict(trained.encoder().state_dict())
+    full = state.pop("embedding.weight")
+    found = task(name)
+    said, labels = labelled(found)
+    tokens = trained.vocabulary.encode(said, start.tokenisation)
+    rows, flat = np.unique(np.concatenate([[PADDING, UNKNOWN], tokens.flat]), return_inverse=True)
+    ids = TokenIds(flat[2:], tokens.offsets)
+    return config, state, full[torch.from_numpy(rows)], ids, labels, len(found.classes)
+
+
+def labelled(found: ClassificationTask) -> tuple[list[str], Rows]:
+    """Return a task's sentences and their classes, those of its official test set last.
+
+    Raises:
+        ConfigError: it is a task of pairs.
+    """
+    if found.pairs:
+        raise ConfigError(f"{found.name} is a task of pairs; fine-tuning has tasks of single sentences.")
+    parts = [found.train] if found.test is None else [found.train, found.test]
+    return [one for part in parts for one in part.first], np.concatenate([part.labels for part in parts])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierRun(Learned):
+    """What a classifier does on its test rows.
+
+    Attributes:
+        right: (N,) whether each of the division's test rows is given its class.
+        metadata: history of the training, parameters, seconds, data, commit.
+    """
+
+    work: Classifier
+    right: NDArray[np.bool_]
+    metadata: dict[str, Any]
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        return self.work.method
+
+    @property
+    def seed(self) -> int:  # type: ignore[override]
+        return self.work.seed
+
+    @property
+    def label(self) -> str:
+        return f"{self.work.method}, {self.work.dataset}"
+
+    @property
+    def accuracy(self) -> float:
+        """Return the share of the test rows that are right."""
+        return float(self.right.mean())
+
+
+def classifiers(works: Sequence[Classifier], *, jobs: int = 1) -> list[ClassifierRun]:
+    """Return what each classifier does, in order: found by its key, or trained now, ``jobs`` side by side.
+
+    Raises:
+        ConfigError: a start is no CNN, or a task one of pairs.
+        SentbookError: as `sentbook.training.loop.fit`; trainings that were finished are kept.
+    """
+    made = store.obtain(works, jobs=jobs)
+    return [
+        ClassifierRun(work, item.tensors()["right"].numpy(), item.metadata)
+        for work, item in zip(works, made, strict=True)
+    ]

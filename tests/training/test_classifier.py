@@ -1,0 +1,158 @@
+"""The classifier of figure 3: its loss by hand, what is drawn anew, what is trained, its key."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from sentbook.data.tasks import ClassificationTask, Examples
+from sentbook.data.text import Vocabulary
+from sentbook.data.vectors import Vectors
+from sentbook.models.average import AverageEncoder
+from sentbook.models.build import Encoder
+from sentbook.models.cnn import CNN, CNNEncoder
+from sentbook.system.errors import ConfigError
+from sentbook.training import classifier
+from sentbook.training.classifier import Classifier, ClassifierProblem, Division, classifiers, redraw
+from sentbook.training.loop import fit
+from sentbook.training.recipes import Recipe
+from sentbook.training.settings import ClassifierTraining
+
+SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
+WORDS = ["the", "a", "man", "woman", "dog", "runs", "walks", "in", "street", "small"]
+
+
+def sentences(count: int, seed: int) -> tuple[list[str], np.ndarray]:
+    """Of two to seven words; class 1 where "the" is among them, at whichever place."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, count)
+    said = []
+    for label in labels:
+        words = [str(word) for word in rng.choice(WORDS[1:], rng.integers(2, 8))]
+        if label:
+            words[int(rng.integers(len(words)))] = "the"
+        said.append(" ".join(words))
+    return said, labels
+
+
+def divided(count: int, tested: int) -> Division:
+    rows = np.random.default_rng(0).permutation(count)
+    return Division(rows[2 * tested :], rows[tested : 2 * tested], rows[:tested])
+
+
+def encoder(seed: int = 0, filters: int = 4) -> CNN:
+    weight = torch.randn(len(WORDS) + 2, 6, generator=torch.Generator().manual_seed(0))
+    weight[0] = 0
+    made = CNN(weight, widths=(1, 3), filters=filters)
+    redraw(made, seed)
+    return made
+
+
+def problem(count: int = 200, seed: int = 0, **changes: Any) -> ClassifierProblem:
+    said, labels = sentences(count, 1)
+    settings = SETTINGS.model_copy(update=changes)
+    given = encoder(seed), Vocabulary(WORDS).encode(said), labels, divided(count, count // 10)
+    return ClassifierProblem(*given, settings, classes=2, seed=1)
+
+
+def softmax(made: ClassifierProblem) -> nn.Linear:
+    linear = made.head[1]  # type: ignore[index]
+    assert isinstance(linear, nn.Linear)
+    return linear
+
+
+def test_the_loss_is_the_cross_entropy() -> None:
+    made = problem(count=60)
+    made.encoder.eval()
+    made.head.eval()
+    rows = np.array([3, 0, 7])
+    linear = softmax(made)
+    said, labels = sentences(60, 1)
+    expected = []
+    for row in made.division.train[rows]:
+        tokens = Vocabulary(WORDS).encode([said[row]])
+        ids, lengths = tokens.padded(np.array([0]), made.encoder.minimum_length)
+        vector = made.encoder(torch.from_numpy(ids), torch.from_numpy(lengths))[0].detach().numpy()
+        logits = linear.weight.detach().numpy() @ vector + linear.bias.detach().numpy()
+        expected.append(math.log(np.exp(logits).sum()) - logits[labels[row]])
+    assert made.loss(rows, np.random.default_rng(0)).item() == pytest.approx(np.mean(expected), rel=1e-5)
+
+
+def test_it_learns_and_frozen_words_do_not_move() -> None:
+    made = problem(epochs=12)
+    before = made.encoder.embedding.weight.detach().clone()
+    filters = [value.detach().clone() for value in made.encoder.composition()]
+    history = fit(made, made.settings, seed=1, device="cpu", report=lambda line: None)
+    assert history.best > 0.9  # about half by chance
+    assert made.right(made.division.test).mean() > 0.8
+    assert torch.equal(made.encoder.embedding.weight, before)
+    assert not any(torch.equal(old, new) for old, new in zip(filters, made.encoder.composition(), strict=True))
+
+
+def test_right_is_in_the_order_of_its_rows() -> None:
+    made = problem()
+    made.encoder.eval()
+    made.head.eval()
+    rows = np.random.default_rng(0).permutation(200)[:57]
+    made.encoder.tokens_per_batch = 30
+    one_by_one = np.concatenate([made.right(rows[at : at + 1]) for at in range(len(rows))])
+    assert np.array_equal(made.right(rows), one_by_one)
+    assert 0 < one_by_one.sum() < len(rows)
+
+
+def test_the_softmax_begins_alike_whatever_the_encoder() -> None:
+    assert torch.equal(softmax(problem(seed=1)).weight, softmax(problem(seed=2)).weight)
+
+
+def test_filters_are_drawn_anew_and_words_stay() -> None:
+    made = encoder(seed=1, filters=500)
+    words, first = made.embedding.weight.detach().clone(), [weight.detach().clone() for weight in made.weights]
+    made.biases[0].data.fill_(3)
+    redraw(made, 2)
+    assert torch.equal(made.embedding.weight, words)
+    assert not made.biases[0].any()
+    for width, old, new in zip(made.widths, first, made.weights, strict=True):
+        bound = math.sqrt(6 / (6 * width + 500))
+        assert 0.98 * bound < new.abs().max() <= bound
+        assert not torch.equal(old, new)
+    redraw(made, 1)
+    assert all(torch.equal(old, new) for old, new in zip(first, made.weights, strict=True))
+
+
+def made_task(name: str) -> ClassificationTask:
+    said, labels = sentences(60, 3)
+    return ClassificationTask(
+        name, ("without", "with"), Examples(said, said if name == "pairs" else None, labels), None
+    )
+
+
+def work(kind: Encoder | None = None, task: str = "folds", tested: int = 12, **changes: Any) -> Classifier:
+    kind = kind or CNNEncoder(widths=(1, 2), filters=5, bound=0.1)
+    start = Recipe(method="CNN", seed=1, vectors=Vectors(name="miniworld"), encoder=kind)
+    values = {"settings": SETTINGS, "seed": 1, "device": "cpu"} | changes
+    return Classifier(method="CNN", dataset=task, start=start, task=task, division=divided(60, tested), **values)
+
+
+@pytest.mark.usefixtures("artifacts")
+def test_a_classifier_is_named_by_what_decides_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifier, "task", made_task)
+    longer = SETTINGS.model_copy(update={"epochs": 3})
+    works = [work(), work(random=True), work(seed=2), work(tested=6), work(settings=longer)]
+    assert len({one.key for one in works}) == len(works)
+    found = classifiers(works[:2])
+    assert [len(one.right) for one in found] == [12, 12] and found[0].label == "CNN, folds"
+    assert all(one.accuracy == one.right.mean() and one.curve() for one in found)
+
+
+@pytest.mark.usefixtures("artifacts")
+def test_other_encoders_and_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifier, "task", made_task)
+    with pytest.raises(ConfigError, match="not an encoder of kind 'average'"):
+        classifiers([work(AverageEncoder())])
+    with pytest.raises(ConfigError, match="task of pairs"):
+        classifiers([work(task="pairs")])
