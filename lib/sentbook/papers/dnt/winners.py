@@ -1,6 +1,6 @@
-"""Which transfer setting wins a cell (an encoder on a data set): rows chosen on development pairs, tests, tie groups.
+"""Which transfer setting wins a cell (an encoder on a data set): names of rows, rows of settings, tests, ties.
 
-Methods are spelt as in table 4 of Zhang et al. 2018: ``GRAN [NT] KL row1`` is a row of the setting NT of GRAN.
+Methods are spelt as in table 4 of Zhang et al. 2018: ``GRAN [NT] KL row1`` is a row of the setting ``GRAN [NT]``.
 """
 
 from __future__ import annotations
@@ -8,20 +8,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 
 from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.statistics import corrected
 from sentbook.records import Metric, Run, Test
-from sentbook.runs.evidence import turned
 
 SETTINGS = ("UE", "FT", "NT", "DNT")
 # A difference smaller than this counts as a tie: Zhang et al. 2018, section 5.2.
 TIE = 0.002
 CHOSEN = "rows chosen on development pairs"
 LEVEL = 0.05
+# What table 5 calls the two ranges of the target.
+RANGES = {"norm0to1": "[0, 1]", "norm-1to1": "[-1, 1]"}
 
 Cell = tuple[str, str]
-_ROW = re.compile(r"\] ?(?P<loss>MSE|KL)?(?: ?(?P<number>row[12]))?(?P<rest>.*)")
+_LOSS_AND_NUMBER = r"\] ?(?P<loss>MSE|KL)?(?: ?(?P<number>row[12]))?"
+_ROW = re.compile(rf"{_LOSS_AND_NUMBER}(?P<rest>.*)")
 _METHOD = re.compile(rf"(?P<encoder>\S.*?) \[(?P<setting>{'|'.join(SETTINGS)})\](?: \S.*)?")
 
 
@@ -71,6 +75,19 @@ def named(encoder: str, setting: str) -> str:
         'GRAN [DNT]'
     """
     return f"{encoder} [{setting}]"
+
+
+def setting_name(method: str) -> str:
+    """Return a row's name without the loss and the words, which are a part of the search, and with table 5's range.
+
+    Example:
+        >>> setting_name("GRAN [NT] KL row1 10 %"), setting_name("GRAN [DNT] row2 norm0to1")
+        ('GRAN [NT] 10 %', 'GRAN [DNT] [0, 1]')
+    """
+    name = re.sub(rf"{_LOSS_AND_NUMBER}(?= |$)", "]", method, count=1)
+    for printed, target in RANGES.items():
+        name = name.replace(printed, target)
+    return name
 
 
 def row_label(method: str) -> str:
@@ -161,7 +178,7 @@ def settings_of(run: Run) -> dict[tuple[str, str], str]:
 
 
 def chosen_rows(book: Predictions) -> dict[tuple[str, str], str]:
-    """(``GRAN [NT]``, data set) -> the setting's row that was trained on it, which its search has chosen.
+    """Return (``GRAN [NT]``, data set) -> the setting's row that was trained on it, which its search has chosen.
 
     Raises:
         ValueError: a row's name is of another form, or a setting has several rows: none is chosen on test pairs.
@@ -170,22 +187,49 @@ def chosen_rows(book: Predictions) -> dict[tuple[str, str], str]:
     for dataset in book.names:
         for method in book.methods:
             if book.has(method, dataset):
-                setting = named(encoder_of(method), setting_of(method))
+                setting_of(method)  # raises
+                setting = setting_name(method)
                 if (setting, dataset) in chosen:
                     raise ValueError(f"{setting} has several rows on {dataset}; rows are not chosen on test pairs.")
                 chosen[setting, dataset] = method
     return chosen
 
 
-def best_rows(book: Predictions, chosen: Mapping[tuple[str, str], str]) -> Predictions:
-    """A book of one method a setting, ``GRAN [NT]``: on each data set all seeds of the row of `chosen_rows`."""
+def best_rows(book: Predictions, chosen: Mapping[tuple[str, str], str] | None = None) -> Predictions:
+    """Return a book of one method a setting, ``GRAN [NT]``: on each data set all seeds of the row of `chosen_rows`."""
     best = book.only([])
-    for (setting, dataset), row in chosen.items():
+    for (setting, dataset), row in (chosen_rows(book) if chosen is None else chosen).items():
         best.take(book, row, dataset, setting)
     return best
 
 
 # -- tests and ties ----------------------------------------------------------------------------------------------------
+
+
+def contrasts(scores: Predictions, pairs: Iterable[tuple[str, str]], resamples: int) -> list[Test]:
+    """Test A - B of each pair of methods on every test set that both were scored on, over pairs and seeds.
+
+    Holm's correction is over the test sets of each pair.
+    """
+    tests = []
+    for a, b in pairs:
+        names = [name for name in test_names(scores) if scores.has(a, name) and scores.has(b, name)]
+        tests += corrected([scores.difference(a, b, name, resamples=resamples) for name in names])
+    return tests
+
+
+def differences(scores: Predictions, resamples: int) -> list[Test]:
+    """Test every two settings of an encoder on every data set, over pairs and seeds.
+
+    Holm's correction is over the cells of two settings.
+    """
+    best, tests = best_rows(scores), []
+    for other, one in combinations(SETTINGS, 2):
+        cells = [
+            (named(encoder, one), named(encoder, other), name) for encoder, name in judged_cells(best, (one, other))
+        ]
+        tests += corrected([best.difference(a, b, name, resamples=resamples) for a, b, name in cells])
+    return tests
 
 
 def tie_group(tests: Iterable[Test], encoder: str, dataset: str) -> list[str]:
@@ -194,14 +238,18 @@ def tie_group(tests: Iterable[Test], encoder: str, dataset: str) -> list[str]:
     Args:
         tests: of every two settings of the cell, with Holm's p; without any the group is empty.
     """
-    of_cell = [test for test in tests if test.dataset == dataset and is_row(test.a) and encoder_of(test.a) == encoder]
-    found = {(setting_of(test.a), setting_of(test.b)): test for one in of_cell for test in (one, turned(one))}
+    found: dict[tuple[str, str], Test] = {}
+    ahead: Counter[str] = Counter()
+    for test in tests:
+        if test.dataset == dataset and is_row(test.a) and encoder_of(test.a) == encoder:
+            a, b = setting_of(test.a), setting_of(test.b)
+            found[a, b] = found[b, a] = test
+            ahead.update({a: int(test.estimate > 0), b: int(test.estimate < 0)})
     if not found:
         return []
-    ahead = Counter(a for (a, _), test in found.items() if test.estimate > 0)
-    best = max((setting for setting in SETTINGS if any(setting in pair for pair in found)), key=lambda one: ahead[one])
-    below = {other for (one, other), test in found.items() if one == best and (test.p_holm or 0.0) < LEVEL}
-    return [best, *[other for other in SETTINGS if (best, other) in found and other not in below]]
+    best = max((setting for setting in SETTINGS if setting in ahead), key=lambda setting: ahead[setting])
+    rest = [other for other in SETTINGS if (best, other) in found]
+    return [best, *[other for other in rest if (found[best, other].p_holm or 0.0) >= LEVEL]]
 
 
 def within(values: Mapping[str, float], margin: float = TIE) -> list[str]:

@@ -1,0 +1,229 @@
+"""The encoders and transfers of Zhang et al. 2018: rows of table 4, what is searched for them, scores, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from sentbook.data import suites, vectors
+from sentbook.data.vectors import Vectors
+from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.protocols import Aggregation, Protocol, Score, measure_on
+from sentbook.models.average import AverageEncoder
+from sentbook.papers.dnt.settings import Settings
+from sentbook.papers.dnt.winners import named
+from sentbook.records import Cost, CurvePoint, Metric, Search
+from sentbook.study import Study
+from sentbook.training.recipes import Recipe, Trained, recipes
+from sentbook.training.search import Found, Transfer, Wanted
+from sentbook.training.settings import DirectTransfer, Grid
+from sentbook.training.timing import take_turns
+
+Starts = Mapping[str, Sequence[Recipe]]
+# Names of today's encoders in tables.
+SHORT = {"all-minilm-l6-v2": "MiniLM", "universal-sentence-encoder": "USE"}
+
+
+# -- encoders ----------------------------------------------------------------------------------------------------------
+
+
+def encoders(s: Settings, names: Iterable[str] | None = None) -> dict[str, list[Recipe]]:
+    """Return the pre-trained encoders by name, one recipe a seed; of ``names`` None, those that table 4 compares."""
+    made = {
+        "InferSent": (s.infersent, s.inference, None),
+        "BiLSTM-Avg": (s.bilstm_average, s.paraphrase, s.paraphrase_vectors),
+        "GRAN": (s.gran, s.simple, s.paraphrase_vectors),
+        "PP": (s.pp, s.paraphrase, s.paraphrase_vectors),
+        "CSE": (s.cse, s.paraphrase, s.paraphrase_vectors),
+        "WSV": (s.wsv, s.paraphrase, s.paraphrase_vectors),
+    }
+    found = {}
+    for name in s.compared_encoders if names is None else names:
+        encoder, stage, own = made[name]
+        found[name] = recipes(s, named(name, "UE"), encoder, stage, vectors=own)
+    return found
+
+
+def modern_encoders(s: Settings) -> dict[str, list[Recipe]]:
+    """Return today's encoders whose package is installed: none of them is trained, a sentence is one word."""
+    return {
+        SHORT[name]: recipes(
+            s, named(SHORT[name], "UE"), AverageEncoder(), vectors=Vectors(name=name), tokenisation="sentence"
+        )
+        for name in s.modern
+        if vectors.available(name)
+    }
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def rows(s: Settings) -> list[Transfer]:
+    """Return the transfers that table 4 has a row of, in its order."""
+    words = ("lazy", "frozen")
+    return [
+        *[s.head.changed(frozen=True, loss=loss, embedding_update="frozen") for loss in ("mse", "kl")],
+        *[s.head.changed(loss=loss, embedding_update=one) for loss, one in product(("mse", "kl"), words)],
+        *[s.direct.changed(embedding_update=one) for one in words],
+    ]
+
+
+def method_of(encoder: str, transfer: Transfer) -> str:
+    """Name the row of a transfer: ``row1`` of the paper's table 4 updates the word vectors, ``row2`` freezes them.
+
+    The paper's InferSent has frozen words alone, and no number.
+
+    Example:
+        >>> method_of("GRAN", DirectTransfer()), method_of("InferSent", DirectTransfer(embedding_update="frozen"))
+        ('GRAN [DNT] row1', 'InferSent [DNT]')
+    """
+    number = "row1" if transfer.embedding_update == "lazy" else "" if encoder == "InferSent" else "row2"
+    if isinstance(transfer, DirectTransfer):
+        parts = [named(encoder, "DNT"), number]
+    elif transfer.frozen:
+        parts = [named(encoder, "FT"), transfer.loss.upper()]
+    else:
+        parts = [named(encoder, "NT"), transfer.loss.upper(), number]
+    return " ".join(filter(None, parts))
+
+
+def grid_for(s: Settings, transfer: Transfer) -> Grid:
+    """Return what a transfer is chosen from on the development pairs."""
+    if isinstance(transfer, DirectTransfer):
+        return s.direct_grid
+    return s.feature_grid if transfer.frozen else s.network_grid
+
+
+def wanted_rows(
+    s: Settings, starts: Starts, transfers: Iterable[Transfer], datasets: Sequence[suites.Dataset] | None = None
+) -> list[Wanted]:
+    """Return the searches of single rows: every transfer of every encoder to every data set (None: the profile's)."""
+    return [
+        Wanted(method_of(name, transfer), start, transfer.changed(dataset=dataset), grid_for(s, transfer))
+        for (name, start), dataset, transfer in product(starts.items(), datasets or s.datasets, transfers)
+    ]
+
+
+def wanted_settings(
+    s: Settings,
+    starts: Starts,
+    transfers: Mapping[str, Transfer],
+    datasets: Sequence[suites.Dataset] | None = None,
+) -> list[Wanted]:
+    """Return the searches of settings (``FT``, ``NT``, ``DNT``), whose row of table 4 is a part of the search.
+
+    Every setting has as many points: a classifier sees vectors as they are or of size one, an encoder that is trained
+    has its words updated or frozen, and where both are so, batches are of one size alone. An average has no parameters
+    but its words, which are updated; its batches are of one length or random.
+    """
+    found = []
+    for (name, start), dataset, (setting, transfer) in product(
+        starts.items(), datasets or s.datasets, transfers.items()
+    ):
+        also: dict[str, Sequence[object]] = {}
+        if setting != "FT":
+            average = isinstance(start[0].encoder, AverageEncoder)
+            also = {"bucket": (True, False)} if average else {"embedding_update": ("lazy", "frozen")}
+        stage, grid = transfer.changed(dataset=dataset), grid_for(s, transfer)
+        found.append(Wanted(named(name, setting), start, stage, grid, also, partial(method_of, name)))
+    return found
+
+
+# -- what is recorded --------------------------------------------------------------------------------------------------
+
+
+def score(
+    study: Study, universal: Iterable[Trained], found: Iterable[Found], datasets: Sequence[suites.Dataset] | None = None
+) -> Predictions:
+    """Return the scores of unsupervised evaluation, the cosine, and of every transfer, on the data sets' own scales.
+
+    The development pairs of STS-B and the parts of STS12 are sets beside the test pairs.
+    """
+    scores = study.score(universal, sets=suites.transfer_sets(datasets or study.settings.datasets))
+    for row in found:
+        low, high = suites.pairs(row.dataset, "test").scale
+        for item in row.trained:
+            test = item.scores("test")
+            by_set = {suites.test_name(row.dataset): test}
+            if row.dataset == "stsb":
+                by_set[suites.STSB_DEV] = item.scores("trial")
+            if row.dataset == "sts12":
+                parts = suites.parts(row.dataset)
+                cut = np.split(test, np.cumsum([len(part) for part in parts])[:-1])
+                by_set |= {part.name: values for part, values in zip(parts, cut, strict=True)}
+            for name, values in by_set.items():
+                scores.add(row.method, item.seed, name, low + (high - low) * values)
+    return scores
+
+
+def metric_rows(s: Settings, scores: Predictions) -> list[Metric]:
+    """Return each set by what its authors ask for, each method by where its scores come from.
+
+    STS12 is pooled, as the paper's numbers are likely to be, and ``STS12/avg`` is the mean of the sets behind it.
+    """
+    found: list[Metric] = []
+    for method in scores.methods:
+        kind = Score.COSINE if "[UE]" in method else Score.TRAINED_COSINE if "[DNT]" in method else Score.TRAINED_HEAD
+        for name in [*scores.names, *(name for name in scores.averages if name == "STS12/avg")]:
+            how = {"STS12": Aggregation.POOLED, "STS12/avg": Aggregation.MEAN}.get(name, Aggregation.PER_SET)
+            found += scores.metric_rows(Protocol(kind, measure_on(name), how, s.tokenisation), [name], [method])
+    return found
+
+
+def searches(found: Iterable[Found]) -> list[Search]:
+    """Return how each row's settings were chosen, by the test set's name in tables."""
+    return [row.search.model_copy(update={"dataset": suites.test_name(row.dataset)}) for row in found]
+
+
+def curves(found: Iterable[Found]) -> list[CurvePoint]:
+    """Return the development values of the first seed; the data set is named with the method."""
+    return [
+        point.model_copy(update={"method": f"{row.method}, {suites.test_name(row.dataset)}"})
+        for row in found
+        for point in row.trained[0].curve()
+        if point.split == "validation"
+    ]
+
+
+def costs(universal: Iterable[Trained], found: Iterable[Found]) -> list[Cost]:
+    """Return each row's seconds of one seed on all data sets, without those of its grid's other points."""
+    by_row: dict[tuple[str, int], list[Cost]] = {}
+    for row in found:
+        for item in row.trained:
+            by_row.setdefault((row.method, item.seed), []).append(item.cost())
+    summed = [item.cost() for item in universal]
+    for parts in by_row.values():
+        seconds = sum(part.seconds for part in parts)
+        examples = sum(part.examples_per_second * part.seconds for part in parts)
+        memory = max(part.peak_memory_bytes for part in parts)
+        changes = {
+            "seconds": seconds,
+            "peak_memory_bytes": memory,
+            "examples_per_second": examples / max(seconds, 1e-9),
+        }
+        summed.append(parts[0].model_copy(update=changes))
+    return summed
+
+
+def timed(s: Settings, starts: Starts, *, share: float = 0.2) -> list[Cost]:
+    """Time an epoch of every row that trains an encoder on a share of one data set's pairs, see `take_turns`."""
+    dataset: suites.Dataset = "sick" if "sick" in s.datasets else s.datasets[0]
+    found = []
+    for name, start in starts.items():
+        for transfer in rows(s)[2:]:
+            size = min(grid_for(s, transfer).batch_sizes)
+            stage = transfer.changed(dataset=dataset, share=share, epochs=1, batch_size=size, keep="last")
+            changes = {"method": method_of(name, transfer), "stages": (*start[0].stages, stage)}
+            found.append(start[0].model_copy(update=changes))
+    return take_turns(found, s.seeds, device=s.device)
+
+
+def speeds(timed: Iterable[Cost]) -> dict[str, float]:
+    """Return examples a second by method, the mean over its timed epochs."""
+    by_method: dict[str, list[float]] = {}
+    for row in timed:
+        by_method.setdefault(row.method, []).append(row.examples_per_second)
+    return {method: float(np.mean(values)) for method, values in by_method.items()}
