@@ -10,8 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
+import pandas as pd
+
 from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.protocols import measure_on
 from sentbook.evaluation.statistics import corrected
 from sentbook.records import Metric, Run, Test
 
@@ -159,6 +162,40 @@ def judged_cells(best: Predictions, settings: Iterable[str] = SETTINGS) -> list[
         for dataset in test_names(best)
         if all(best.has(named(encoder, setting), dataset) for setting in wanted)
     ]
+
+
+def cell_of(method: str, dataset: str) -> tuple[str, str]:
+    """Return the setting of a row, and its cell as a name of a data set.
+
+    Example:
+        >>> cell_of("GRAN [NT] KL row1", "SAG"), cell_of("GRAN [DNT] row2 norm0to1", "SAG")
+        (('NT', 'GRAN/SAG'), ('DNT [0, 1]', 'GRAN/SAG'))
+    """
+    encoder, _, rest = setting_name(method).partition(" [")
+    return rest.replace("]", "", 1), f"{encoder}/{dataset}"
+
+
+def in_cells(run: Run) -> Run:
+    """Return a run with a row per cell, ``GRAN/SAG``, and a method per setting, in each data set's own measure."""
+    rows = []
+    for row in run.metrics:
+        if row.dataset in suites.TEST_NAMES.values() and row.metric == measure_on(row.dataset):
+            method, cell = cell_of(row.method, row.dataset)
+            rows.append(row.model_copy(update={"method": method, "dataset": cell}))
+    tests = []
+    for test in run.tests:
+        (a, cell), (b, other) = (cell_of(method, test.dataset) for method in (test.a, test.b))
+        if cell == other:
+            tests.append(test.model_copy(update={"a": a, "b": b, "dataset": cell}))
+    return run.model_copy(update={"metrics": rows, "tests": tests})
+
+
+def printed_in_cells(printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the paper's numbers in the form of `in_cells`: of each setting the best row of a cell."""
+    own = printed[printed["metric"] == printed["dataset"].map(measure_on)]
+    cells = [cell_of(method, dataset) for method, dataset in zip(own["method"], own["dataset"], strict=True)]
+    own = own.assign(method=[method for method, _ in cells], dataset=[cell for _, cell in cells])
+    return own.groupby(["method", "dataset", "metric"], sort=False, as_index=False)["value"].max()
 
 
 # -- rows by development pairs -----------------------------------------------------------------------------------------
