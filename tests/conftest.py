@@ -22,8 +22,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from kept import forget
 from reader import DESK, HTML, Reader
+from sentbook.io import root
 from sentbook.report_old.pdf import BROWSERS
-from sentbook.system.paths import root
 
 HERE = Path(__file__).resolve().parents[1]
 

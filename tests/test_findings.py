@@ -9,11 +9,11 @@ import nbformat
 import pandas as pd
 import pytest
 
+from sentbook.io import root
 from sentbook.records import Finding, Metric, Run, Test
 from sentbook.report_old.summary import significant
 from sentbook.runs import claims, ledger
 from sentbook.runs.papers import catalogue
-from sentbook.system.paths import root
 
 CITED = re.compile(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b")
 RUN = re.compile(r"\b(cse|cnn_lstm|wsv|dnt|cross)/(\w+)\b")

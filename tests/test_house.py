@@ -23,7 +23,8 @@ EXCEPTIONS = {"sentbook.data.suites names a paper"}  # the suite of test sets "d
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "lib" / "sentbook"
 FLOW = [
-    "system",
+    "io",
+    "loaded",
     "config",
     "records",
     "data",
@@ -38,7 +39,6 @@ FLOW = [
 ]
 FLOW += ["exchange", "papers", "cli"]  # from lower to higher
 ROOMS = {
-    "system",
     "data",
     "models",
     "training",

@@ -18,8 +18,8 @@ from torch import Tensor
 from sentbook.data.miniworld import World
 from sentbook.data.text import Vocabulary, tokenise_ptb
 from sentbook.data.vectors import load
+from sentbook.io import ConfigError
 from sentbook.runs import contents
-from sentbook.system.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = sorted(ROOT.glob("notebooks/*/model.ipynb"))

@@ -13,16 +13,15 @@ import pytest
 import torch
 
 from kept import forget
-from sentbook import config
+from sentbook import config, io
 from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.evaluation.protocols import COSINE_PEARSON
+from sentbook.io import ConfigError, StorageError
 from sentbook.runs import ledger as store
 from sentbook.runs import lineage
 from sentbook.study import Study
-from sentbook.system import versions
-from sentbook.system.errors import ConfigError, StorageError
 from sentbook.training import recipes
 from sentbook.training import store as training
 
@@ -38,8 +37,8 @@ METRIC = results.Metric(method="CSE", dataset="d", metric="pearson", protocol="p
 def ledger(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Records go to a folder of the test's, artifacts to one that the tests share."""
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path_factory.getbasetemp() / "artifacts"))
-    monkeypatch.setattr(store, "root", lambda: tmp_path)
-    monkeypatch.setattr(versions, "git_commit", lambda: "0123abc")
+    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(io, "git_commit", lambda: "0123abc")
     return tmp_path / "results"
 
 
@@ -139,7 +138,7 @@ def test_provenance_holds_all_that_made_the_numbers(monkeypatch: pytest.MonkeyPa
         vectors.substitute("miniworld", "cse"),
         corpora.CORPORA["miniworld-phrases"].substitute,
     ]
-    assert set(origin.packages) == set(versions.RECORDED_PACKAGES) and origin.python.startswith("3.")
+    assert set(origin.packages) == set(io.RECORDED_PACKAGES) and origin.python.startswith("3.")
     assert origin.seeds == [1, 2]  # of what was trained; the untrained row has no seed of its own
     assert (origin.git_commit, origin.device.partition(" (")[0]) == ("0123abc", "cpu")
     assert origin.wall_seconds >= 0

@@ -17,9 +17,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 import yaml
 
+from sentbook.io import FULL, ConfigError, DataError, SentbookError, StorageError, brief, mended, parse_yaml
 from sentbook.runs import forkserver
-from sentbook.system.errors import ConfigError, DataError, SentbookError, StorageError, brief, mended
-from sentbook.system.files import FULL, parse_yaml
 
 app = typer.Typer(
     help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -283,9 +282,9 @@ def pretrain(
 
     torchrun --standalone --nproc-per-node 8 -m sentbook.cli pretrain "composite model" --profile paper
     """
+    from sentbook.io import artifacts
     from sentbook.papers import shared_recipes
     from sentbook.runs import batch as batches
-    from sentbook.system.paths import artifacts
     from sentbook.training import distributed
     from sentbook.training import recipes as training
 
@@ -334,10 +333,9 @@ def certify(
     record: Annotated[bool, typer.Option("--record", help="keep the comparison for the page of status")] = False,
 ) -> None:
     """Compare your own run with the recorded one, number by number; the exit status is 0 only when it is certified."""
+    from sentbook.io import root, write_atomically
     from sentbook.runs import certify as certifying
     from sentbook.runs import ledger
-    from sentbook.system.files import write_atomically
-    from sentbook.system.paths import root
 
     paper, _, name = experiment.partition("/")
     if not paper or not name or "/" in name:
@@ -408,9 +406,8 @@ def playground(
     words: Annotated[int, typer.Option(min=100, help="the most frequent ones that each encoder keeps")] = 10_000,
 ) -> None:
     """Train and pack the encoders of the book's playground: book/_static/playground/data.js and its static table."""
+    from sentbook.io import root, write_atomically
     from sentbook.papers.cross import playground as encoders
-    from sentbook.system.files import write_atomically
-    from sentbook.system.paths import root
 
     made = encoders.packed(profile, words)
     for file, text in (("_static/playground/data.js", made.script()), ("playground_examples.html", made.table())):
@@ -463,7 +460,7 @@ def _size(count: float) -> str:
 def list_files(names: Names = None) -> None:
     """Every file: its size, licence, and where it is now."""
     from sentbook.data import sources
-    from sentbook.system.paths import originals
+    from sentbook.io import originals
 
     chosen = {name: sources.registry()[name] for name in sources.select(names or [])}
     width = max(map(len, chosen))

@@ -21,9 +21,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from sentbook.system.errors import ConfigError, brief
-from sentbook.system.files import parse_yaml
-from sentbook.system.paths import root
+from sentbook.io import ConfigError, brief, parse_yaml, root
 
 Profile = Literal["demo", "small", "paper"]
 PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")

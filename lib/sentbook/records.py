@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sentbook.system.errors import ConfigError, DataError
-from sentbook.system.files import replacing, write_atomically
-from sentbook.system.paths import root
+from sentbook.io import ConfigError, DataError, replacing, root, write_atomically
 
 # Raised when numbers are meant to change. A record with a lower version is stale.
 VERSION = 1

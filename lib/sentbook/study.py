@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sentbook import io
 from sentbook import records as results
 from sentbook.config import digest, from_notebook, is_recorded, load
 from sentbook.data import corpora, sources, suites, vectors
@@ -17,13 +18,12 @@ from sentbook.evaluation.predictions import (
     Predictions,
     sts_predictions,
 )
+from sentbook.loaded import loaded_sources
 from sentbook.models import Encoder, SentenceEncoder
 from sentbook.models.average import AverageEncoder
 from sentbook.runs import claims as judged
 from sentbook.runs import ledger, lineage
 from sentbook.runs.evidence import Evidence
-from sentbook.system import versions
-from sentbook.system.loaded import loaded_sources
 from sentbook.training import store
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import described, device_of, peak_memory_bytes
@@ -269,13 +269,13 @@ class Study:
             experiment=self.experiment,
             profile=self.profile,
             provenance=results.Provenance(
-                git_commit=versions.git_commit(),
+                git_commit=io.git_commit(),
                 config=settings.model_dump(mode="json"),
                 config_hash=digest(settings),
                 data=dict(sorted((self._data | sources.used()).items())),
                 substitutions=self._substitutions(),
-                packages=versions.packages(),
-                python=versions.python_version(),
+                packages=io.packages(),
+                python=io.python_version(),
                 device=described(device_of(settings.device)),
                 started=self.started,
                 wall_seconds=round(time.monotonic() - self._clock, 1),

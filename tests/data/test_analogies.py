@@ -11,7 +11,7 @@ from sentbook.data.analogies import CELLS, Analogies, miniworld_analogies, paper
 from sentbook.data.miniworld import World
 from sentbook.data.miniworld.scene import CORPUS_CELLS, SPLIT_CELLS
 from sentbook.data.text import Vocabulary, tokenise_ptb
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 Maker = Callable[[int, int], Analogies]
 MADE = pytest.mark.parametrize("make", [template_analogies, miniworld_analogies])

@@ -16,7 +16,7 @@ from scipy.io import savemat
 from kept import forget
 from sentbook.data import images
 from sentbook.data.readers import coco
-from sentbook.system.errors import ConfigError, DataError
+from sentbook.io import ConfigError, DataError
 
 WIDTH = 6
 SMALL = {"train": (4, 5), "dev": (2,), "test": (2,)}

@@ -11,7 +11,7 @@ from kept import forget
 from sentbook.data import alignment, corpora, overlap, readers, sources
 from sentbook.data.readers import paraphrases
 from sentbook.data.types import ParaphrasePairs
-from sentbook.system.errors import ConfigError
+from sentbook.io import ConfigError
 
 
 def numbered(name: str, size: int) -> ParaphrasePairs:

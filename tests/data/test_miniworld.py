@@ -16,7 +16,7 @@ from sentbook.data.miniworld.grammar import Speaker
 from sentbook.data.miniworld.randomness import Dice, stable_hash
 from sentbook.data.miniworld.scene import CORPUS_CELLS, ROLES, SIMILARITY_CELLS, SPLIT_CELLS, Scene, cell, change, draw
 from sentbook.data.text import tokenise_ptb
-from sentbook.system.errors import ConfigError
+from sentbook.io import ConfigError
 
 SEEDS = st.integers(min_value=0, max_value=2**31)
 SPLITS = ("train", "trial", "test")

@@ -14,9 +14,9 @@ import torch
 from sentbook.data import modern, vectors
 from sentbook.data.modern import MODERN, sentence_vectors
 from sentbook.data.text import Vocabulary
+from sentbook.io import ConfigError, DataError
 from sentbook.models import encode
 from sentbook.models.average import Average
-from sentbook.system.errors import ConfigError, DataError
 
 SENTENCES = ["A boy kicks the red ball.", "The red ball is kicked by a boy.", "Taxes on tea were lowered twice."]
 WIDTHS = {"all-minilm-l6-v2": 384, "universal-sentence-encoder": 512}

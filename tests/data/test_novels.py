@@ -18,7 +18,7 @@ from sentbook.data.novels import Books, Limits, folder, prepare, stories
 from sentbook.data.prose import sentences, split_sentences
 from sentbook.data.text import UNKNOWN, tokenise_ptb
 from sentbook.data.types import Stories
-from sentbook.system.errors import DataError, StorageError
+from sentbook.io import DataError, StorageError
 
 LETTERS = "abcdefghij"
 BOOKS = st.lists(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sentbook.data import overlap, suites
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
-from sentbook.system.paths import root
+from sentbook.io import root
 
 
 @given(st.text())

@@ -12,9 +12,9 @@ from sentbook.config import load
 from sentbook.data import corpora, inference, novels, readers, sources, vectors
 from sentbook.data.miniworld import World
 from sentbook.data.readers import published
+from sentbook.io import ConfigError, DataError
 from sentbook.records import Provenance, Run
 from sentbook.runs import lineage
-from sentbook.system.errors import ConfigError, DataError
 from sentbook.training.recipes import Recipe
 from stand_ins import put, put_answers, put_books, put_pairs, put_vectors
 

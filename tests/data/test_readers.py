@@ -16,7 +16,7 @@ import pytest
 from sentbook.data import readers, sources
 from sentbook.data.corpora import CORPORA
 from sentbook.data.readers import pairs, paraphrases, tables
-from sentbook.system.errors import ConfigError, DataError
+from sentbook.io import ConfigError, DataError
 
 Put = Callable[[str, bytes], str]
 

@@ -20,7 +20,7 @@ from werkzeug import Request, Response
 
 from sentbook import cli
 from sentbook.data import sources
-from sentbook.system.errors import DataError, StorageError
+from sentbook.io import DataError, StorageError
 
 NAME = "eval/made up/pairs.txt"
 GOOD = b"one\ttwo\n" * 40

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sentbook.data import readers, splits
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 
 def scored(name: str, size: int, scale: tuple[float, float] = (0, 5)) -> ScoredPairs:

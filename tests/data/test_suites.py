@@ -12,8 +12,8 @@ from sentbook.data.miniworld import World
 from sentbook.data.overlap import key, test_keys
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import sts_predictions
+from sentbook.io import ConfigError
 from sentbook.runs import printed as reported
-from sentbook.system.errors import ConfigError
 
 DNT = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
 SPLITS = ("train", "trial", "test")

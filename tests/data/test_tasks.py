@@ -11,7 +11,7 @@ from kept import forget
 from sentbook.data import label_pairs, suites
 from sentbook.data.miniworld import World
 from sentbook.data.tasks import TASKS, ClassificationTask, Examples, task
-from sentbook.system.errors import ConfigError
+from sentbook.io import ConfigError
 
 SPLITS = ("train", "trial", "test")
 

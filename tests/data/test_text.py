@@ -18,7 +18,7 @@ from sentbook.data.text import (
     tokenise_ptb_cased,
     tokenise_sentence,
 )
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from sentbook.data.vectors import (
     reduce,
     substitute,
 )
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 ROWS = np.array([[1.5, -2.0, 0.25], [0.0, 3.0, 1e-3]], dtype=np.float32)
 TEXT = b"cat 1.5 -2.0 0.25\n%b 0.0 3.0 0.001\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sentbook.evaluation.class_means import nearest_mean
-from sentbook.system.errors import NumericalError
+from sentbook.io import NumericalError
 
 
 def test_it_agrees_with_cosines_by_hand() -> None:

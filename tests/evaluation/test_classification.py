@@ -24,7 +24,7 @@ from sentbook.evaluation.classification import (
     train_and_test,
 )
 from sentbook.evaluation.protocols import Measure
-from sentbook.system.errors import NumericalError
+from sentbook.io import NumericalError
 
 PUBLISHED = (SKIP_THOUGHTS_NESTED, SKIP_THOUGHTS_TREC, SKIP_THOUGHTS_MSRP, SENTEVAL_NESTED, SENTEVAL_ONE_TEST)
 GRID = (0.01, 1.0, 100.0)

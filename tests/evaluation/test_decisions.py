@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from sentbook.evaluation.decisions import decide, threshold
-from sentbook.system.errors import NumericalError
+from sentbook.io import NumericalError
 
 Goal = Literal["accuracy", "f1"]
 QUALITY = {"accuracy": accuracy_score, "f1": lambda gold, found: f1_score(gold, found, zero_division=0.0)}

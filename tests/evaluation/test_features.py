@@ -17,11 +17,11 @@ from sentbook.data.vectors import Vectors
 from sentbook.evaluation import classification, features
 from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
 from sentbook.evaluation.features import Family, Features, classify, combined
+from sentbook.io import CheckpointError, DataError, NumericalError
 from sentbook.models import SentenceEncoder, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
-from sentbook.system.errors import CheckpointError, DataError, NumericalError
 from sentbook.training import recipes
 from sentbook.training.recipes import Recipe, load
 from sentbook.training.settings import GenerationTraining

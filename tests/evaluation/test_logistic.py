@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from sentbook.evaluation.logistic import Fits, Principal, fit
-from sentbook.system.errors import NumericalError
+from sentbook.io import NumericalError
 
 ROWS, FOLDS = 150, 3
 

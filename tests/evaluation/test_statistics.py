@@ -11,7 +11,7 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score
 
 from sentbook.evaluation import statistics
-from sentbook.system.errors import NumericalError
+from sentbook.io import NumericalError
 from sentbook.training.correlation import mse, pearson, spearman
 
 METRICS: dict[Any, Any] = {

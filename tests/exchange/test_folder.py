@@ -21,6 +21,7 @@ from sentbook.exchange import portable
 from sentbook.exchange.export import CARD, FILES, MODULE, MODULES, SETTINGS, export
 from sentbook.exchange.portable import CONFIG, WEIGHTS, WORDS, Portable
 from sentbook.exchange.sentence_transformer import TYPE
+from sentbook.io import CheckpointError, ConfigError, DataError, StorageError
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.bilstm import BiLSTMEncoder
@@ -29,7 +30,6 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.gran import GRANEncoder
 from sentbook.models.wsv import WSVEncoder
-from sentbook.system.errors import CheckpointError, ConfigError, DataError, StorageError
 from sentbook.training import recipes
 from sentbook.training.recipes import Recipe, Trained
 

@@ -10,7 +10,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from sentbook.data.types import ScoredPairs
 from sentbook.exchange import own_scores
-from sentbook.system.errors import ConfigError, DataError, SentbookError
+from sentbook.io import ConfigError, DataError, SentbookError
 
 GOLD = {"deft-forum": [1.0, 2.0, 3.0, 5.0], "images": [0.0, 4.0, 2.0]}
 SCORES = {"deft-forum": [0.2, 0.1, 0.7, 0.8], "images": [-0.5, 0.4, 0.9]}

@@ -20,13 +20,13 @@ from sentbook.data.text import Vocabulary, tokenise_ptb
 from sentbook.data.vectors import embedding_matrix, load
 from sentbook.exchange import playground
 from sentbook.exchange.portable import Description, Portable
+from sentbook.io import ConfigError
 from sentbook.models import build, similarity
 from sentbook.models.average import AverageEncoder
 from sentbook.models.base import EncoderOptions, SentenceEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.wsv import WSVEncoder
-from sentbook.system.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "book" / "_static" / "playground"

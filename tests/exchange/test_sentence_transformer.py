@@ -15,8 +15,8 @@ from torch import nn
 
 from sentbook import exchange
 from sentbook.exchange import export, sentence_transformer
+from sentbook.io import DataError
 from sentbook.models import encode
-from sentbook.system.errors import DataError
 from sentbook.training.recipes import Trained
 
 KINDS = ["cse", "bilstm", "cnn"]

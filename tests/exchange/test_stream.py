@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from sentbook.exchange import stream
 from sentbook.exchange.portable import Portable, of_artifact
 from sentbook.exchange.stream import encode_lines, output
+from sentbook.io import ConfigError, DataError
 from sentbook.models import encode
 from sentbook.models.cse import CSEEncoder
-from sentbook.system.errors import ConfigError, DataError
 from sentbook.training.recipes import Trained
 
 WORDS = ["red", "cat", "sees", "dog", "#a", "é"]

@@ -11,10 +11,10 @@ from nbclient import NotebookClient
 from torch import Tensor
 
 from sentbook.config import parse
+from sentbook.io import ConfigError
 from sentbook.models import CSE, SentenceEncoder, build, custom, encoder_class
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.custom import CustomEncoder
-from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Recipe
 
 SETUP = """
@@ -41,7 +41,7 @@ keys = [recipe.key() for recipe in recipes]
 AGAIN = """
 again = study.recipes("mine", Mine, settings.phrase)
 assert [recipe.key() for recipe in again] == keys[:2]
-from sentbook.system.paths import artifacts
+from sentbook.io import artifacts
 from sentbook.training.recipes import from_file
 assert from_file(artifacts() / keys[2]).encoder().dimension == 12  # built again from its record
 """

@@ -14,13 +14,13 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from sentbook.data.text import TokenIds
+from sentbook.io import ConfigError
 from sentbook.models import WordEmbedding
 from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.decoders.lstm import Output, Start
 from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
 from sentbook.models.recurrence import recurrence
 from sentbook.models.recurrent import run, states
-from sentbook.system.errors import ConfigError
 
 WORDS, DEPTH, CODES, HIDDEN = 9, 4, 6, 5
 VARIANTS: list[tuple[Start, Output]] = [("zero", "full"), ("zero", "tied"), ("code", "full"), ("code", "tied")]

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sentbook.data.text import PADDING, UNKNOWN, TokenIds, Vocabulary
 from sentbook.data.vectors import WordVectors, embedding_matrix
+from sentbook.io import DataError, NumericalError
 from sentbook.models import (
     CNN,
     CSE,
@@ -38,7 +39,6 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.gran import GRANEncoder
 from sentbook.models.lstm import LSTMEncoder
 from sentbook.models.wsv import WSVEncoder
-from sentbook.system.errors import DataError, NumericalError
 
 WORDS = ["a", "red", "cat", "sees", "one", "dog", "and", "runs"]
 VOCABULARY = Vocabulary(WORDS)

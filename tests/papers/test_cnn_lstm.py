@@ -13,12 +13,12 @@ from sentbook import config
 from sentbook import records as results
 from sentbook.data.tasks import task
 from sentbook.evaluation.predictions import INTERVALS
+from sentbook.io import ConfigError
 from sentbook.models.average import AverageEncoder
 from sentbook.papers.cnn_lstm import experiments, tables
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.runs.printed import table as reported
 from sentbook.study import Study
-from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Trained, untrained
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}

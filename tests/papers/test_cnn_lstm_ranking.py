@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sentbook.evaluation.features import Features
 from sentbook.evaluation.predictions import INTERVALS
+from sentbook.io import ConfigError, DataError, NumericalError
 from sentbook.papers.cnn_lstm import ranking
 from sentbook.papers.cnn_lstm.ranking import (
     DATASETS,
@@ -33,7 +34,6 @@ from sentbook.papers.cnn_lstm.ranking import (
 )
 from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
 from sentbook.runs import printed as reported
-from sentbook.system.errors import ConfigError, DataError, NumericalError
 from sentbook.training.loop import fit
 
 WORLD = np.random.default_rng(5).normal(size=(8, 12)).astype(np.float32)

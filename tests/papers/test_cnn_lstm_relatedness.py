@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression
 
 from sentbook.evaluation.classification import pair_features
 from sentbook.evaluation.features import Features
+from sentbook.io import NumericalError
 from sentbook.papers.cnn_lstm import relatedness
 from sentbook.papers.cnn_lstm.relatedness import PairVectors, Predicted, Protocol, related, softmax_scores
 from sentbook.papers.cnn_lstm.settings import Settings
-from sentbook.system.errors import NumericalError
 from sentbook.training.correlation import mse, pearson, spearman
 
 SHORT = Protocol(epochs=3, batch_size=32, learning_rate=0.01)

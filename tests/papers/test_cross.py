@@ -14,6 +14,7 @@ from sentbook.data import label_pairs, modern, suites
 from sentbook.data.tasks import task
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import Predictions
+from sentbook.io import ConfigError, NumericalError
 from sentbook.papers.cross import experiments as cross
 from sentbook.papers.cross import scores as judged
 from sentbook.papers.cross.settings import Settings
@@ -21,7 +22,6 @@ from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.winners import encoder_of, setting_of
 from sentbook.runs import ledger
 from sentbook.study import Study
-from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.search import Found, search
 
 SETTINGS = ("UE", "FT", "DNT")

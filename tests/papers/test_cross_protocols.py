@@ -24,13 +24,13 @@ from sentbook.evaluation.protocols import (
     Protocol,
     Score,
 )
+from sentbook.io import ConfigError, NumericalError
 from sentbook.papers.cross import protocols
 from sentbook.papers.cross.experiments import met
 from sentbook.papers.cross.protocols import ProtocolMatrix
 from sentbook.papers.cross.settings import Settings
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.study import Study
-from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.recipes import Trained
 from sentbook.training.search import search
 from sentbook.training.settings import HeadTraining

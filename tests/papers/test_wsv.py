@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sentbook import config
 from sentbook.data import suites, vectors
 from sentbook.data.vectors import WordVectors
+from sentbook.io import ConfigError, DataError
 from sentbook.papers.wsv.claims import FINDINGS
 from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes, scored
 from sentbook.papers.wsv.settings import Settings
@@ -22,7 +23,6 @@ from sentbook.runs import ledger
 from sentbook.runs.evidence import Evidence
 from sentbook.runs.printed import table as reported
 from sentbook.study import Study
-from sentbook.system.errors import ConfigError, DataError
 
 SICK: dict[str, Any] = {"ours": ["ours"], "dataset": "SICK2014-test", "metrics": ("pearson", "mse")}
 

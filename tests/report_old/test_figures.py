@@ -7,12 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from sentbook.io import ConfigError, root
 from sentbook.records import Run
 from sentbook.report_old import diagram, figures, summary
 from sentbook.report_old.style import PALETTE, style_sheet
 from sentbook.report_old.svg import Plot
-from sentbook.system.errors import ConfigError
-from sentbook.system.paths import root
 
 Check = Callable[[str], object]
 RANDOM = np.random.default_rng(0)

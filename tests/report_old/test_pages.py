@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sentbook.io import DataError
 from sentbook.records import Run
 from sentbook.report_old import pages
-from sentbook.system.errors import DataError
 
 Check = Callable[[str], object]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
+from sentbook.io import ConfigError
 from sentbook.report_old import pdf
-from sentbook.system.errors import ConfigError
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import pytest
 
 import sentbook.papers
 import sentbook.report_old
+from sentbook.io import ConfigError, DataError
 from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
 from sentbook.papers.dnt import tables as dnt_tables
 from sentbook.papers.wsv.tables import ranking
@@ -26,7 +27,6 @@ from sentbook.report_old.table import Cell, Row, Table, badges
 from sentbook.report_old.view import View, changes
 from sentbook.runs import ledger as store
 from sentbook.runs import lineage
-from sentbook.system.errors import ConfigError, DataError
 
 Check = Callable[[str], ET.Element]
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)> \u202e"

@@ -20,10 +20,10 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from sentbook.io import ConfigError
+from sentbook.loaded import PACKAGE
 from sentbook.runs import batch, certify, forkserver
 from sentbook.runs.execute import executed_path
-from sentbook.system.errors import ConfigError
-from sentbook.system.loaded import PACKAGE
 
 ROOT = Path(__file__).parents[2]
 NODE = str(ROOT / "tools" / "slurm_node.sh")

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
+from sentbook.io import ConfigError, root
 from sentbook.runs import causes, claims, ledger
-from sentbook.system.errors import ConfigError
-from sentbook.system.paths import root
 
 
 def _recorded(profile: str = causes.PROFILE) -> dict[str, str]:

@@ -10,12 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from sentbook import cli
+from sentbook.io import ConfigError, DataError, root
 from sentbook.records import Claim, Metric, Provenance, Run
 from sentbook.report_old import pages
 from sentbook.runs import certify, ledger
 from sentbook.runs.certify import Comparison
-from sentbook.system.errors import ConfigError, DataError
-from sentbook.system.paths import root
 
 
 def _run(*, started: str = "2026-01-01", shift: float = 0.0, **changes: object) -> Run:

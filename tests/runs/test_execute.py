@@ -16,9 +16,9 @@ import nbformat
 import psutil
 import pytest
 
+from sentbook.io import DataError
 from sentbook.runs import execute, forkserver
 from sentbook.runs.execute import NotebookError, executed_path, failed_path
-from sentbook.system.errors import DataError
 
 
 def shown(path: Path) -> str:
@@ -48,7 +48,7 @@ def test_a_failure_is_told_and_keeps_the_last_good_output(checkout: Path, write:
     good = executed_path(checkout / "notebooks" / "toy" / "one.ipynb", "demo")
     good.parent.mkdir(parents=True)
     good.write_text("good")
-    mistake = "from sentbook.system.errors import DataError\nraise DataError('SICK is missing; fetch it.')"
+    mistake = "from sentbook.io import DataError\nraise DataError('SICK is missing; fetch it.')"
     for cell, words, kept, code in (
         ("1 / 0", "ZeroDivisionError: division by zero", True, 8),
         (mistake, "Notebook toy/one failed: SICK is missing; fetch it.", True, DataError.exit_code),

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from sentbook import io
 from sentbook import records as results
+from sentbook.io import DataError
 from sentbook.runs import ledger as store
-from sentbook.system import versions
-from sentbook.system.errors import DataError
 
 
 @pytest.fixture
@@ -105,14 +105,14 @@ def test_misspelt_fields_and_verdicts_are_refused() -> None:
 
 def test_the_commit_is_of_the_checkouts_own_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a module that git does not know the code is another one; what was unpacked in a repository has no commit."""
-    monkeypatch.setattr(versions, "root", lambda: tmp_path)
-    assert versions.git_commit() == "unknown"
+    monkeypatch.setattr(io, "root", lambda: tmp_path)
+    assert io.git_commit() == "unknown"
     for words in ("init -q", "-c user.name=a -c user.email=a commit -q --allow-empty -m one"):
         subprocess.run(["git", "-C", str(tmp_path), *words.split()], check=True)
-    commit = versions.git_commit()
+    commit = io.git_commit()
     assert re.fullmatch("[0-9a-f]{40}", commit)
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "new.py").touch()
-    assert versions.git_commit() == f"{commit}+changes"
-    monkeypatch.setattr(versions, "root", lambda: tmp_path / "lib")
-    assert versions.git_commit() == "unknown"
+    assert io.git_commit() == f"{commit}+changes"
+    monkeypatch.setattr(io, "root", lambda: tmp_path / "lib")
+    assert io.git_commit() == "unknown"

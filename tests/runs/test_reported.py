@@ -5,8 +5,8 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from sentbook.io import ConfigError
 from sentbook.runs import printed as reported
-from sentbook.system.errors import ConfigError
 
 PAPERS = {"cse": "CSE", "cnn_lstm": "CNN-LSTM", "wsv": "WSV", "dnt": "DNT"}
 TABLES = [

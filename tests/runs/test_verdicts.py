@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.evaluation.statistics import Estimate, seed_spread
+from sentbook.io import ConfigError, root
 from sentbook.records import Claim, Finding, Metric, Provenance, Run, Search, Test
 from sentbook.runs import claims, verdicts
 from sentbook.runs import printed as reported
 from sentbook.runs.evidence import Evidence
 from sentbook.runs.limits import BUT_FOR, Scale, limited
-from sentbook.system.errors import ConfigError
-from sentbook.system.paths import root
 
 ENDS = st.tuples(st.floats(-0.9, 0.9), st.floats(-0.9, 0.9)).map(sorted)
 STANDS = "the verdict is the same with these as far ahead as may be"

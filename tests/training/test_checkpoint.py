@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sentbook.system.errors import CheckpointError, DamagedCheckpointError
+from sentbook.io import CheckpointError, DamagedCheckpointError
 from sentbook.training import checkpoint
 
 

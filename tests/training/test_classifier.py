@@ -13,10 +13,10 @@ from torch import nn
 from sentbook.data.tasks import ClassificationTask, Examples
 from sentbook.data.text import Vocabulary
 from sentbook.data.vectors import Vectors
+from sentbook.io import ConfigError
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNN, CNNEncoder
-from sentbook.system.errors import ConfigError
 from sentbook.training import classifier
 from sentbook.training.classifier import Classifier, ClassifierProblem, Division, classifiers, redraw
 from sentbook.training.loop import fit

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sentbook.system.errors import NumericalError
+from sentbook.io import NumericalError
 from sentbook.training.correlation import mse, pearson, spearman
 
 seeds = st.integers(0, 2**32 - 1)

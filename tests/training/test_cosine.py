@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import ScoredPairs
+from sentbook.io import DataError, NumericalError
 from sentbook.models.average import Average
-from sentbook.system.errors import DataError, NumericalError
 from sentbook.training.cosine import cosine, cosine_scores, tokenise_sets
 
 seeds = st.integers(0, 2**32 - 1)

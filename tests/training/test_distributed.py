@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import load_file
 
 from sentbook import config
+from sentbook.io import DeviceError
 from sentbook.papers.cnn_lstm import experiments
 from sentbook.study import Study
-from sentbook.system.errors import DeviceError
 from sentbook.training import recipes
 from sentbook.training.devices import device_of
 from trainings import PHRASE, recipe
@@ -33,7 +33,7 @@ from sentbook.data.text import TokenIds
 from sentbook.models.build import build
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.encoder_decoder import EncoderDecoder
-from sentbook.system.errors import ConfigError
+from sentbook.io import ConfigError
 from sentbook.training import distributed, loop
 from sentbook.training.problems.generation import GenerationProblem, OrderedSentences
 from sentbook.training.settings import GenerationTraining, MarginTraining

@@ -15,10 +15,10 @@ from torch.nn import functional
 from sentbook.data import novels
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import Stories
+from sentbook.io import DataError
 from sentbook.models.cnn import CNN
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
-from sentbook.system.errors import DataError
 from sentbook.training.loop import fit
 from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, examples, word_table
 from sentbook.training.settings import Training

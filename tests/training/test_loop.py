@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import ScoredPairs
+from sentbook.io import CheckpointError, ConfigError, DeviceError, NumericalError, SentbookError
 from sentbook.models import build
 from sentbook.models.average import AverageEncoder
 from sentbook.models.base import to_device
@@ -32,7 +33,6 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
-from sentbook.system.errors import CheckpointError, ConfigError, DeviceError, NumericalError, SentbookError
 from sentbook.training import checkpoint, loop
 from sentbook.training.devices import count_memory_anew, memory_kept
 from sentbook.training.loop import History, device_of, fit

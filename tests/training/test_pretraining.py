@@ -17,9 +17,9 @@ from sentbook.data.miniworld import World
 from sentbook.data.novels import Books, Part
 from sentbook.data.text import TOKENISERS
 from sentbook.data.vectors import WordVectors
+from sentbook.io import DataError
 from sentbook.models.cnn import CNN
 from sentbook.models.encoder_decoder import Kind
-from sentbook.system.errors import DataError
 from sentbook.training import pretraining
 from sentbook.training.pretraining import collection, expand, identity, lexicon, problem, texts
 from sentbook.training.problems.generation import OrderedSentences, word_table

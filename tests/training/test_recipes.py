@@ -20,6 +20,7 @@ from sentbook.data import suites, vectors
 from sentbook.data.text import TOKENISERS, UNKNOWN
 from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
+from sentbook.io import CheckpointError, ConfigError, DataError
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.base import EncoderOptions
@@ -29,7 +30,6 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.wsv import WSVEncoder
-from sentbook.system.errors import CheckpointError, ConfigError, DataError
 from sentbook.training import checkpoint, pretraining, recipes
 from sentbook.training.loop import fit
 from sentbook.training.problems.generation import GenerationProblem

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from sentbook import config
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
+from sentbook.io import NumericalError
 from sentbook.models.average import AverageEncoder
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
-from sentbook.system.errors import NumericalError
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.search import (
     Descent,

@@ -18,10 +18,10 @@ from torch import Tensor
 
 from kept import forget
 from sentbook import cli
+from sentbook.io import CheckpointError, NumericalError, StorageError
+from sentbook.loaded import file_digest
 from sentbook.models.cnn import CNNEncoder
 from sentbook.runs import execute
-from sentbook.system.errors import CheckpointError, NumericalError, StorageError
-from sentbook.system.loaded import file_digest
 from sentbook.training import checkpoint, classifier, loop, pretraining, recipes, store
 from sentbook.training.settings import (
     AnyStage,

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sentbook.io import DataError
 from sentbook.models.losses import sparse_target
-from sentbook.system.errors import DataError
 from sentbook.training.targets import shift_to_classes
 
 SCALES = [(0.0, 5.0), (1.0, 5.0), (0.0, 4.0), (-2.0, 2.0), (0.0, 1.0)]

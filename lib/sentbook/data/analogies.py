@@ -18,7 +18,7 @@ from sentbook.data.miniworld.scene import SIMILARITY_CELLS, SPLIT_CELLS, Entity,
 from sentbook.data.miniworld.tasks import STORY_DOMAINS
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary, tokenise_ptb
 from sentbook.data.types import Columns
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ import numpy as np
 from sentbook.data import readers
 from sentbook.data.miniworld import World
 from sentbook.data.types import CaptionedScenes
-from sentbook.system.errors import ConfigError, DataError
-from sentbook.system.paths import originals
+from sentbook.io import ConfigError, DataError, originals
 
 Corpus = Literal["coco", "miniworld-scenes"]
 Split = Literal["train", "dev", "test"]

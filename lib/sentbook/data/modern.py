@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sentbook.data import sources, splits, suites
 from sentbook.data.readers.tables import one_of
 from sentbook.data.text import tokenise_sentence
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 BATCH = 64
 # Of transfer: the eight of Zhang et al. 2018 and the mini-world's.

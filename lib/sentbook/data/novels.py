@@ -21,8 +21,7 @@ from sentbook.data import prose, sources, text
 from sentbook.data.prose import Layout
 from sentbook.data.text import TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import Stories
-from sentbook.system.errors import DataError, StorageError
-from sentbook.system.files import replacing_folder
+from sentbook.io import DataError, StorageError, replacing
 
 # Gan et al. 2017, section 4.
 WORDS, PARAGRAPH = 22_154, 8
@@ -300,7 +299,7 @@ def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenis
         "words": vocabulary.words,
         "counts": left,
     }
-    with replacing_folder(kept, _REMEDY) as making:
+    with replacing(kept, _REMEDY) as making:
         np.save(making / "flat.npy", ids[flat])
         np.save(making / "sentences.npy", sentences)
         np.save(making / "books.npy", offsets)

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from sentbook.system.files import parse_yaml
+from sentbook.io import parse_yaml
 
 
 @cache

@@ -21,9 +21,7 @@ from typing import Any, TypeVar
 
 import requests
 
-from sentbook.system.errors import DataError, StorageError
-from sentbook.system.files import parse_yaml, replacing
-from sentbook.system.paths import originals
+from sentbook.io import DataError, StorageError, originals, parse_yaml, replacing
 
 with warnings.catch_warnings():
     # pooch brings a progress bar that warns in every notebook without ipywidgets.

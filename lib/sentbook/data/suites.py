@@ -14,7 +14,7 @@ from sentbook.data.miniworld import World
 from sentbook.data.overlap import remove, test_keys
 from sentbook.data.readers.tables import one_of
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
-from sentbook.system.errors import ConfigError
+from sentbook.io import ConfigError
 
 Suite = Literal["sts", "dnt", "miniworld"]
 Dataset = Literal[

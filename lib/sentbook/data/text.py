@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 PADDING, UNKNOWN = 0, 1
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ from sentbook.config import Section
 from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
 from sentbook.data.originals import original
-from sentbook.system.errors import DataError
-from sentbook.system.paths import originals
+from sentbook.io import DataError, originals
 
 VectorName = Literal[
     "miniworld", "miniworld-25d", "glove-6b-50d", "glove-6b-100d", "glove-6b-200d", "glove-6b-300d", "word2vec-300d",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook.system.errors import NumericalError
+from sentbook.io import NumericalError
 
 
 def nearest_mean(train: ArrayLike, labels: ArrayLike, test: ArrayLike) -> NDArray[np.int64]:

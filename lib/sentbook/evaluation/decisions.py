@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook.system.errors import NumericalError
+from sentbook.io import NumericalError
 
 Array = NDArray[np.float64]
 

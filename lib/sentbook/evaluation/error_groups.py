@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.statistics import mean_bootstrap
+from sentbook.io import ConfigError
 from sentbook.records import Test
-from sentbook.system.errors import ConfigError
 
 Array = NDArray[np.float64]
 MapName = Literal["paper", "affine", "isotonic", "identity"]

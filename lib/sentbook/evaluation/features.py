@@ -16,8 +16,8 @@ from sentbook.data.tasks import ClassificationTask, Examples, task
 from sentbook.data.text import TOKENISERS, Vocabulary
 from sentbook.evaluation import classification
 from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
+from sentbook.io import NumericalError
 from sentbook.models import SentenceEncoder, encode
-from sentbook.system.errors import NumericalError
 from sentbook.training.devices import device_of
 from sentbook.training.recipes import Recipe, load
 from sentbook.training.store import Arrays, outcomes

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sentbook.system.errors import NumericalError
+from sentbook.io import NumericalError
 
 # Of the likelihood's curvature along a search direction: where it vanishes the step is bounded.
 _TINY = 1e-30

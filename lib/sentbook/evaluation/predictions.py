@@ -18,8 +18,8 @@ from sentbook.evaluation.classification import Classified
 from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score, measure_on
 from sentbook.evaluation.statistics import Estimate, corrected, from_bootstrap, percentiles, seed_spread, two_levels
 from sentbook.evaluation.sts import MEASURES, TOTAL, by_year
+from sentbook.io import NumericalError
 from sentbook.records import Metric, Test
-from sentbook.system.errors import NumericalError
 from sentbook.training.correlation import pearson
 
 Array = NDArray[np.float64]

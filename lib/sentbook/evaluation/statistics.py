@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from sentbook.io import NumericalError
 from sentbook.records import Test
-from sentbook.system.errors import NumericalError
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.float32] | NDArray[np.uint8] | Array

@@ -9,9 +9,8 @@ from pathlib import Path
 from sentbook.data.text import Vocabulary
 from sentbook.exchange import model_card, portable
 from sentbook.exchange.portable import Portable, of_artifact
+from sentbook.io import CheckpointError, ConfigError, replacing
 from sentbook.models.base import WordEmbedding
-from sentbook.system.errors import CheckpointError, ConfigError
-from sentbook.system.files import replacing_folder
 from sentbook.training import recipes
 
 # Of sentbook.exchange.sentence_transformer, whose package is not needed to write a folder for it.
@@ -54,7 +53,7 @@ def export(model: Path, folder: Path, *, name: str = "", words: int | None = Non
         )
     kept = whole if words is None else _first_words(whole, words)
     title = " ".join(name.split()) or f"{trained.method}, seed {trained.seed}"
-    with replacing_folder(folder, "free some space or name another place.") as temporary:
+    with replacing(folder, "free some space or name another place.") as temporary:
         kept.write(temporary)
         module = {"idx": 0, "name": "0", "path": "", "type": MODULE}
         settings = {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"}

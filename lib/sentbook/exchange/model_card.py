@@ -17,10 +17,9 @@ from sentbook import config
 from sentbook import records as results
 from sentbook.data import corpora, sources, vectors
 from sentbook.exchange.portable import Portable
+from sentbook.io import ConfigError, root
 from sentbook.models import EncoderOptions
 from sentbook.runs import ledger
-from sentbook.system.errors import ConfigError
-from sentbook.system.paths import root
 from sentbook.training.recipes import Recipe
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import AGGREGATIONS, CORRELATIONS, Aggregation
-from sentbook.system.errors import ConfigError, DataError
+from sentbook.io import ConfigError, DataError
 
 
 def read(path: Path, sets: Sequence[ScoredPairs]) -> dict[str, NDArray[np.float64]]:

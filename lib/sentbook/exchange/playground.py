@@ -21,6 +21,7 @@ from torch import nn
 
 from sentbook.data.text import UNKNOWN, Vocabulary, tokenise_ptb
 from sentbook.exchange.portable import Portable
+from sentbook.io import ConfigError
 from sentbook.models import WSV, SentenceEncoder, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.base import EncoderOptions
@@ -28,7 +29,6 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.report_old.markup import esc
-from sentbook.system.errors import ConfigError
 
 # The largest change of a cosine that 8 bits may make.
 TOLERANCE = 0.01

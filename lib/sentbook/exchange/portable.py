@@ -26,9 +26,9 @@ from torch import nn
 
 from sentbook.config import Section, parse
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
+from sentbook.io import CheckpointError, ConfigError, DataError
 from sentbook.models import SentenceEncoder, build, encode_ids
 from sentbook.models.build import Encoder
-from sentbook.system.errors import CheckpointError, ConfigError, DataError
 
 if TYPE_CHECKING:
     from sentbook.training.recipes import Trained

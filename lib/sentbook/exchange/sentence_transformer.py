@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from sentbook.exchange import portable
 from sentbook.exchange.portable import Portable
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

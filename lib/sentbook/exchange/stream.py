@@ -16,8 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from sentbook.exchange.portable import Portable
-from sentbook.system.errors import ConfigError, DataError, StorageError
-from sentbook.system.files import replacing
+from sentbook.io import ConfigError, DataError, StorageError, replacing
 
 # What is in memory at once: so many lines, or fewer long ones.
 LINES, CHARACTERS = 10_000, 4_000_000

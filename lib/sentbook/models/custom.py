@@ -28,8 +28,8 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr
 
 from sentbook.config import digest, parse
+from sentbook.io import ConfigError
 from sentbook.models.base import EncoderOptions, SentenceEncoder
-from sentbook.system.errors import ConfigError
 
 # Classes that were handed in, so that an encoder that was trained in this process is built again from its record.
 _handed_in: dict[tuple[str, str], type[SentenceEncoder]] = {}

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
+from sentbook.io import NumericalError
 from sentbook.models.base import SentenceEncoder, to_device
-from sentbook.system.errors import NumericalError
 
 
 def padded(

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sentbook.data.text import PADDING
+from sentbook.io import DataError
 from sentbook.models import additive
 from sentbook.models.base import EncoderOptions, SentenceEncoder
-from sentbook.system.errors import DataError
 
 MapPadding = Literal["masked", "zeros in training"]
 Selection = Literal["largest", "smallest"]

@@ -12,9 +12,8 @@ from textwrap import dedent
 
 import griffe
 
+from sentbook.io import root, write_atomically
 from sentbook.runs.contents import listed
-from sentbook.system.files import write_atomically
-from sentbook.system.paths import root
 
 FOLDER = "book/_api"
 # What a signature or a line of a value has room for.

@@ -21,12 +21,11 @@ from typing import Any
 
 import nbformat
 
+from sentbook.io import root, write_atomically
 from sentbook.report_old.dial import WIDGET
 from sentbook.report_old.style import without_sheet
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import NotebookError, executed_path, say, tail, without_colours
-from sentbook.system.files import write_atomically
-from sentbook.system.paths import root
 
 
 def digest_of(files: Iterable[Path]) -> str:

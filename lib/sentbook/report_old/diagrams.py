@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from sentbook.io import ConfigError, root
 from sentbook.report_old.markup import Fragment, esc
-from sentbook.system.errors import ConfigError
-from sentbook.system.paths import root
 
 
 def diagram(*names: str, caption: str = "") -> Fragment:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
+from sentbook.io import ConfigError
 from sentbook.records import CurvePoint, Run, Test
 from sentbook.report_old import numbers
 from sentbook.report_old.markup import Fragment, Recorded, run_name
@@ -36,7 +37,6 @@ from sentbook.report_old.summary import (
 from sentbook.report_old.svg import Plot, render
 from sentbook.report_old.table import is_toy
 from sentbook.report_old.view import View, of_view
-from sentbook.system.errors import ConfigError
 
 WIDTH = 6.8
 _ROW = 0.235

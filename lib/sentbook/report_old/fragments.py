@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sentbook.data import corpora, sources
+from sentbook.io import root
 from sentbook.records import Run
 from sentbook.report_old import figures, pages, pedigree, results_explorer, run_pages, summary, verdict_page
 from sentbook.report_old.markup import esc, pipes
@@ -15,7 +16,6 @@ from sentbook.runs import ledger, verdict_ledger
 from sentbook.runs.claims import specifications
 from sentbook.runs.contents import listed, notebooks
 from sentbook.runs.papers import paper_of, papers
-from sentbook.system.paths import root
 
 PAPERS = papers()
 PROFILES = ("small", "paper")  # the demo on the mini-world gives no verdict on a paper

@@ -9,14 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sentbook.io import DataError, root
 from sentbook.records import Run
 from sentbook.report_old import numbers, tables, templates
 from sentbook.report_old.markup import Html, esc, folded, run_name, why
 from sentbook.report_old.summary import ordered
 from sentbook.report_old.table import LEFT, TEXT, Cell, Row, Table, time_of
 from sentbook.runs import certify, ledger
-from sentbook.system.errors import DataError
-from sentbook.system.paths import root
 
 # The most faithful first: a page shows the best run that was recorded.
 PROFILES = ("paper", "small", "demo")

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from sentbook.io import ConfigError, root
 from sentbook.report_old.markup import esc
 from sentbook.runs.contents import listed
-from sentbook.system.errors import ConfigError
-from sentbook.system.paths import root
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -14,11 +14,11 @@ import re
 from functools import cache
 from typing import Any
 
+from sentbook.io import root
 from sentbook.records import Run
 from sentbook.report_old.markup import badge, row_id
 from sentbook.runs import ledger, lineage
 from sentbook.runs.contents import listed
-from sentbook.system.paths import root
 
 RUNS, ALL_RUNS, TOY = "book/_runs", "book/runs", "-demo"
 _LINK = re.compile(

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sentbook.evaluation.predictions import INTERVALS
+from sentbook.io import ConfigError
 from sentbook.records import Metric, Run
 from sentbook.report_old import numbers
 from sentbook.report_old.markup import row_key, script
@@ -22,7 +23,6 @@ from sentbook.report_old.pages import title
 from sentbook.report_old.summary import full_name, group_and_label, is_average, ordered, printed, reported
 from sentbook.report_old.table import Cell, Row, Table, command
 from sentbook.runs.papers import paper_of
-from sentbook.system.errors import ConfigError
 
 # A run that has the same numbers by many protocols has a page of its own.
 _BY_PROTOCOL = "protocols"

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from sentbook.io import parse_yaml, root, write_atomically
 from sentbook.records import Run
 from sentbook.report_old import figures, ledger, pedigree, tables, templates
 from sentbook.report_old.book import digest_of
@@ -25,8 +26,6 @@ from sentbook.runs import lineage
 from sentbook.runs.contents import listed
 from sentbook.runs.ledger import read
 from sentbook.runs.papers import paper_of
-from sentbook.system.files import parse_yaml, write_atomically
-from sentbook.system.paths import root
 
 # What a figure's legend has room for: lines, and letters of their names.
 _LINES, _LETTERS = 5, 70

@@ -12,9 +12,9 @@ import pandas as pd
 
 from sentbook.evaluation.predictions import INTERVALS
 from sentbook.evaluation.statistics import holm, seed_interval
+from sentbook.io import ConfigError, DataError
 from sentbook.records import Run, Test
 from sentbook.runs import printed as printed_numbers
-from sentbook.system.errors import ConfigError, DataError
 
 _Found = tuple[Test, float, float, float]
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from sentbook.io import ConfigError
 from sentbook.records import Run, Test
 from sentbook.report_old import numbers, templates
 from sentbook.report_old.markup import Fragment, Html, Recorded, esc, folded, run_name, verdict, why
@@ -32,7 +33,6 @@ from sentbook.report_old.summary import (
 )
 from sentbook.report_old.table import LEFT, TEXT, Cell, Row, Table, is_toy, time_of
 from sentbook.report_old.view import of_recorded, of_run, of_view
-from sentbook.system.errors import ConfigError
 
 Key = TypeVar("Key", bound=Hashable)
 _Values = Mapping[tuple[str, str], Summary]  # by method and data set

@@ -12,12 +12,12 @@ from typing import Any, Concatenate, ParamSpec, Protocol
 import pandas as pd
 
 from sentbook import config
+from sentbook.io import ConfigError
 from sentbook.records import Run
 from sentbook.report_old.markup import Html
 from sentbook.report_old.summary import ordered, reported
 from sentbook.report_old.table import Table, command, is_toy, not_run
 from sentbook.runs import ledger
-from sentbook.system.errors import ConfigError
 
 P = ParamSpec("P")
 # Parameters that change no number.

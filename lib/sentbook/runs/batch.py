@@ -30,15 +30,13 @@ import psutil
 
 from sentbook.config import profile_files, profile_values
 from sentbook.data import modern, sources
+from sentbook.io import ConfigError, SentbookError, artifacts, root, write_atomically
+from sentbook.io import folder as make_folder
+from sentbook.loaded import loaded_sources
 from sentbook.runs import forkserver, ledger, lineage
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import is_executed, stoppable, tail
 from sentbook.runs.lineage import grid as grid
-from sentbook.system.errors import ConfigError, SentbookError
-from sentbook.system.files import folder as make_folder
-from sentbook.system.files import write_atomically
-from sentbook.system.loaded import loaded_sources
-from sentbook.system.paths import artifacts, root
 
 # The number of the process that jobs on this machine belong to.
 OWNER = "SENTBOOK_BATCH"

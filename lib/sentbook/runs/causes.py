@@ -13,10 +13,9 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
+from sentbook.io import ConfigError, parse_yaml
 from sentbook.records import Record, Run
 from sentbook.runs.papers import papers
-from sentbook.system.errors import ConfigError
-from sentbook.system.files import parse_yaml
 
 PROFILE: Literal["small"] = "small"
 State = Literal["tested", "guess", "scope"]

@@ -21,11 +21,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, ValidationError
 
+from sentbook.io import ConfigError, DataError, root
 from sentbook.records import Record, Run
 from sentbook.runs.claims import specifications
 from sentbook.runs.ledger import path_of
-from sentbook.system.errors import ConfigError, DataError
-from sentbook.system.paths import root
 
 # Numbers that are about seconds: like claims that are `timed`, they are reported and not required.
 TIMED_METRICS = frozenset({"speedup"})

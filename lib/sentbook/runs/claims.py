@@ -23,6 +23,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sentbook.config import digest
+from sentbook.io import ConfigError, parse_yaml
 from sentbook.records import OWN, Claim, Level
 from sentbook.runs import verdicts
 from sentbook.runs.evidence import Evidence, Missing
@@ -30,8 +31,6 @@ from sentbook.runs.limits import Scale, limited
 from sentbook.runs.papers import papers
 from sentbook.runs.rules import Operands, applied, known, named, nested
 from sentbook.runs.verdicts import Rule
-from sentbook.system.errors import ConfigError
-from sentbook.system.files import parse_yaml
 
 
 class ClaimSpec(BaseModel):

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sentbook.config import Section, sections
+from sentbook.io import ConfigError, originals, root
 from sentbook.runs.execute import NotebookError
-from sentbook.system.errors import ConfigError
-from sentbook.system.paths import originals, root
 
 
 def notebook(name: str) -> Path:

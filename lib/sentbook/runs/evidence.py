@@ -16,9 +16,9 @@ import numpy as np
 from sentbook.evaluation.predictions import AND_SEEDS, INTERVALS, PAIRS
 from sentbook.evaluation.protocols import Measure, measure_on
 from sentbook.evaluation.statistics import Estimate, seed_spread, two_levels
+from sentbook.io import ConfigError
 from sentbook.records import Cost, CurvePoint, Level, Metric, Run, Test
 from sentbook.runs import printed as tables
-from sentbook.system.errors import ConfigError
 
 MEAN = "mean of single sentences"
 OVER_ITEMS = "bootstrap over items"

@@ -17,12 +17,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from sentbook import io
+from sentbook.io import FULL, SPARING, SentbookError, StorageError, beside, root
+from sentbook.io import folder as make_folder
 from sentbook.runs.kernels import HELD, Engine
-from sentbook.system import errors
-from sentbook.system.errors import SPARING, SentbookError, StorageError
-from sentbook.system.files import FULL, beside
-from sentbook.system.files import folder as make_folder
-from sentbook.system.paths import root
 
 # Where it is installed, jsonschema builds a grammar of resource names with it for a second; a notebook holds none.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
@@ -127,8 +125,8 @@ def execute(source: Path, profile: str, parameters: Mapping[str, Any], *, show: 
             failed.unlink(missing_ok=True)
         except PapermillExecutionError as error:
             _keep(scratch, failed)
-            sentence = errors.mended(error.ename, str(error.evalue))
-            mistake = StorageError if sentence else getattr(errors, error.ename, None)
+            sentence = io.mended(error.ename, str(error.evalue))
+            mistake = StorageError if sentence else getattr(io, error.ename, None)
             code = None if mistake is None else mistake.exit_code
             raise NotebookError(_told(source, sentence or _shown(error), failed), code) from None
         except OSError as error:
@@ -198,7 +196,7 @@ def _keep(scratch: Path, failed: Path) -> None:
 
 def _shown(error: Any, lines: int = 12) -> str:
     """What stopped a cell: a mendable mistake's sentence, or the end of a traceback."""
-    if hasattr(errors, error.ename):
+    if hasattr(io, error.ename):
         return str(error.evalue)
     return "\n" + tail("\n".join(error.traceback) or f"{error.ename}: {error.evalue}", lines)
 

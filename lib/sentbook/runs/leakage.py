@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import time
 
+from sentbook import io
 from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data import corpora, overlap, readers, sources
-from sentbook.system import versions
 from sentbook.training.loop import peak_memory_bytes
 
 REAL = tuple(name for name in corpora.CORPORA if not name.startswith("miniworld"))
@@ -29,12 +29,12 @@ def measured() -> results.Run:
         experiment="overlap",
         profile="small",
         provenance=results.Provenance(
-            git_commit=versions.git_commit(),
+            git_commit=io.git_commit(),
             config=config,
             config_hash=digest(config),
             data=dict(sorted(sources.used().items())),
-            packages=versions.packages(),
-            python=versions.python_version(),
+            packages=io.packages(),
+            python=io.python_version(),
             device="cpu",
             started=started,
             wall_seconds=round(time.monotonic() - clock, 1),

@@ -23,10 +23,9 @@ from yaml import YAMLError
 
 from sentbook.config import profile_files
 from sentbook.data import sources as files
+from sentbook.io import parse_yaml, root
+from sentbook.loaded import PACKAGE, file_digest, loaded_sources
 from sentbook.records import Run
-from sentbook.system.files import parse_yaml
-from sentbook.system.loaded import PACKAGE, file_digest, loaded_sources
-from sentbook.system.paths import root
 
 Digests = dict[str, str]
 MISSING = "missing"

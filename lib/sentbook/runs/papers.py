@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+from sentbook.io import parse_yaml
 from sentbook.records import Record
-from sentbook.system.files import parse_yaml
 
 
 class Front(Record):

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pandas as pd
 
-from sentbook.system.errors import ConfigError
+from sentbook.io import ConfigError
 
 IN_PERCENT = ("accuracy", "f1")
 # Shares of the first K found, which a table of ranking prints in percent: ``annotation_R@1``.

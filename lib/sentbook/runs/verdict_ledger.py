@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from sentbook.io import root, write_atomically
 from sentbook.records import Claim, Record, Run, Verdict
 from sentbook.runs import recorded
 from sentbook.runs.causes import Cause, cause_of
@@ -22,8 +23,6 @@ from sentbook.runs.ledger import dumped, read
 from sentbook.runs.ledger import write as record
 from sentbook.runs.papers import papers
 from sentbook.runs.verdicts import DECIDED
-from sentbook.system.files import write_atomically
-from sentbook.system.paths import root
 
 PAPERS = papers()
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

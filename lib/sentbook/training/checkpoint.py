@@ -14,8 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from sentbook.system.errors import CheckpointError, DamagedCheckpointError
-from sentbook.system.files import replacing
+from sentbook.io import CheckpointError, DamagedCheckpointError, replacing
 
 # What a training has beside its result until that is stored.
 IN_PROGRESS = "checkpoint.safetensors"

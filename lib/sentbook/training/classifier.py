@@ -20,11 +20,11 @@ from sentbook.config import digest
 from sentbook.data.miniworld.fingerprint import fingerprint
 from sentbook.data.tasks import ClassificationTask, task
 from sentbook.data.text import PADDING, UNKNOWN, TokenIds, batches_by_tokens
+from sentbook.io import ConfigError
 from sentbook.models import SentenceEncoder
 from sentbook.models.base import to_device
 from sentbook.models.build import build
 from sentbook.models.cnn import CNN, CNNEncoder
-from sentbook.system.errors import ConfigError
 from sentbook.training import store
 from sentbook.training.loop import fit, silent
 from sentbook.training.problem import Problem, Rows

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from sentbook.system.errors import DeviceError
+from sentbook.io import DeviceError
 from sentbook.training import distributed
 
 # The names of mallopt's parameters in <malloc.h>.

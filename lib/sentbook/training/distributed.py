@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from sentbook.system.errors import DeviceError, SentbookError
+from sentbook.io import DeviceError, SentbookError
 
 # How long a process waits for another one: longer than a checkpoint takes to write, shorter than nobody noticing.
 TIMEOUT = datetime.timedelta(minutes=10)

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sentbook.data.text import bucketed_batches, shuffled_batches
-from sentbook.system.errors import CheckpointError, ConfigError, DamagedCheckpointError, NumericalError, SentbookError
+from sentbook.io import CheckpointError, ConfigError, DamagedCheckpointError, NumericalError, SentbookError
 from sentbook.training import checkpoint, distributed, optim
 from sentbook.training.devices import count_memory_anew, device_of, memory_kept, peak_memory_bytes, tensor_cores
 from sentbook.training.problem import DivisibleProblem, Problem, Rows

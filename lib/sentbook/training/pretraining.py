@@ -16,9 +16,9 @@ from sentbook.data.novels import HELD_OUT_EVERY, LAST_PART, Books, Collection, L
 from sentbook.data.readers.published import bookcorpus
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.vectors import WordVectors, linear_map
+from sentbook.io import DataError
 from sentbook.models import SentenceEncoder
 from sentbook.models.encoder_decoder import EncoderDecoder
-from sentbook.system.errors import DataError
 from sentbook.training import distributed
 from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, word_table
 from sentbook.training.settings import GenerationTraining

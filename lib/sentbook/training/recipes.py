@@ -24,10 +24,10 @@ from sentbook.data import suites, vectors
 from sentbook.data.miniworld.fingerprint import fingerprint
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.data.vectors import Vectors
+from sentbook.io import CheckpointError, ConfigError
 from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.build import Encoder, build
 from sentbook.models.encoder_decoder import EncoderDecoder
-from sentbook.system.errors import CheckpointError, ConfigError
 from sentbook.training import checkpoint, pretraining, store
 from sentbook.training.devices import device_of
 from sentbook.training.loop import fit, progress

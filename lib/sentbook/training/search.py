@@ -13,8 +13,8 @@ import numpy as np
 
 from sentbook.config import digest, parse
 from sentbook.data import suites
+from sentbook.io import ConfigError, NumericalError
 from sentbook.records import Search
-from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.settings import DirectTransfer, Grid, HeadTraining, Stage
 

@@ -27,12 +27,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook.data import sources
+from sentbook.io import SPARING, CheckpointError, NumericalError, StorageError, artifacts, git_commit, locked, replacing
+from sentbook.loaded import FLOW, PACKAGE, file_digest, loaded_sources
 from sentbook.records import Cost, CurvePoint
-from sentbook.system.errors import SPARING, CheckpointError, NumericalError, StorageError
-from sentbook.system.files import alone, replacing
-from sentbook.system.loaded import FLOW, PACKAGE, file_digest, loaded_sources
-from sentbook.system.paths import artifacts
-from sentbook.system.versions import git_commit
 from sentbook.training import checkpoint, distributed
 from sentbook.training.devices import peak_memory_bytes
 
@@ -293,7 +290,7 @@ def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
         torch.set_num_threads(threads)
     distributed.join(getattr(work, "device", "auto"))
     # Another notebook may want the same.
-    with alone(work.path.parent) if distributed.is_first() else nullcontext():
+    with locked(work.path.parent) if distributed.is_first() else nullcontext():
         if distributed.broadcast(float(work.path.exists())):
             return
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 Array = NDArray[np.float64]
 Limits = tuple[float, float]

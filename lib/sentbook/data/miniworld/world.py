@@ -19,7 +19,7 @@ from sentbook.data.types import (
     ScoredPairs,
     Stories,
 )
-from sentbook.system.errors import ConfigError
+from sentbook.io import ConfigError
 
 SIZES = {"train": 450, "trial": 50, "test": 500}
 SENTENCES = {"train": 600, "trial": 100, "test": 300}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sentbook.data import sources
 from sentbook.data.types import CaptionedScenes
-from sentbook.system.errors import DataError
+from sentbook.io import DataError
 
 # Numbers of images: of training without and with Karpathy's `restval`; held out, all or a first part of them.
 SIZES = {"train": (82_783, 113_287), "dev": (5_000, 1_000), "test": (5_000, 1_000)}

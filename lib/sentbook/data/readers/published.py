@@ -12,8 +12,7 @@ import numpy as np
 from sentbook.data import sources
 from sentbook.data.readers.tables import Row, rows
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
-from sentbook.system.errors import DataError
-from sentbook.system.paths import originals
+from sentbook.io import DataError, originals
 
 # Of each corpus of paraphrases its files, each by the names that it is published under.
 PARAPHRASES: dict[str, tuple[tuple[str, ...], ...]] = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from sentbook.data.readers.tables import Format, expect, rows, scored
 from sentbook.data.types import ScoredPairs
-from sentbook.system.errors import ConfigError
+from sentbook.io import ConfigError
 
 # Per year: (name in the papers' tables, name in the release, scored pairs), in the order of the papers' tables.
 SETS: dict[int, tuple[tuple[str, str, int], ...]] = {

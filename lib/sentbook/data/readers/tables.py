@@ -15,7 +15,7 @@ import numpy as np
 
 from sentbook.data import sources
 from sentbook.data.types import LabelledPairs, ScoredPairs
-from sentbook.system.errors import ConfigError, DataError
+from sentbook.io import ConfigError, DataError
 
 T = TypeVar("T")
 Scale = tuple[float, float]

@@ -13,10 +13,10 @@ from torch.nn.utils.rnn import PackedSequence
 
 from sentbook.config import Section, Share
 from sentbook.data.text import PADDING
+from sentbook.io import ConfigError
 from sentbook.models.base import WordEmbedding
 from sentbook.models.recurrence import Packing, initialise, recurrence
 from sentbook.models.recurrent import run
-from sentbook.system.errors import ConfigError
 
 # Nothing is predicted beyond an end, so that the id of padding is free to be the end's among the predicted words.
 END = PADDING

@@ -23,12 +23,12 @@ from sentbook.data.types import CaptionedScenes
 from sentbook.evaluation.features import Features
 from sentbook.evaluation.predictions import INTERVALS, KIND
 from sentbook.evaluation.statistics import Array, from_bootstrap, percentiles, resample_counts
+from sentbook.io import DataError, NumericalError
 from sentbook.models import Average
 from sentbook.models.base import to_device
 from sentbook.models.losses.ranking import RankingMaps, ranking_loss
 from sentbook.papers.cnn_lstm.experiments import outcomes_of
 from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
-from sentbook.system.errors import DataError, NumericalError
 from sentbook.training.loop import fit, silent
 from sentbook.training.problem import Problem, Rows
 from sentbook.training.store import Arrays

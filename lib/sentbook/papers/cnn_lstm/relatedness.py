@@ -17,10 +17,10 @@ from sentbook.data import suites
 from sentbook.evaluation.classification import pair_features
 from sentbook.evaluation.features import Features
 from sentbook.evaluation.predictions import Predictions, relatedness_predictions
+from sentbook.io import NumericalError
 from sentbook.models.losses.relatedness import sparse_target
 from sentbook.papers.cnn_lstm.experiments import outcomes_of
 from sentbook.papers.cnn_lstm.settings import Settings
-from sentbook.system.errors import NumericalError
 from sentbook.training.correlation import pearson
 from sentbook.training.devices import device_of
 from sentbook.training.store import Arrays

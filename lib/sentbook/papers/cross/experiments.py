@@ -11,6 +11,7 @@ from sentbook.data import label_pairs, modern
 from sentbook.data.overlap import key
 from sentbook.data.suites import Dataset
 from sentbook.evaluation.features import Features
+from sentbook.io import ConfigError
 from sentbook.models import encode
 from sentbook.papers.cnn_lstm import experiments as cnn_lstm
 from sentbook.papers.cnn_lstm.settings import Settings as CNNLSTMSettings
@@ -19,7 +20,6 @@ from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.settings import Settings as DNTSettings
 from sentbook.papers.dnt.winners import named
 from sentbook.study import Study
-from sentbook.system.errors import ConfigError
 from sentbook.training.recipes import Recipe, load
 from sentbook.training.search import Wanted
 

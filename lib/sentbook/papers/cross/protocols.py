@@ -28,6 +28,7 @@ from sentbook.evaluation.protocols import (
 )
 from sentbook.evaluation.statistics import Estimate, from_bootstrap, percentiles
 from sentbook.evaluation.sts import by_year
+from sentbook.io import ConfigError, NumericalError
 from sentbook.models import FrozenVectors, encode_ids
 from sentbook.papers.cross.experiments import met
 from sentbook.papers.cross.settings import Settings as CrossSettings
@@ -35,7 +36,6 @@ from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.settings import Settings as DNTSettings
 from sentbook.records import Metric, Test
 from sentbook.study import Study
-from sentbook.system.errors import ConfigError, NumericalError
 from sentbook.training.cosine import cosine, tokenise_sets
 from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import HeadProblem

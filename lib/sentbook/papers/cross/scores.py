@@ -21,11 +21,11 @@ from sentbook.evaluation.features import OUTCOME_VERSION, Features, classify, re
 from sentbook.evaluation.predictions import Draw, Predictions, crc, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score
 from sentbook.evaluation.sts import year_of
+from sentbook.io import NumericalError
 from sentbook.papers.cross.experiments import TASK_OF_PAIRS, Encoder, scored, settings_of, sources_of
 from sentbook.papers.cross.settings import Settings
 from sentbook.papers.dnt.winners import encoder_of, setting_of
 from sentbook.records import Metric
-from sentbook.system.errors import NumericalError
 from sentbook.training.cosine import cosine
 from sentbook.training.loop import fit
 from sentbook.training.problems.transfer import HeadProblem

@@ -9,9 +9,9 @@ from typing import Literal
 from sentbook.data import vectors
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation.predictions import Predictions, relatedness_predictions
+from sentbook.io import DataError
 from sentbook.papers.wsv.settings import Settings
 from sentbook.study import Study
-from sentbook.system.errors import DataError
 from sentbook.training.recipes import Recipe, Trained
 
 

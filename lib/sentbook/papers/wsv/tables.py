@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from sentbook.io import ConfigError
 from sentbook.records import Run
 from sentbook.report_old import numbers
 from sentbook.report_old.figures import WIDTH, captioned, of_a_run, row_axes
@@ -30,7 +31,6 @@ from sentbook.report_old.table import TEXT, Cell, Row, Table
 from sentbook.report_old.tables import beside_words
 from sentbook.report_old.view import of_view
 from sentbook.runs import ledger
-from sentbook.system.errors import ConfigError
 
 # Most systems are printed with three decimals.
 _PLACES = {"mse": 3}

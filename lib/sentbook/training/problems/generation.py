@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from sentbook.data.novels import PARAGRAPH, Books, Limits, Part, Rows
 from sentbook.data.text import TokenIds, Vocabulary, batches_by_tokens
+from sentbook.io import DataError
 from sentbook.models.encode import padded
 from sentbook.models.encoder_decoder import Batch, EncoderDecoder, Kind
 from sentbook.models.losses.reconstruction import reconstruction_loss
-from sentbook.system.errors import DataError
 from sentbook.training.problem import DivisibleProblem
 from sentbook.training.settings import Per
 

@@ -11,11 +11,12 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1]
+from sentbook.io import PACKAGE
+
 # The rooms in the order of their imports: each may import those before it.
 FLOW = (
-    "system", "config", "records", "data", "models", "training", "evaluation", "judge", "runs", "report_old", "study",
-    "exchange", "papers", "cli",
+    "io", "loaded", "config", "records", "data", "models", "training", "evaluation", "judge", "runs", "report_old",
+    "study", "exchange", "papers", "cli",
 )  # fmt: skip
 # Draw what is recorded, and change none of it: a room, and files of a paper's own.
 DRAWING = ("report_old/*", "papers/*/*tables.py", "papers/*/*figures.py")
@@ -37,8 +38,8 @@ def loaded_sources(up_to: str | None = None) -> dict[str, str]:
             notebook asked for it.
 
     Example:
-        >>> sorted(name.split("/")[2] for name in loaded_sources("system"))[:1]
-        ['system']
+        >>> sorted(name.split("/")[2] for name in loaded_sources("io"))
+        ['io.py']
     """
     rooms = set(FLOW[: FLOW.index(up_to) + 1 if up_to else None])
     files = [getattr(module, "__file__", None) for name, module in sys.modules.items() if _is_own(name)]

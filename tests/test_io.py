@@ -1,0 +1,138 @@
+"""Files are written whole or not at all, one process at a time works in a folder, and the checkout is found."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sentbook import io
+from sentbook.io import ConfigError, StorageError, locked, replacing, write_atomically
+from sentbook.records import Scores
+from sentbook.training import checkpoint
+
+
+@contextmanager
+def limited(size: int = 64) -> Iterator[None]:
+    """Let no file grow beyond ``size`` bytes, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def scores(path: Path, size: int) -> None:
+    Scores({"d": np.zeros(size)}, {("a", 1, "d"): np.linspace(0, 1, size)}).save(path)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path, size: write_atomically(path, "x" * size),
+        lambda path, size: checkpoint.save(path, {"a": torch.zeros(size)}, {"key": "k"}),
+        scores,
+    ],
+    ids=["text", "checkpoint", "scores"],
+)
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, write: Callable[[Path, int], None]) -> None:
+    file = tmp_path / "deep" / "file"
+    write(file, 10)
+    before = file.read_bytes()
+    with limited(), pytest.raises(StorageError, match=r"could not be written \(.*File too large.*\); .*\.$") as error:
+        write(file, 5_000)
+    assert "\n" not in str(error.value)
+    assert file.read_bytes() == before
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_an_error_within_leaves_the_old_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    with replacing(file) as temporary:
+        temporary.write_text("one")
+        assert not file.exists()
+    with pytest.raises(RuntimeError), replacing(file) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert file.read_text() == "one" and list(tmp_path.iterdir()) == [file]
+    (tmp_path / "new").write_text("")
+    assert file.stat().st_mode == (tmp_path / "new").stat().st_mode  # readable for whom other files are
+
+
+def test_a_folder_takes_the_place_of_an_old_one_whole(tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        with replacing(tmp_path / "made") as temporary:
+            temporary.mkdir()
+            (temporary / text).write_text(text)
+        assert [path.name for path in (tmp_path / "made").iterdir()] == [text]
+    with pytest.raises(RuntimeError), replacing(tmp_path / "made") as temporary:
+        temporary.mkdir()
+        raise RuntimeError
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["made", "made/two"]
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from sentbook.io import locked
+with locked(Path(sys.argv[1])):
+    (Path(sys.argv[1]) / ".tmp-half").mkdir()
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_folder_is_free_again_after_a_kill(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path / "key")], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"held\n"
+        entered = threading.Event()
+
+        def enter() -> None:
+            with locked(tmp_path / "key"):
+                entered.set()
+
+        thread = threading.Thread(target=enter)
+        thread.start()
+        assert not entered.wait(0.5)
+        process.kill()
+        assert entered.wait(10)
+        thread.join()
+    assert capfd.readouterr().out.startswith("waiting for another process")
+    assert [path.name for path in (tmp_path / "key").iterdir()] == ["lock"]
+    with pytest.raises(RuntimeError), locked(tmp_path / "key"):
+        raise RuntimeError
+    with locked(tmp_path / "key"):
+        pass
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match="could not be written"), locked(tmp_path / "file" / "key"):
+        pass
+
+
+def test_the_checkout_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``SENTBOOK_ROOT`` comes first, then the folders above the package, then those above the working one."""
+    monkeypatch.delenv("SENTBOOK_ROOT", raising=False)
+    monkeypatch.delenv("SENTBOOK_ARTIFACTS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    find = io.root.__wrapped__
+    assert find() == Path(__file__).parents[1]
+    house = tmp_path / "house"
+    (house / "params" / "cse").mkdir(parents=True)
+    (house / "_toc.yml").touch()
+    with monkeypatch.context() as patch:
+        patch.setenv("SENTBOOK_ROOT", str(house))
+        assert find() == house
+        patch.setenv("SENTBOOK_ROOT", str(tmp_path))
+        with pytest.raises(ConfigError, match=r"set SENTBOOK_ROOT to the folder that holds params/ and _toc\.yml\.$"):
+            find()
+    monkeypatch.setattr(io, "PACKAGE", tmp_path / "site-packages" / "sentbook")
+    monkeypatch.chdir(house / "params" / "cse")
+    assert find() == house
