@@ -1,0 +1,80 @@
+"""What lessons show beside their cells: the code behind an equation, a drawing, a figure with a control."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.display import Markdown
+from markupsafe import Markup
+
+from sentbook.io import ConfigError, root
+from sentbook.report.html import Shown, captioned
+
+
+def source(*functions: Callable[..., Any]) -> Markdown:
+    """Show the code of functions or methods without their docstrings."""
+    return Markdown("\n".join(f"```python\n{_without_docstring(function)}\n```" for function in functions))
+
+
+def _without_docstring(function: Callable[..., Any]) -> str:
+    text = textwrap.dedent(inspect.getsource(function))
+    (definition,) = ast.parse(text).body
+    assert isinstance(definition, ast.FunctionDef | ast.ClassDef)
+    lines, first = text.rstrip().splitlines(), definition.body[0]
+    if ast.get_docstring(definition) is not None:
+        del lines[first.lineno - 1 : first.end_lineno]
+    return "\n".join(lines)
+
+
+def diagram(*names: str, caption: str = "") -> Shown:
+    """Show drawings of ``book/_static/diagrams`` side by side.
+
+    Raises:
+        ConfigError: there is no such drawing.
+    """
+    folder = root() / "book" / "_static" / "diagrams"
+    known = {file.stem: file for file in sorted(folder.glob("*.svg"))}
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigError(f"There is no diagram {', '.join(unknown)} in {folder}; there are {', '.join(known)}.")
+    drawings = Markup("").join(Markup(known[name].read_text(encoding="utf-8").strip()) for name in names)
+    return captioned(Markup('<div class="sb-diagrams">{}</div>').format(drawings), caption)
+
+
+@dataclass(frozen=True)
+class Dial:
+    """A figure in several states: a slider in JupyterLab, on a page all states beside each other."""
+
+    draw: Callable[[Any], Shown]
+    name: str
+    states: Mapping[str, Any]
+
+    def _repr_html_(self) -> str:
+        state = Markup("<div><p><b>{}: {}</b></p>{}</div>")
+        shown = [state.format(self.name, words, self.draw(value).html) for words, value in self.states.items()]
+        return Shown(Markup('<div class="sb-states">{}</div>').format(Markup("").join(shown)))._repr_html_()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        page = {"text/plain": f"{self.name}: {', '.join(self.states)}", "text/html": self._repr_html_()}
+        try:
+            import ipywidgets
+        except ImportError:
+            return page
+        slider = ipywidgets.SelectionSlider(options=list(self.states), description=self.name, continuous_update=False)
+        figure = ipywidgets.HTML()
+
+        def show(_: Any) -> None:
+            figure.value = self.draw(self.states[slider.value])._repr_html_()
+
+        slider.observe(show, names="value")
+        show(None)
+        return page | ipywidgets.VBox([slider, figure])._repr_mimebundle_()
+
+
+def dial(draw: Callable[[Any], Shown], name: str, states: Mapping[str, Any] | Sequence[Any]) -> Dial:
+    """Draw a figure for each of ``states``: values that read well, or values by their words."""
+    return Dial(draw, name, states if isinstance(states, Mapping) else {str(value): value for value in states})

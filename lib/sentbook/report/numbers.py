@@ -1,0 +1,119 @@
+"""Print a number. The one place where correlations and shares are multiplied by 100."""
+
+from __future__ import annotations
+
+import math
+
+MINUS = "\u2212"
+DASH = "\u2013"
+_LOWER_IS_BETTER = frozenset({"mse", "mae", "median_rank", "loss", "milliseconds", "peak_mebibytes"})
+_SHARES = frozenset({"pearson", "spearman", "correlation", "accuracy", "f1", "precision", "recall", "share"})
+_NAMES = {
+    "pearson": ("Pearson\u2019s r", "r"),
+    "spearman": ("Spearman\u2019s \u03c1", "\u03c1"),
+    "correlation": ("Correlation", "r or \u03c1"),
+    "mse": ("Mean squared error", "MSE"),
+    "mae": ("Mean absolute error", "MAE"),
+    "accuracy": ("Accuracy", "accuracy"),
+    "f1": ("F1", "F1"),
+    "median_rank": ("Median rank", "median rank"),
+}
+
+
+def _kind(metric: str) -> str:
+    """Return what is measured, without the direction of a search: ``annotation_R@1`` is ``r@1``."""
+    direction, _, rest = metric.partition("_")
+    if direction in ("annotation", "search") and rest:
+        return "median_rank" if rest == "MedR" else rest.lower()
+    return metric
+
+
+def factor(metric: str) -> float:
+    """Return 100 for correlations and shares (stored in [-1, 1] or [0, 1]), 1 for errors and ranks.
+
+    Example:
+        >>> factor("annotation_R@1"), factor("annotation_MedR")
+        (100.0, 1.0)
+    """
+    kind = _kind(metric)
+    return 100.0 if kind in _SHARES or kind.startswith("r@") else 1.0
+
+
+def digits(metric: str) -> int:
+    """Return the decimals printed: 1 for values shown x 100 and for ranks, 4 for mean squared errors, 3 otherwise."""
+    if factor(metric) == 100.0 or _kind(metric) == "median_rank":
+        return 1
+    return 4 if metric == "mse" else 3
+
+
+def name(metric: str, *, short: bool = False) -> str:
+    """Name a metric with its unit: ``Pearson's r x 100``, or ``r x 100`` as a column header."""
+    words = _NAMES.get(metric, (metric.replace("_", " "),) * 2)[short]
+    return words + (" \u00d7 100" if factor(metric) == 100.0 else "")
+
+
+def lower_is_better(metric: str) -> bool:
+    """Tell whether a smaller value is the better one."""
+    return _kind(metric) in _LOWER_IS_BETTER or metric.startswith("perplexity")
+
+
+def plain(value: float | None, places: int = 1, *, signed: bool = False) -> str:
+    """Print a number with a true minus sign and never a negative zero; a dash where there is none.
+
+    Example:
+        >>> plain(-0.04), plain(62.25, 2), plain(1.25, signed=True), plain(None)
+        ('0.0', '62.25', '+1.2', '\u2013')
+    """
+    if value is None or not math.isfinite(value):
+        return DASH
+    text = f"{abs(value):,.{places}f}"
+    if float(text.replace(",", "")) == 0.0:
+        return text
+    return MINUS + text if value < 0 else f"+{text}" if signed else text
+
+
+def shown(value: float | None, metric: str, *, places: int | None = None, signed: bool = False) -> str:
+    """Print a stored value in the unit of its metric: ``shown(.716, "pearson") == "71.6"``."""
+    scaled = None if value is None else value * factor(metric)
+    return plain(scaled, digits(metric) if places is None else places, signed=signed)
+
+
+def interval(
+    low: float | None, high: float | None, metric: str, *, places: int | None = None, signed: bool = False
+) -> str:
+    """Print ``[low, high]`` in the metric's unit; nothing where there is no interval."""
+    if low is None or high is None or not low < high:
+        return ""
+    return f"[{shown(low, metric, places=places, signed=signed)}, {shown(high, metric, places=places, signed=signed)}]"
+
+
+def x100(value: float | None) -> str:
+    """Print a correlation or share x 100 with one decimal, for ``formats`` of `sentbook.report.table`."""
+    return plain(None if value is None else value * 100)
+
+
+def p_value(p: float | None) -> str:
+    """Print a p-value: ``0.012``, ``< 0.001``."""
+    return DASH if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def minutes(seconds: float) -> str:
+    """Print a duration for people: ``42 s``, ``7.5 min``, ``3.2 h``."""
+    if seconds < 59.5:
+        return f"{seconds:.0f} s" if seconds >= 9.95 else f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def memory(size: float) -> str:
+    """Print bytes for people: ``812 MB``, ``1.4 GB``."""
+    return f"{size / 1e6:.0f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB"
+
+
+def counted(size: int, noun: str) -> str:
+    """Print a number of things in words.
+
+    Example:
+        >>> counted(1, "seed"), counted(3, "seed")
+        ('1 seed', '3 seeds')
+    """
+    return f"{size:,} {noun}{'' if size == 1 else 's'}"
