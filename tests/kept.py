@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 
 from sentbook.data import sources
-from sentbook.training import store
 
 
 def forget() -> None:
-    """Drop it all: results of cached functions, and which data and artifacts were read."""
+    """Drop it all: results of cached functions, and which data were read."""
     for name, module in sys.modules.copy().items():
         if name.partition(".")[0] == "sentbook":
             for kept in [*vars(module).values()]:
                 getattr(kept, "cache_clear", int)()
-    for read in (sources, store):
-        read._used.clear()
+    sources._used.clear()

@@ -24,7 +24,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "lib" / "sentbook"
 FLOW = [
     "io",
-    "loaded",
     "config",
     "records",
     "data",

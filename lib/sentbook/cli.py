@@ -86,15 +86,10 @@ def run(
     profile: Profile = "demo",
     set_: Changes = None,
     page: Annotated[bool, typer.Option(help="write the page of this run")] = True,
-    anew: Annotated[
-        bool, typer.Option("--anew", help="make again what other code has made, and find the rest")
-    ] = False,
 ) -> None:
     """Run one notebook: check every parameter, execute it, record the result, and write its page."""
     from sentbook.runs import contents, execute
 
-    if anew:
-        os.environ["SENTBOOK_ANEW"] = "1"
     source = contents.notebook(notebook)
     changes = _parameters(set_)
     if contents.is_lesson(source):
@@ -233,43 +228,6 @@ def train(
         wanted = [recipes[methods[only]]] if only else list(recipes.values())
         for item in study.train(*wanted, jobs=batches.grid()[paper].get("jobs")):
             typer.echo(f"{item.recipe.key()}  {item.method}, seed {item.seed}")
-
-
-@app.command()
-def artifacts(
-    keys: Annotated[list[str] | None, typer.Argument(help="those of these keys; all when left out")] = None,
-    days: Annotated[float, typer.Option(min=0, help="those that were not used for so many days")] = 0,
-    other_code: Annotated[bool, typer.Option("--other-code", help="those that other code has made")] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="remove what is listed")] = False,
-) -> None:
-    """List trained encoders and kept scores, the least lately used first; what is removed is made again when wanted.
-
-    One alone, by its key: sentbook artifacts 0123456789abcdef --remove
-    """
-    from time import localtime, strftime, time
-
-    from sentbook.training import store
-
-    try:
-        found = {one.folder.name: one for one in store.stored()}
-    except (FileNotFoundError, NotADirectoryError) as error:  # a file that a training has renamed; no folder
-        raise StorageError(f"{error.filename} cannot be listed ({error.strerror}); run it again.") from None
-    if unknown := [key for key in keys or [] if key not in found]:
-        raise ConfigError(f"There is no artifact '{brief(unknown[0])}'; `sentbook artifacts` lists those that are.")
-    chosen = [
-        one
-        for key, one in found.items()
-        if (not keys or key in keys) and time() - one.used >= 86400 * days and (one.of_other_code or not other_code)
-    ]
-    kept = 0
-    for one in chosen:
-        state = ", by other code" if one.of_other_code else ""
-        if remove and not one.remove():
-            kept, state = kept + 1, f"{state}, kept: another process works in it"
-        used = strftime("%Y-%m-%d", localtime(one.used))
-        typer.echo(f"{one.folder.name}  {_size(one.bytes):>10}  {used}  {one.made or 'not finished'}{state}")
-    size = _size(sum(one.bytes for one in chosen))
-    typer.echo(f"{len(chosen)} found, {size}; {len(chosen) - kept if remove else 0} removed.")
 
 
 @app.command()

@@ -18,13 +18,11 @@ from sentbook.evaluation.predictions import (
     Predictions,
     sts_predictions,
 )
-from sentbook.loaded import loaded_sources
 from sentbook.models import Encoder, SentenceEncoder
 from sentbook.models.average import AverageEncoder
 from sentbook.runs import claims as judged
 from sentbook.runs import ledger, lineage
 from sentbook.runs.evidence import Evidence
-from sentbook.training import store
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import described, device_of, peak_memory_bytes
 from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, recipes, untrained
@@ -74,9 +72,6 @@ class Study:
         self._corpora: dict[str, None] = {}
         self._vectors: dict[str, None] = {}
         self._log: list[str] = []
-        # What is on disk when the code is loaded; it may be edited while the run goes on.
-        self._given = lineage.given(self.paper, self.experiment, self.settings.profile, self._copy)
-        loaded_sources()
         self._tell(f"{name}, profile {self.profile}, device {device_of(self.settings.device)}")
 
     def _tell(self, line: str) -> None:
@@ -260,7 +255,6 @@ class Study:
         """
         settings = self.settings
         trained = [item for item in self._trained.values() if item.metadata]
-        used = list(store.used().values())
         toy = settings.profile == "demo"  # the mini-world says nothing of a paper
         verdicts = 0 if toy else len(judged.claims(self.paper, self.experiment))
         self._tell(f"{len(metrics)} numbers, {len(tests)} tests and {verdicts} verdicts recorded")
@@ -290,7 +284,6 @@ class Study:
             searches=self._searches(trained) if searches is None else list(searches),
             extra={
                 "artifacts": [_pedigree(item) for item in trained],
-                "used": {"artifacts": len(used), "of other code": sum(map(store.is_of_other_code, used))},
                 "log": self._log,
                 **(extra or {}),
             },

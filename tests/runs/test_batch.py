@@ -20,8 +20,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from sentbook.io import ConfigError
-from sentbook.loaded import PACKAGE
+from sentbook.io import PACKAGE, ConfigError
 from sentbook.runs import batch, certify, forkserver
 from sentbook.runs.execute import executed_path
 

@@ -91,7 +91,7 @@ def test_a_notebook_tells_the_files_that_it_loaded(tmp_path: Path) -> None:
     """Two encoders without a decoder load none; drawing and the command line are not counted."""
     cells = nbformat.read(Path(__file__).parents[2] / "notebooks" / "cse" / "table2.ipynb", as_version=4).cells
     lines = [line for cell in cells if cell.cell_type == "code" for line in cell.source.splitlines()]
-    tell = "import json; from sentbook.loaded import loaded_sources; print(json.dumps(sorted(loaded_sources())))"
+    tell = "import json; from sentbook.runs.loaded import loaded_sources; print(json.dumps(sorted(loaded_sources())))"
     code = "\n".join([*(line for line in lines if line.startswith(("from sentbook", "import sentbook"))), tell])
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)

@@ -300,6 +300,7 @@ def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenis
         "counts": left,
     }
     with replacing(kept, _REMEDY) as making:
+        making.mkdir()
         np.save(making / "flat.npy", ids[flat])
         np.save(making / "sentences.npy", sentences)
         np.save(making / "books.npy", offsets)

@@ -54,6 +54,7 @@ def export(model: Path, folder: Path, *, name: str = "", words: int | None = Non
     kept = whole if words is None else _first_words(whole, words)
     title = " ".join(name.split()) or f"{trained.method}, seed {trained.seed}"
     with replacing(folder, "free some space or name another place.") as temporary:
+        temporary.mkdir()
         kept.write(temporary)
         module = {"idx": 0, "name": "0", "path": "", "type": MODULE}
         settings = {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"}

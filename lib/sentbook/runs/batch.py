@@ -32,11 +32,11 @@ from sentbook.config import profile_files, profile_values
 from sentbook.data import modern, sources
 from sentbook.io import ConfigError, SentbookError, artifacts, root, write_atomically
 from sentbook.io import folder as make_folder
-from sentbook.loaded import loaded_sources
 from sentbook.runs import forkserver, ledger, lineage
 from sentbook.runs.contents import notebooks
 from sentbook.runs.execute import is_executed, stoppable, tail
 from sentbook.runs.lineage import grid as grid
+from sentbook.runs.loaded import loaded_sources
 
 # The number of the process that jobs on this machine belong to.
 OWNER = "SENTBOOK_BATCH"

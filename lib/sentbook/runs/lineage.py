@@ -24,8 +24,8 @@ from yaml import YAMLError
 from sentbook.config import profile_files
 from sentbook.data import sources as files
 from sentbook.io import parse_yaml, root
-from sentbook.loaded import PACKAGE, file_digest, loaded_sources
 from sentbook.records import Run
+from sentbook.runs.loaded import PACKAGE, file_digest, loaded_sources
 
 Digests = dict[str, str]
 MISSING = "missing"

@@ -34,10 +34,7 @@ from sentbook.training.loop import fit, progress
 from sentbook.training.problem import Problem, Start
 from sentbook.training.problems.transfer import RelatednessProblem
 from sentbook.training.settings import AnyStage, GenerationTraining, Paper, RelatednessTraining, Stage
-from sentbook.training.store import STANDS_ON, Learned, Tensors, Work
-
-# Raise when a change to the code changes the numbers of trained encoders.
-ARTIFACT_VERSION = 1
+from sentbook.training.store import STANDS_ON, VERSION, Learned, Tensors, Work
 
 
 class Recipe(Section):
@@ -65,7 +62,7 @@ class Recipe(Section):
         # Generated data are pinned by their generator, as files are by their digests.
         if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets(), *self.texts())):
             values["generator"] = fingerprint()
-        return digest({"version": ARTIFACT_VERSION, **values})
+        return digest({"version": VERSION, **values})
 
     def prefix(self, stages: int) -> Recipe:
         return self.model_copy(update={"stages": self.stages[:stages]})
@@ -510,7 +507,7 @@ class FineTuning(Work):
     @cached_property
     def key(self) -> str:
         settings = self.settings.model_dump(mode="json")
-        return digest({"version": ARTIFACT_VERSION, "start": self.start.key(), "settings": settings})
+        return digest({"version": VERSION, "start": self.start.key(), "settings": settings})
 
     def needs(self) -> Sequence[Work]:
         return [StageTraining(self.start, self.device)] if self.start.stages else []

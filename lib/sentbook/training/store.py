@@ -8,27 +8,23 @@ killed is begun again, or goes on from its checkpoint.
 from __future__ import annotations
 
 import datetime
-import os
-import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from filelock import FileLock, Timeout
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook.data import sources
-from sentbook.io import SPARING, CheckpointError, NumericalError, StorageError, artifacts, git_commit, locked, replacing
-from sentbook.loaded import FLOW, PACKAGE, file_digest, loaded_sources
+from sentbook.io import SPARING, NumericalError, StorageError, artifacts, git_commit, locked, replacing
 from sentbook.records import Cost, CurvePoint
 from sentbook.training import checkpoint, distributed
 from sentbook.training.devices import peak_memory_bytes
@@ -38,9 +34,8 @@ Arrays = dict[str, NDArray[Any]]
 DIVERGED = "diverged.txt"
 # The metadata's name for the key and the sum of the artifact without which another one is not whole.
 STANDS_ON = "stands_on"
-# Set: what other code has made is made again.
-ANEW = "SENTBOOK_ANEW"
-_used: dict[str, Mapping[str, str]] = {}
+# Raise when a change to the code changes the numbers of trainings: it is part of their keys.
+VERSION = 1
 
 
 class Work(ABC):
@@ -72,20 +67,9 @@ class Work(ABC):
         return True
 
     @property
-    def room(self) -> str:
-        """Return the room of the package whose code, and that of the rooms below it, makes this."""
-        return room_of(type(self).__module__)
-
-    @property
     def path(self) -> Path:
         """Return where its artifact is, or will be."""
         return artifacts() / self.key / f"{self.file}.safetensors"
-
-
-def room_of(module: str) -> str:
-    """Return the room of a module; of a notebook's own code the last one, since it may call any."""
-    room = module.removeprefix("sentbook.").partition(".")[0]
-    return room if room in FLOW else FLOW[-1]
 
 
 @dataclass(frozen=True)
@@ -149,10 +133,6 @@ class Outcome(Work):
     def key(self) -> str:
         return self.digest
 
-    @property
-    def room(self) -> str:
-        return room_of(self.function.__module__)
-
     def run(self, folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
         arrays = self.function(*self.arguments)
         return {self.file: {name: torch.from_numpy(np.asarray(values)) for name, values in arrays.items()}}, {}
@@ -179,82 +159,15 @@ def read(work: Work) -> Artifact:
     Raises:
         CheckpointError: it is missing, truncated or of another configuration.
     """
-    found = Artifact(work.path, work.key, checkpoint.read_metadata(work.path, work.key))
-    _used[work.key] = found.metadata.get("sources", {})
-    with suppress(OSError):  # of a store that others keep
-        for key in (work.key, *found.metadata.get(STANDS_ON, [])[:1]):
-            os.utime(artifacts() / key)
-    return found
-
-
-def used() -> dict[str, Mapping[str, str]]:
-    """Return the code of each artifact that this process has read: key -> file of the package -> its digest then."""
-    return dict(_used)
-
-
-def is_of_other_code(sources: Mapping[str, str]) -> bool:
-    """Tell whether code that made an artifact is not as it is now; what does not say its code is of other code."""
-    now = {name: PACKAGE.parents[1] / name for name in sources}
-    return not sources or any(
-        not now[name].is_file() or file_digest(now[name]) != then for name, then in sources.items()
-    )
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A folder of the store.
-
-    Attributes:
-        bytes: of all its files.
-        used: when it was last read or written, in seconds as of `time.time`.
-        made: what it is of, in words; empty where no whole artifact is in it.
-        of_other_code: see `is_of_other_code`.
-    """
-
-    folder: Path
-    bytes: int
-    used: float
-    made: str
-    of_other_code: bool
-
-    def remove(self) -> bool:
-        """Remove it, but where another process works in it; tell whether it is gone."""
-        try:
-            with FileLock(self.folder / "lock", blocking=False):
-                shutil.rmtree(self.folder)
-        except Timeout:
-            return False
-        return True
-
-
-def stored() -> list[Stored]:
-    """Return all folders of the store, the least lately used first; raises PermissionError."""
-    found = []
-    for folder in filter(Path.is_dir, artifacts().iterdir() if artifacts().exists() else ()):
-        files = [file for file in folder.iterdir() if file.is_file()]
-        about: dict[str, Any] = {}
-        for file in folder.glob("*.safetensors"):
-            with suppress(CheckpointError):
-                about |= checkpoint.read_metadata(file, None)
-        recipe = about.get("recipe", {})
-        named = f"{recipe['method']}, seed {recipe['seed']}" if recipe else "scores" if "sources" in about else ""
-        size = sum(file.stat().st_size for file in files)
-        other = bool(named) and is_of_other_code(about.get("sources", {}))
-        found.append(Stored(folder, size, folder.stat().st_mtime, named, other))
-    return sorted(found, key=lambda one: one.used)
+    return Artifact(work.path, work.key, checkpoint.read_metadata(work.path, work.key))
 
 
 def is_made(work: Work) -> bool:
-    """Tell whether a work has its artifact; one that is not whole is removed, and where `ANEW` is set of other code."""
+    """Tell whether a work has its artifact; one that is not whole is removed."""
     found = checkpoint.is_made(work.path)
     if found and not work.is_whole():
         work.path.unlink()
         return False
-    if os.environ.get(ANEW):
-        work.path.with_name(DIVERGED).unlink(missing_ok=True)
-        if found and is_of_other_code(read(work).metadata.get("sources", {})):
-            work.path.unlink()
-            return False
     return found
 
 
@@ -295,7 +208,6 @@ def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
             return
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         clock = time.monotonic()
-        loaded_sources(work.room)  # as they are before the work, which may be edited while it goes on
         try:
             files, about = work.run(work.path.parent)
         except NumericalError as error:
@@ -311,7 +223,7 @@ def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
                 "peak_memory_bytes": peak_memory_bytes(),
                 "git_commit": git_commit(),
                 "data": _data(work.needs()) | sources.used(),
-                "sources": loaded_sources(work.room) | _earlier_code(work.needs()),
+                "version": VERSION,
             }
             _write(work, files, measured | about)
         distributed.wait()  # until the artifact is there for all
@@ -320,12 +232,6 @@ def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
 def _data(needs: Sequence[Work]) -> dict[str, str]:
     """Return the digests of the data that earlier works were made from."""
     return {name: value for need in needs for name, value in read(need).metadata.get("data", {}).items()}
-
-
-def _earlier_code(needs: Sequence[Work]) -> dict[str, str]:
-    """Return the digests of files that were others when an earlier work was made: what stands on it is of both."""
-    then = [read(need).metadata.get("sources", {}) for need in needs]
-    return {name: value for sources in then for name, value in sources.items() if is_of_other_code({name: value})}
 
 
 def _write(work: Work, files: Mapping[str, Tensors], metadata: dict[str, Any]) -> None:
