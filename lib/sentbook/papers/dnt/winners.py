@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import pandas as pd
@@ -16,7 +17,8 @@ from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import measure_on
 from sentbook.evaluation.statistics import corrected
-from sentbook.records import Metric, Run, Test
+from sentbook.records import CurvePoint, Metric, Run, Test
+from sentbook.report.page import Page
 
 SETTINGS = ("UE", "FT", "NT", "DNT")
 # A difference smaller than this counts as a tie: Zhang et al. 2018, section 5.2.
@@ -27,6 +29,7 @@ LEVEL = 0.05
 RANGES = {"norm0to1": "[0, 1]", "norm-1to1": "[-1, 1]"}
 
 Cell = tuple[str, str]
+CellOf = Callable[[str, str], tuple[str, str]]  # method and data set -> column and row of a table
 _LOSS_AND_NUMBER = r"\] ?(?P<loss>MSE|KL)?(?: ?(?P<number>row[12]))?"
 _ROW = re.compile(rf"{_LOSS_AND_NUMBER}(?P<rest>.*)")
 _METHOD = re.compile(rf"(?P<encoder>\S.*?) \[(?P<setting>{'|'.join(SETTINGS)})\](?: \S.*)?")
@@ -175,27 +178,42 @@ def cell_of(method: str, dataset: str) -> tuple[str, str]:
     return rest.replace("]", "", 1), f"{encoder}/{dataset}"
 
 
-def in_cells(run: Run) -> Run:
-    """Return a run with a row per cell, ``GRAN/SAG``, and a method per setting, in each data set's own measure."""
+def in_cells(run: Run, cell: CellOf = cell_of, curve: str = "") -> Run:
+    """Return a run with its methods and data sets renamed by ``cell``, in each data set's own measure.
+
+    Tests that compare two cells go, and the curves of all cells but ``curve`` or, where it has none, the first.
+    """
     rows = []
     for row in run.metrics:
         if row.dataset in suites.TEST_NAMES.values() and row.metric == measure_on(row.dataset):
-            method, cell = cell_of(row.method, row.dataset)
-            rows.append(row.model_copy(update={"method": method, "dataset": cell}))
+            method, dataset = cell(row.method, row.dataset)
+            rows.append(row.model_copy(update={"method": method, "dataset": dataset}))
     tests = []
     for test in run.tests:
-        (a, cell), (b, other) = (cell_of(method, test.dataset) for method in (test.a, test.b))
-        if cell == other:
-            tests.append(test.model_copy(update={"a": a, "b": b, "dataset": cell}))
-    return run.model_copy(update={"metrics": rows, "tests": tests})
+        (a, dataset), (b, other) = (cell(method, test.dataset) for method in (test.a, test.b))
+        if dataset == other:
+            tests.append(test.model_copy(update={"a": a, "b": b, "dataset": dataset}))
+    curves: dict[str, list[CurvePoint]] = {}
+    for point in run.curves:
+        method, _, dataset = point.method.rpartition(", ")
+        method, dataset = cell(method, dataset)
+        curves.setdefault(dataset, []).append(point.model_copy(update={"method": method}))
+    points = curves.get(curve) or next(iter(curves.values()), [])
+    return run.model_copy(update={"metrics": rows, "tests": tests, "curves": points})
 
 
-def printed_in_cells(printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the paper's numbers in the form of `in_cells`: of each setting the best row of a cell."""
+def printed_in_cells(printed: pd.DataFrame, cell: CellOf = cell_of) -> pd.DataFrame:
+    """Return the paper's numbers in the form of `in_cells`, of several rows of one cell the best."""
     own = printed[printed["metric"] == printed["dataset"].map(measure_on)]
-    cells = [cell_of(method, dataset) for method, dataset in zip(own["method"], own["dataset"], strict=True)]
-    own = own.assign(method=[method for method, _ in cells], dataset=[cell for _, cell in cells])
+    cells = [cell(method, dataset) for method, dataset in zip(own["method"], own["dataset"], strict=True)]
+    own = own.assign(method=[method for method, _ in cells], dataset=[dataset for _, dataset in cells])
     return own.groupby(["method", "dataset", "metric"], sort=False, as_index=False)["value"].max()
+
+
+def cells(page: Page, cell: CellOf = cell_of, curve: str = "") -> Page:
+    """Return a page whose tables and figures have a row per cell and a method per setting, see `in_cells`."""
+    run = None if page.run is None else in_cells(page.run, cell, curve)
+    return replace(page, run=run, paper=printed_in_cells(page.paper, cell))
 
 
 # -- rows by development pairs -----------------------------------------------------------------------------------------

@@ -1,0 +1,55 @@
+"""Tested differences in a panel per encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sentbook import report
+from sentbook.papers.dnt.winners import encoder_of
+from sentbook.records import Test
+from sentbook.report.figures import COLOURS, GREY
+from sentbook.report.html import Shown
+
+
+def differences(
+    tests: Sequence[Test],
+    row: Callable[[Test], str],
+    kind: Callable[[Test], str] = lambda test: "",
+    *,
+    limit: float = 20.0,
+    axis: str,
+    caption: str,
+) -> Shown:
+    """Draw each test's difference x 100 with its interval; filled where the interval excludes zero.
+
+    Args:
+        row: the label of a test's line.
+        kind: what its colour stands for.
+        limit: where the axis ends; a triangle marks what lies beyond, so that a failed run stretches nothing.
+        axis: what the axis is called.
+    """
+    encoders, rows, kinds = (
+        list(dict.fromkeys(map(name, tests))) for name in (lambda test: encoder_of(test.a), row, kind)
+    )
+    drawing, panels = report.subplots(0.9 + 0.26 * len(rows), 1, len(encoders), sharex=True, sharey=True, squeeze=False)
+    for test in tests:
+        axes, number = panels[0][encoders.index(encoder_of(test.a))], kinds.index(kind(test))
+        at, ink = rows.index(row(test)) + 0.34 * (number - (len(kinds) - 1) / 2), COLOURS[number]
+        low, estimate, high = (max(-limit, min(limit, 100 * value)) for value in (test.low, test.estimate, test.high))
+        axes.plot([low, high], [at, at], color=ink, linewidth=1.3)
+        axes.plot([end for end in (low, high) if abs(end) == limit], at, "<" if low == -limit else ">", color=ink, ms=4)
+        if abs(estimate) < limit:
+            axes.plot([estimate], [at], "o", color=ink, mfc="white" if test.low <= 0 <= test.high else ink, ms=5)
+    for axes, encoder in zip(panels[0], encoders, strict=True):
+        axes.axvline(0, color=GREY, linewidth=0.9, zorder=1)
+        axes.set(title=encoder, xlim=(-limit, limit), ylim=(len(rows) - 0.4, -0.6), yticks=range(len(rows)))
+        axes.set_yticklabels(rows)
+        axes.grid(axis="x")
+    panels[0][len(encoders) // 2].set_xlabel(axis)
+    if len(kinds) > 1:
+        marks = [panels[0][0].plot([], [], "o", color=COLOURS[at], label=name)[0] for at, name in enumerate(kinds)]
+        drawing.legend(handles=marks, loc="outside upper left", ncols=4)
+    ahead = sum(test.estimate > 0 for test in tests)
+    alt = f"{axis}: {len(tests)} differences in {len(encoders)} panels, {ahead} above zero."
+    note = "Bars: 95 % over seeds and pairs. Filled: the interval excludes zero. A triangle: the interval goes on."
+    return report.figure(drawing, caption=caption, alt=alt, note=note)
