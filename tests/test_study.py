@@ -1,26 +1,23 @@
-"""A study as a notebook calls it: recipes, scores on the scale of the gold, and a record that holds no sentence."""
+"""A study as a notebook calls it: parameters by name, recipes, scores, and a record that holds no sentence."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
-import psutil
 import pytest
 import torch
 
 from kept import forget
-from sentbook import config, io
-from sentbook import records as results
+from sentbook import config, io, records
 from sentbook.config import digest
 from sentbook.data import corpora, sources, suites, vectors
+from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import COSINE_PEARSON
-from sentbook.io import ConfigError, StorageError
-from sentbook.runs import ledger as store
-from sentbook.runs import lineage
+from sentbook.evaluation.statistics import Estimate
+from sentbook.io import ConfigError
 from sentbook.study import Study
 from sentbook.training import recipes
 
@@ -29,100 +26,63 @@ CHANGES: dict[str, Any] = {
     "profile": "demo", "seeds": [1, 2], "device": "cpu", "resamples": 100, "cse": {"filters": 3}, "phrase": TINY,
     "sentence": TINY, "relatedness": {"epochs": 1, "hidden": 5, "batch_size": 50},
 }  # fmt: skip
-METRIC = results.Metric(method="CSE", dataset="d", metric="pearson", protocol="p", seed=1, value=0.5, n=9)
+METRIC = records.Metric(method="CSE", dataset="d", metric="pearson", protocol="p", seed=1, value=0.5, n=9)
 
 
 @pytest.fixture(autouse=True)
-def ledger(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkout(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Records go to a folder of the test's, artifacts to one that the tests share."""
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path_factory.getbasetemp() / "artifacts"))
-    monkeypatch.setattr(results, "root", lambda: tmp_path)
+    monkeypatch.setattr(records, "root", lambda: tmp_path)
     monkeypatch.setattr(io, "git_commit", lambda: "0123abc")
-    return tmp_path / "results"
+    return tmp_path
 
 
 def study(**changes: Any) -> Study:
-    return Study("cse/table1", config.load("cse", config.merge(CHANGES, changes)))
+    return Study("cse/table1", **config.merge(CHANGES, changes))
 
 
-def demo(**changes: Any) -> Study:
-    return Study("cse/table1", config.load("cse", {"profile": "demo", **changes}))
+def written(checkout: Path) -> list[str]:
+    return sorted(str(path.relative_to(checkout)) for path in checkout.rglob("*") if path.is_file())
 
 
-def test_the_profile_as_its_file_has_it_is_recorded_under_its_name(ledger: Path) -> None:
-    run = demo().record(metrics=[METRIC])
-    assert run.profile == "demo"
-    assert [path.relative_to(ledger) for path in ledger.rglob("*.json")] == [Path("demo/cse/table1.json")]
-    assert store.read("cse", "table1", "demo") == run
-
-
-def test_a_gpu_is_recorded_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sentbook.study.device_of", lambda name: torch.device("cuda"))
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"H100 of {device}")
-    assert demo().record(metrics=[METRIC]).provenance.device == "cuda (H100 of cuda)"
-
-
-@pytest.mark.parametrize("change", [{"device": "cpu"}, {"jobs": 2}])
-def test_where_it_runs_is_no_change_of_the_profile(change: dict[str, Any]) -> None:
-    assert demo(**change).profile == "demo"
+def test_parameters_are_given_by_name() -> None:
+    made = Study("cse/table1", profile="demo", seeds=[4], settings={"resamples": 200}, cse={"filters": 3}, phrase={})
+    assert made.settings == config.load("cse", {"seeds": [4], "resamples": 200, "cse": {"filters": 3}})
+    with pytest.raises(ConfigError, match="Unknown parameter 'sentense'"):
+        Study("cse/table1", profile="demo", sentense={})
 
 
 @pytest.mark.parametrize("profile", ["demo", "small"])
-def test_changed_parameters_never_replace_a_recorded_run(ledger: Path, profile: str) -> None:
-    recorded = Study("cse/table1", config.load("cse", {"profile": profile}))
-    recorded.record(metrics=[METRIC])
-    file = ledger / profile / "cse" / "table1.json"
-    before = file.read_bytes()
-    runs = []
-    for margin in (0.3, 0.35):
-        changed = Study("cse/table1", config.load("cse", {"profile": profile, "phrase": {"margin": margin}}))
-        runs.append(changed.record(metrics=[]))
-        assert changed.profile == f"custom/{digest(changed.settings)}"
-        assert (ledger / changed.profile / "cse" / "table1.json").is_file()
-    assert file.read_bytes() == before
-    assert runs[0].profile != runs[1].profile
-    assert len(list(ledger.rglob("*.json"))) == 3
-
-
-@pytest.mark.parametrize("tells", ["SENTBOOK_NOTEBOOK", "JPY_SESSION_NAME", "__vsc_ipynb_file__", "command line", ""])
-def test_a_copied_notebook_leaves_the_originals_run_alone(
-    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tells: str
-) -> None:
-    """Where nobody tells which file runs, or names one that only calls for another one, it is the original."""
-    original = lineage.notebook_path("cse", "table1")
-    copy, other = tmp_path / "table1_mine.ipynb", tmp_path / "all.ipynb"
-    copy.write_bytes(original.read_bytes() + b"\n")
-    other.write_text('"!papermill notebooks/cse/table1.ipynb out.ipynb"')
-    profiles = []
-    for file in (original, copy, other):
-        caller = Mock(cwd=lambda: str(tmp_path), cmdline=lambda file=file: ["papermill", file.name, "out.ipynb"])
-        monkeypatch.setattr(
-            psutil.Process, "parent", lambda self, caller=caller: caller if tells == "command line" else None
+def test_a_run_never_touches_what_is_committed(checkout: Path, profile: str) -> None:
+    """Neither with the profile as it is, after a cell was changed by hand, nor with changed parameters."""
+    committed = checkout / "results" / profile / "cse" / "table1.json"
+    committed.parent.mkdir(parents=True)
+    committed.write_text("committed")
+    run = Study("cse/table1", profile=profile).record(metrics=[METRIC])
+    for changed in ({"device": "cpu"}, {"jobs": 3}):  # where it runs is no change of the profile
+        assert (
+            Study("cse/table1", profile=profile, **changed).record(metrics=[METRIC]).profile == run.profile == profile
         )
-        namespace = {"profile": "demo", "In": ["", "profile = 'demo'"]}
-        if tells.isupper():
-            monkeypatch.setenv(tells, str(file))
-        elif tells.startswith("_"):
-            namespace[tells] = str(file)
-        made = Study("cse/table1", namespace)
-        made.record(metrics=[METRIC])
-        profiles.append(made.profile)
-        assert (ledger / made.profile / "cse" / "table1.json").is_file()
-    mine = f"custom/table1_mine-{digest(made.settings)}" if tells else "demo"
-    assert profiles == ["demo", mine, "demo"]
+    customs = [Study("cse/table1", profile=profile, phrase={"margin": margin}) for margin in (0.3, 0.35)]
+    names = [one.record(metrics=[METRIC]).profile for one in customs]
+    assert names == [f"custom/{digest(one.settings)}" for one in customs] and len(set(names)) == 2
+    assert committed.read_text() == "committed"
+    own = [f"build/runs/{name}/cse/table1.json" for name in (profile, *names)]
+    assert written(checkout) == sorted([*own, f"results/{profile}/cse/table1.json"])
 
 
 def test_provenance_holds_all_that_made_the_numbers() -> None:
     forget()
     sources.note("pairs.txt", 2, "aa")  # as if a corpus had been read from a file
     done = study()
-    done.train(done.recipes("CSE", done.settings.cse, done.settings.phrase))
+    done.train(recipes.recipes(done.settings, "CSE", done.settings.cse, done.settings.phrase))
     forget()
     sources.note("sick.txt", 3, "bb")
     again = study()
     trained = again.train(
-        again.recipes("CSE", again.settings.cse, again.settings.phrase),
-        again.recipes("untrained", again.settings.pp, seeds=[0]),
+        recipes.recipes(again.settings, "CSE", again.settings.cse, again.settings.phrase),
+        recipes.recipes(again.settings, "untrained", again.settings.pp, seeds=[0]),
     )
     run = again.record(metrics=[METRIC], extra={"note": 1})
     origin = run.provenance
@@ -148,53 +108,47 @@ def test_provenance_holds_all_that_made_the_numbers() -> None:
     assert [(cost.method, cost.seed) for cost in run.cost] == [("CSE", 1), ("CSE", 2)]
 
 
-def test_a_record_is_the_file_that_is_read_back_and_holds_no_sentence(ledger: Path) -> None:
+def test_a_record_is_read_back_and_holds_no_sentence(checkout: Path) -> None:
     done = study()
+    s = done.settings
     trained = done.train(
-        done.recipes("PP", done.settings.pp, done.settings.phrase),
-        done.recipes("CSE", done.settings.cse, done.settings.phrase, done.settings.sentence),
+        recipes.recipes(s, "PP", s.pp, s.phrase), recipes.recipes(s, "CSE", s.cse, s.phrase, s.sentence)
     )
     scores = done.score(trained)
-    run = done.record(metrics=scores.metric_rows(COSINE_PEARSON), tests=scores.table_tests("CSE", "PP", resamples=100))
-    [file] = ledger.rglob("*.json")
-    assert store.read("cse", "table1", run.profile) == run
-    text = file.read_text().lower()
+    tests = scores.table_tests("CSE", "PP", resamples=100)
+    found = {"gap": Estimate(0.1, 0.0, 0.2, 0.04), "first": tests[0], "counts": [np.int64(3), np.arange(2)]}
+    run = done.record(scores, protocol=COSINE_PEARSON, tests=tests, findings=found)
+    assert run.metrics == scores.metric_rows(COSINE_PEARSON)
+    assert run.findings["gap"] == {"estimate": 0.1, "low": 0.0, "high": 0.2, "p": 0.04}
+    assert run.findings["first"] == tests[0].model_dump() and run.findings["counts"] == [3, [0, 1]]
+    folder = f"build/runs/{run.profile}/cse"
+    assert written(checkout) == [f"{folder}/table1.json", f"{folder}/table1.npz"]
+    assert records.read_own("cse/table1", run.profile) == run
+    text = (checkout / folder / "table1.json").read_text().lower()
     json.loads(text)
     said = [sentence for pairs in suites.test_sets("miniworld") for sentence in (*pairs.first, *pairs.second)]
     said += corpora.load(["miniworld-sentences"], limit=500).first
-    said += suites.relatedness("miniworld", "trial").first
     long = {sentence.lower() for sentence in said if len(sentence.split()) > 3}
     assert len(long) > 500
     assert [sentence for sentence in long if sentence in text] == []
-
-
-def test_recipes_are_one_a_seed_with_the_studys_choices() -> None:
-    done = study(tokenisation="words")
-    made = done.recipes("CSE", done.settings.cse, done.settings.phrase)
-    assert [recipe.seed for recipe in made] == [1, 2]
-    assert {(recipe.method, recipe.tokenisation, recipe.suite) for recipe in made} == {("CSE", "words", "miniworld")}
-    assert made[0].stages == (done.settings.phrase,)
-    assert [recipe.seed for recipe in done.recipes("untrained", done.settings.pp, seeds=[7])] == [7]
-
-
-def test_parameters_are_given_by_name() -> None:
-    made = Study("cse/table1", profile="demo", seeds=[4], settings={"resamples": 200}, cse={"filters": 3}, phrase={})
-    assert made.settings == config.load("cse", {"seeds": [4], "resamples": 200, "cse": {"filters": 3}})
-    [recipe] = recipes.recipes(made.settings, "CSE", made.settings.cse, made.settings.phrase)
-    assert (recipe.method, recipe.seed, recipe.stages) == ("CSE", 4, (made.settings.phrase,))
-    with pytest.raises(ConfigError, match="Unknown parameter 'sentense'"):
-        Study("cse/table1", profile="demo", sentense={})
+    # The scores per item, of 16 bits, give the numbers and the intervals again.
+    kept = Predictions.restored(records.Scores.load(checkout / folder / "table1.npz"))
+    for row, again in zip(run.metrics, kept.metric_rows(COSINE_PEARSON), strict=True):
+        assert (row.method, row.seed, row.dataset, row.n) == (again.method, again.seed, again.dataset, again.n)
+        assert row.value == pytest.approx(again.value, abs=5e-3)
+    for test, again in zip(tests, kept.table_tests("CSE", "PP", resamples=100), strict=True):
+        assert [again.estimate, again.low, again.high] == pytest.approx([test.estimate, test.low, test.high], abs=5e-3)
 
 
 def test_a_readers_seeds_are_those_of_its_ablations() -> None:
-    assert demo().ablation_seeds == (1, 2)  # of its file
-    assert demo(seeds=[7]).ablation_seeds == (7,)
-    assert demo(seeds=[7], ablation_seeds=[8]).ablation_seeds == (8,)
+    assert study(seeds=None).ablation_seeds == (1, 2)  # of its file
+    assert study(seeds=[7]).ablation_seeds == (7,)
+    assert study(seeds=[7], ablation_seeds=[8]).ablation_seeds == (8,)
 
 
 def test_scores_are_cosines_of_every_pair_of_every_set() -> None:
     done = study()
-    book = done.score(done.train(done.recipes("untrained", done.settings.pp, seeds=[0])))
+    book = done.score(done.train(recipes.recipes(done.settings, "untrained", done.settings.pp, seeds=[0])))
     assert book.names == [pairs.name for pairs in suites.test_sets("miniworld")]
     for name in book.names:
         [values] = book.stacked("untrained", name)
@@ -204,7 +158,7 @@ def test_scores_are_cosines_of_every_pair_of_every_set() -> None:
 
 def test_scores_are_made_on_the_device_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     done, seen = study(), []
-    found = done.train(done.recipes("untrained", done.settings.pp, seeds=[0]))
+    found = done.train(recipes.recipes(done.settings, "untrained", done.settings.pp, seeds=[0]))
     monkeypatch.setattr(recipes, "device_of", {done.settings.device: torch.device("meta")}.__getitem__)
     monkeypatch.setattr("sentbook.study.cosine_scores", lambda encoder, tokens: seen.append(encoder) or {})
     done.score(found)
@@ -214,7 +168,7 @@ def test_scores_are_made_on_the_device_of_the_run(monkeypatch: pytest.MonkeyPatc
 def test_what_is_noted_is_recorded_with_its_beginning() -> None:
     """A notebook that trains in its own way, as table 3 of CSE does, tells the study so."""
     done = study(seeds=[3])
-    begin = done.recipes("CSE", done.settings.cse, done.settings.phrase)
+    begin = recipes.recipes(done.settings, "CSE", done.settings.cse, done.settings.phrase)
     tuned = recipes.fine_tune(begin, done.settings.relatedness, device="cpu")
     done.note(tuned, begin)
     run = done.record(metrics=[METRIC])
@@ -222,9 +176,3 @@ def test_what_is_noted_is_recorded_with_its_beginning() -> None:
     assert run.provenance.seeds == [3]
     assert corpora.CORPORA["miniworld-phrases"].substitute in run.provenance.substitutions
     assert {point.method for point in run.curves} == {"CSE"} == {row.method for row in run.cost}
-
-
-def test_a_ledger_that_cannot_be_written_is_one_sentence(ledger: Path) -> None:
-    ledger.write_text("in the way")
-    with pytest.raises(StorageError, match=r"could not be written .*; free some space or choose a writable folder"):
-        demo().record(metrics=[])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import platform
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from sentbook import io
-from sentbook import records as results
+import numpy as np
+from pydantic import BaseModel
+
+from sentbook import io, records
 from sentbook.config import digest, from_notebook, is_recorded, load
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.data.text import Tokenisation, Vocabulary
@@ -18,11 +22,11 @@ from sentbook.evaluation.predictions import (
     Predictions,
     sts_predictions,
 )
+from sentbook.evaluation.protocols import Protocol
+from sentbook.evaluation.statistics import Estimate
 from sentbook.models import Encoder, SentenceEncoder
 from sentbook.models.average import AverageEncoder
-from sentbook.runs import claims as judged
-from sentbook.runs import ledger, lineage
-from sentbook.runs.evidence import Evidence
+from sentbook.records import Cost, CurvePoint, Metric, Provenance, Run, Scores, Search, Test
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import described, device_of, peak_memory_bytes
 from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, recipes, untrained
@@ -56,7 +60,6 @@ class Study:
         **sections: Any,
     ) -> None:
         self.paper, self.experiment = name.split("/")
-        self._copy = None
         parameters = {**sections, "profile": profile, "seeds": seeds, "settings": settings}
         if given is None:
             self.settings: Any = load(self.paper, parameters)
@@ -64,19 +67,12 @@ class Study:
             self.settings = given
         else:
             self.settings = from_notebook(self.paper, given)
-            self._copy = lineage.copied_to(name, given)
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
         self._trained: dict[str, Trained | FineTuned] = {}
         self._data: dict[str, str] = {}
         self._corpora: dict[str, None] = {}
         self._vectors: dict[str, None] = {}
-        self._log: list[str] = []
-        self._tell(f"{name}, profile {self.profile}, device {device_of(self.settings.device)}")
-
-    def _tell(self, line: str) -> None:
-        """Keep a line of what the run did, with the seconds since its start."""
-        self._log.append(f"{time.monotonic() - self._clock:.1f} s: {line}")
 
     # -- models -----------------------------------------------------------------------------------------------------
 
@@ -108,7 +104,7 @@ class Study:
         return untrained(*recipes(self.settings, "untrained", encoder, seeds=[seed]))[0].eval()
 
     @property
-    def curves(self) -> list[results.CurvePoint]:
+    def curves(self) -> list[CurvePoint]:
         """The training curves so far, which `sentbook.report_old.figures.training_curves` draws."""
         return [point for item in self._trained.values() if item.metadata for point in item.curve()]
 
@@ -156,7 +152,6 @@ class Study:
     def histories(self, recipes: Sequence[Recipe]) -> list[dict[str, Any] | None]:
         """Return what training left of ``recipes`` but their encoders, which are not kept; None where one diverged."""
         found = histories(recipes, device=self.settings.device, jobs=self.settings.jobs)
-        self._tell(f"{len(recipes)} trainings of a search: {', '.join(dict.fromkeys(one.method for one in recipes))}")
         return found
 
     def note(self, encoders: Sequence[Trained | FineTuned], beginnings: Sequence[Recipe] = ()) -> None:
@@ -173,10 +168,6 @@ class Study:
             # Word vectors and corpora may stand in for the paper's.
             self._vectors |= {recipe.vectors.name: None}
             self._corpora |= dict.fromkeys(recipe.texts())
-        # ISO times of one zone sort as they follow each other.
-        now = [item for item in encoders if item.metadata.get("started", "") >= self.started]
-        methods = ", ".join(dict.fromkeys(item.method for item in encoders))
-        self._tell(f"{len(encoders)} encoders, {len(now)} of them trained now, the others found: {methods}")
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
@@ -201,7 +192,6 @@ class Study:
                 tokens[known] = tokenise_sets(sets, vocabulary, tokenisation)
             for dataset, values in cosine_scores(item.encoder(self.settings.device), tokens[known]).items():
                 book.add(item.method, item.seed, dataset, values)
-        self._tell(f"cosines of {len(book.methods)} methods on {len(sets)} test sets")
         return book
 
     # -- record -----------------------------------------------------------------------------------------------------
@@ -213,85 +203,105 @@ class Study:
         named += [corpora.substitute(name, self.paper) for name in self._corpora]
         return [words for words in named if words]
 
-    def _searches(self, trained: Sequence[Trained | FineTuned]) -> list[results.Search]:
-        """Return how the settings of what was trained were chosen, as another page of the paper has recorded it.
+    def _searches(self, trained: Sequence[Trained | FineTuned]) -> list[Search]:
+        """Return how the settings of what was trained were chosen, as the page *tuning* of the paper has recorded it.
 
         Profile paper may train longer, with what the search of profile small has chosen.
         """
-        tuning = ledger.read(self.paper, "tuning", self.settings.profile) or ledger.read(self.paper, "tuning", "small")
-        known = tuning.searches if tuning else []
-        return searches_of([item for item in trained if isinstance(item, Trained)], known)
+        name, profile = f"{self.paper}/tuning", self.settings.profile
+        tuning = records.read_own(name, profile) or records.read(name, profile) or records.read(name)
+        own = [item for item in trained if isinstance(item, Trained)]
+        return searches_of(own, tuning.searches if tuning else [])
 
     @property
     def profile(self) -> str:
-        """The profile, or ``custom`` with the configuration's hash where a parameter was changed, or in a copy."""
-        settings, copy = self.settings, f"{self._copy.stem}-" if self._copy else ""
-        recorded = is_recorded(self.paper, settings) and not copy
-        return settings.profile if recorded else f"custom/{copy}{digest(settings)}"
+        """The profile, or ``custom`` with the hash of the settings where a parameter was changed."""
+        recorded = is_recorded(self.paper, self.settings)
+        return self.settings.profile if recorded else f"custom/{digest(self.settings)}"
 
     def record(
         self,
+        scores: Predictions | Scores | None = None,
         *,
-        metrics: Sequence[results.Metric],
-        tests: Sequence[results.Test] = (),
-        book: Any = None,
+        protocol: Protocol | str | None = None,
+        metrics: Sequence[Metric] | None = None,
+        tests: Sequence[Test] = (),
         findings: Mapping[str, Any] | None = None,
-        curves: Sequence[results.CurvePoint] | None = None,
-        cost: Sequence[results.Cost] | None = None,
-        searches: Sequence[results.Search] | None = None,
-        extra: dict[str, Any] | None = None,
-    ) -> results.Run:
-        """Judge the experiment's claims, write the run to the ledger and return it.
+        curves: Sequence[CurvePoint] | None = None,
+        cost: Sequence[Cost] | None = None,
+        searches: Sequence[Search] | None = None,
+        extra: Mapping[str, Any] | None = None,
+        book: Any = None,
+    ) -> Run:
+        """Write the run to ``build/runs/<profile>/``, with a score per test item, and return it.
 
-        A run with changed parameters never replaces a recorded one. A run on toy data carries no verdict.
+        A run with changed parameters goes to ``build/runs/custom/<hash>/``. What is committed in ``results/`` stays;
+        ``sentbook run --record`` alone replaces it.
 
         Args:
-            book: the predictions that claims are judged on; None: the rows alone.
-            findings: numbers for claims that no row and no book holds, by the names that ``claims.yaml`` gives them.
-            searches: how each method's settings were chosen; None: what the paper's recorded ``tuning`` says of them.
+            scores: a score per item, method, seed and data set.
+            protocol: how ``metrics`` are computed from ``scores``.
+            metrics: the numbers; None: those of ``scores`` under ``protocol``.
+            tests: differences of two methods.
+            findings: what claims are judged on and fits no row: numbers, `Estimate`s, tests, lists and dicts of these.
+            curves, cost: None: those of all trainings of this study.
+            searches: how the settings of each method were chosen; None: what the paper's page *tuning* recorded.
+            extra: what fits nowhere else.
+            book: the scores, until each notebook hands them over as ``scores``.
 
         Raises:
-            StorageError: the ledger cannot be written.
+            StorageError: no space or a read-only folder; an earlier run is intact.
         """
-        settings = self.settings
-        trained = [item for item in self._trained.values() if item.metadata]
-        toy = settings.profile == "demo"  # the mini-world says nothing of a paper
-        verdicts = 0 if toy else len(judged.claims(self.paper, self.experiment))
-        self._tell(f"{len(metrics)} numbers, {len(tests)} tests and {verdicts} verdicts recorded")
-        run = results.Run(
+        s, trained = self.settings, [item for item in self._trained.values() if item.metadata]
+        if scores is None and isinstance(book, Predictions):
+            scores = book
+        if metrics is None:
+            metrics = scores.metric_rows(protocol) if isinstance(scores, Predictions) else ()
+        run = Run(
             paper=self.paper,
             experiment=self.experiment,
             profile=self.profile,
-            provenance=results.Provenance(
+            provenance=Provenance(
                 git_commit=io.git_commit(),
-                config=settings.model_dump(mode="json"),
-                config_hash=digest(settings),
+                config=s.model_dump(mode="json"),
+                config_hash=digest(s),
                 data=dict(sorted((self._data | sources.used()).items())),
                 substitutions=self._substitutions(),
                 packages=io.packages(),
-                python=io.python_version(),
-                device=described(device_of(settings.device)),
+                python=platform.python_version(),
+                device=described(device_of(s.device)),
                 started=self.started,
                 wall_seconds=round(time.monotonic() - self._clock, 1),
                 training_seconds=round(sum(item.metadata["wall_seconds"] for item in trained), 1),
                 peak_memory_bytes=max([peak_memory_bytes(), *(item.metadata["peak_memory_bytes"] for item in trained)]),
-                seeds=sorted({item.seed for item in trained} or set(settings.seeds)),
+                seeds=sorted({item.seed for item in trained} or set(s.seeds)),
             ),
             metrics=list(metrics),
             tests=list(tests),
+            findings=_plain(findings or {}),
             curves=self.curves if curves is None else list(curves),
             cost=[item.cost() for item in trained] if cost is None else list(cost),
             searches=self._searches(trained) if searches is None else list(searches),
-            extra={
-                "artifacts": [_pedigree(item) for item in trained],
-                "log": self._log,
-                **(extra or {}),
-            },
+            extra={"artifacts": [_pedigree(item) for item in trained], **(extra or {})},
         )
-        if not toy:
-            run.claims = judged.judge(Evidence.of(run, book, settings.resamples, findings))
-        ledger.write(run)
+        records.write(run, scores.stored() if isinstance(scores, Predictions) else scores)
         return run
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON holds: estimates and rows as dictionaries, arrays as lists."""
+    match value:
+        case BaseModel():
+            return value.model_dump(mode="json")
+        case Estimate():
+            return asdict(value)
+        case Mapping():
+            return {str(name): _plain(part) for name, part in value.items()}
+        case np.ndarray() | np.generic():
+            return value.tolist()
+        case list() | tuple():
+            return [_plain(part) for part in value]
+    return value
 
 
 def _pedigree(item: Trained | FineTuned) -> dict[str, Any]:

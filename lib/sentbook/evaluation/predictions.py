@@ -19,7 +19,7 @@ from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score,
 from sentbook.evaluation.statistics import Estimate, corrected, from_bootstrap, percentiles, seed_spread, two_levels
 from sentbook.evaluation.sts import MEASURES, TOTAL, by_year
 from sentbook.io import NumericalError
-from sentbook.records import Metric, Test
+from sentbook.records import Metric, Scores, Test
 from sentbook.training.correlation import pearson
 
 Array = NDArray[np.float64]
@@ -310,6 +310,40 @@ class Predictions:
                 for name, values in by_set.items():
                     if name in names:
                         found.add(method, seed, name, values[masks[name]] if name in masks else values)
+        return found
+
+    def stored(self) -> Scores:
+        """Return what a record keeps, from which `restored` makes the same numbers and intervals."""
+        rows = [*self.names, *self.averages]
+        layout = {
+            "means": self._members,
+            "measures": {row: [str(measure) for measure in self.measures(row)] for row in rows},
+            "streams": {name: list(self._draw.stream(name)) for name in self.names},
+            "by_kind": isinstance(self._draw, DrawKinds),
+            "protocols": self._protocols,
+        }
+        held = {
+            (method, seed, name): values
+            for method, by_seed in self._values.items()
+            for seed, by_set in by_seed.items()
+            for name, values in by_set.items()
+        }
+        return Scores(self._gold, held, self._folds, layout)
+
+    @classmethod
+    def restored(cls, scores: Scores) -> Predictions:
+        """Return the predictions that a record keeps; sentences of pairs are not among it."""
+        layout = scores.layout
+        found = cls(
+            scores.gold,
+            means=layout["means"],
+            draw=(DrawKinds if layout["by_kind"] else Draw)(layout["streams"].__getitem__),
+            measures=lambda row: [Measure(name) for name in layout["measures"][row]],
+        )
+        found._folds = {name: fold.astype(np.int64) for name, fold in scores.folds.items()}
+        found._protocols = dict(layout["protocols"])
+        for (method, seed, name), values in scores.predictions.items():
+            found.add(method, seed, name, values)
         return found
 
     def stacked(self, method: str, dataset: str) -> Array:
