@@ -1,0 +1,86 @@
+"""What the records of Zhang et al. 2018 say of rows that differ in one thing, for its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+from scipy import stats
+
+from sentbook.evaluation.statistics import Estimate
+from sentbook.papers.dnt.winners import encoder_of, setting_name, setting_of
+from sentbook.records import Metric, Search, Test
+
+POINTS = 0.05
+
+
+def chosen_rows(metrics: Iterable[Metric]) -> dict[str, dict[str, str]]:
+    """Return by data set the recorded row of each setting, ``GRAN [NT]``: the one that its search has chosen."""
+    found: dict[str, dict[str, str]] = {}
+    for row in metrics:
+        found.setdefault(row.dataset, {})[setting_name(row.method)] = row.method
+    return found
+
+
+def share(tests: Iterable[Test], holds: Callable[[Test], bool]) -> Estimate:
+    """Return the share of cells in which something holds.
+
+    Its interval is the wider of the exact one and that of t over the groups of one encoder on one data set. Groups
+    share encoders and test pairs, so that it may still be too narrow.
+    """
+    groups: dict[tuple[str, str], list[bool]] = {}
+    for test in tests:
+        groups.setdefault((encoder_of(test.a), test.dataset), []).append(holds(test))
+    every = [one for group in groups.values() for one in group]
+    exact = stats.binomtest(sum(every), len(every)).proportion_ci(method="exact")
+    shares = [float(np.mean(group)) for group in groups.values()]
+    over = stats.ttest_1samp(shares, 0.5).confidence_interval() if len(set(shares)) > 1 else exact
+    return Estimate(float(np.mean(every)), max(0.0, min(exact.low, over.low)), min(1.0, max(exact.high, over.high)))
+
+
+def first_above_second(tests: Sequence[Test]) -> Estimate:
+    """Return the share of cells in which A is above B, of those in which they differ."""
+    return share([test for test in tests if test.estimate != 0], lambda test: test.estimate > 0)
+
+
+def within(tests: Sequence[Test], margin: float = 0.01) -> Estimate:
+    """Return the share of cells in which A and B differ by less than ``margin``."""
+    return share(tests, lambda test: abs(test.estimate) < margin)
+
+
+def best_over_worst(tests: Iterable[Test], margin: float = POINTS) -> list[Test]:
+    """Return, in each cell, the best setting that trains less the worst, less ``margin``.
+
+    Args:
+        tests: of every two settings of a cell.
+    """
+    cells: dict[tuple[str, str], list[Test]] = {}
+    for test in tests:
+        if "UE" not in (setting_of(test.a), setting_of(test.b)):
+            cells.setdefault((encoder_of(test.a), test.dataset), []).append(test)
+    widest = [max(cell, key=lambda test: abs(test.estimate)) for cell in cells.values()]
+    turned = [
+        test
+        if test.estimate > 0
+        else test.model_copy(
+            update={"a": test.b, "b": test.a, "estimate": -test.estimate, "low": -test.high, "high": -test.low}
+        )
+        for test in widest
+    ]
+    less = [
+        {"estimate": test.estimate - margin, "low": test.low - margin, "high": test.high - margin} for test in turned
+    ]
+    return [test.model_copy(update=ends) for test, ends in zip(turned, less, strict=True)]
+
+
+def gains_of_rescaling(searches: Iterable[Search]) -> dict[str, float]:
+    """Return by how much the best development value with rescaled vectors is above that without, by row and set."""
+    found: dict[str, float] = {}
+    for search in searches:
+        best: Mapping[bool, list[float]] = {True: [], False: []}
+        for point in search.tried:
+            if "rescale" in point:
+                best[bool(point["rescale"])].append(point["development"] or 0.0)
+        if best[True] and best[False]:
+            found[f"{search.method} on {search.dataset}"] = max(best[True]) - max(best[False])
+    return found
