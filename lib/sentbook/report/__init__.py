@@ -4,9 +4,9 @@
 100 here and only here.
 """
 
-from sentbook.report.errors import describe as describe_errors
 from sentbook.report.figures import colour, figure, style, subplots
 from sentbook.report.html import Shown
+from sentbook.report.item_errors import describe as describe_errors
 from sentbook.report.lessons import diagram, dial, source
 from sentbook.report.numbers import x100
 from sentbook.report.page import Page, page

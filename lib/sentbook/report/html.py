@@ -46,7 +46,7 @@ def sentence(text: str) -> Shown:
     return Shown(Markup("<p>%s</p>") % text)
 
 
-def both(*parts: Shown | None) -> Shown:
+def below(*parts: Shown | None) -> Shown:
     """Show several outputs below each other."""
     return Shown(Markup("\n").join(part.html for part in parts if part is not None))
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
+from sentbook.records import Test
+
 MINUS = "\u2212"
 DASH = "\u2013"
 _LOWER_IS_BETTER = frozenset({"mse", "mae", "median_rank", "loss", "milliseconds", "peak_mebibytes"})
-_SHARES = frozenset({"pearson", "spearman", "correlation", "accuracy", "f1", "precision", "recall", "share"})
+_SHARES = frozenset({"pearson", "spearman", "correlation", "accuracy", "f1", "share", "likeness", "difference"})
+_DIGITS = {"mse": 4, "ratio": 2, "rank": 0, "seconds": 0, "words": 0, "parameters": 0, "files": 0, "median_rank": 1}
 _NAMES = {
     "pearson": ("Pearson\u2019s r", "r"),
     "spearman": ("Spearman\u2019s \u03c1", "\u03c1"),
@@ -40,10 +43,8 @@ def factor(metric: str) -> float:
 
 
 def digits(metric: str) -> int:
-    """Return the decimals printed: 1 for values shown x 100 and for ranks, 4 for mean squared errors, 3 otherwise."""
-    if factor(metric) == 100.0 or _kind(metric) == "median_rank":
-        return 1
-    return 4 if metric == "mse" else 3
+    """Return the decimals printed: 1 for values shown x 100, 4 for mean squared errors, else 3 or what is counted."""
+    return 1 if factor(metric) == 100.0 else _DIGITS.get(_kind(metric), 3)
 
 
 def name(metric: str, *, short: bool = False) -> str:
@@ -74,6 +75,8 @@ def plain(value: float | None, places: int = 1, *, signed: bool = False) -> str:
 
 def shown(value: float | None, metric: str, *, places: int | None = None, signed: bool = False) -> str:
     """Print a stored value in the unit of its metric: ``shown(.716, "pearson") == "71.6"``."""
+    if metric == "distance" and value is not None:
+        return f"{value:.0e}"
     scaled = None if value is None else value * factor(metric)
     return plain(scaled, digits(metric) if places is None else places, signed=signed)
 
@@ -117,3 +120,14 @@ def counted(size: int, noun: str) -> str:
         ('1 seed', '3 seeds')
     """
     return f"{size:,} {noun}{'' if size == 1 else 's'}"
+
+
+def tested(test: Test, *, places: int | None = None) -> str:
+    """Print a difference with its 95 % interval: ``\u22120.4 [\u22121.2, +0.4]``."""
+    ends = interval(test.low, test.high, test.metric, places=places, signed=True)
+    return f"{shown(test.estimate, test.metric, places=places, signed=True)} {ends}".strip()
+
+
+def difference(a: str, b: str) -> str:
+    """Name a difference: ``CSE \u2212 PP``."""
+    return f"{a} {MINUS} {b}"

@@ -117,11 +117,11 @@ def label_of(dataset: str) -> tuple[str, str]:
 
     Example:
         >>> label_of("STS2012/avg"), label_of("total_avg"), label_of("SICK2014-test")
-        (('STS 2012', 'Average'), ('', 'Average of all sets'), ('', 'SICK 2014 test'))
+        (('STS 2012', 'Average'), ('', 'Total average'), ('', 'SICK 2014 test'))
     """
     group, _, rest = dataset.rpartition("/")
     if dataset == TOTAL:
-        return "", "Average of all sets"
+        return "", "Total average"
     if not group:
         return "", _spaced(rest)
     return _spaced(group), "Average" if rest == "avg" else rest
@@ -162,12 +162,6 @@ def headings(datasets: Sequence[str]) -> list[tuple[str | None, str]]:
 # -- what a caption says of a run --------------------------------------------------------------------------------------
 
 
-def seeds_in_words(run: Run) -> str:
-    """Say of how many seeds the numbers are means."""
-    count = len(run.provenance.seeds)
-    return "one seed" if count == 1 else f"mean of {count} seeds"
-
-
 def changes(run: Run) -> list[str]:
     """Name the settings in which a run differs from its profile, ``cse.activation = tanh``; its profile first."""
     config = run.provenance.config
@@ -185,17 +179,12 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def difference_name(a: str, b: str) -> str:
-    """Name a difference: ``CSE − PP``."""
-    return f"{a} {MINUS} {b}"
-
-
 def readable(text: str) -> str:
     """Write the names that records hold as a reader knows them.
 
     Example:
         >>> readable("CSE above PP on STS2012/avg and total_avg, gap -7.5")
-        'CSE above PP on STS 2012 average and the average of all sets, gap −7.5'
+        'CSE above PP on STS 2012 average and the total average, gap −7.5'
     """
-    text = re.sub(r"\b(STS|SICK)(\d{4})/avg\b", r"\1 \2 average", text).replace(TOTAL, "the average of all sets")
+    text = re.sub(r"\b(STS|SICK)(\d{4})/avg\b", r"\1 \2 average", text).replace(TOTAL, "the total average")
     return re.sub(r"(?<=[\s\[(])-(?=\d)", MINUS, text)

@@ -1,4 +1,4 @@
-"""Draw a pandas frame as a table, with pandas' own Styler: spanners are its MultiIndex columns, all text is escaped."""
+"""Draw tables with pandas' own Styler: spanners are MultiIndex columns, all text is escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from markupsafe import Markup, escape
 from sentbook.report.html import Shown, captioned
 from sentbook.report.numbers import DASH, plain
 
-Format = Callable[[Any], str]
+HEADING, AVERAGE = "sb-head", "sb-average"  # kinds of rows: a heading of those below it, and one that is shaded
+Row = tuple[Any, str, str]  # key, label and kind
+Cell = tuple[str, str]  # text and class of the style sheet
 
 
 def table(
@@ -21,7 +23,7 @@ def table(
     caption: str = "",
     note: str = "",
     groups: str | None = None,
-    formats: Mapping[Any, Format] | None = None,
+    formats: Mapping[Any, Callable[[Any], str]] | None = None,
     places: int = 1,
 ) -> Shown:
     """Show a frame as a table: numbers to the right, text to the left, nothing multiplied.
@@ -35,56 +37,44 @@ def table(
         places: decimals of other floats.
     """
     frame = frame.reset_index() if any(frame.index.names) else frame
-    first = next(column for column in frame.columns if column != groups)
-    body = frame.drop(columns=[first] if groups is None else [first, groups])
-    heads = list(frame[groups]) if groups is not None else [None] * len(frame)
-    chosen = formats or {}
-    lines: list[Sequence[Any]] = []
-    labels: list[Any] = []
-    kinds: list[str] = []
-    numeric = {at: pd.api.types.is_numeric_dtype(body.iloc[:, at]) for at in range(body.shape[1])}
-    before = None
-    for head, label, values in zip(heads, frame[first], body.itertuples(index=False, name=None), strict=True):
-        if head is not None and head != before:
-            lines, labels, kinds = [*lines, [""] * body.shape[1]], [*labels, head], [*kinds, "sb-head"]
-        before = head
-        lines.append([_text(chosen.get(name), value, places) for name, value in zip(body.columns, values, strict=True)])
-        labels.append(_text(chosen.get(first), label, places))
-        kinds.append("")
-    text = pd.DataFrame(lines, columns=body.columns, dtype=object)
-    classes = pd.DataFrame([[kind] * body.shape[1] for kind in kinds], columns=body.columns, dtype=object)
-    for at, number in numeric.items():
-        classes.isetitem(at, [f"{kind} {'' if number else 'sb-text'}".strip() for kind in classes.iloc[:, at]])
-    return drawn(text, labels, classes, corner=str(first), caption=caption, note=note)
+    first, *others = (column for column in frame.columns if column != groups)
+    forms = formats or {}
 
+    def text(column: Any, value: Any) -> str:
+        if column in forms:
+            return forms[column](value)
+        if isinstance(value, str):
+            return value
+        if value is None or pd.isna(value):
+            return DASH
+        return plain(float(value), 0 if pd.api.types.is_integer(value) else places)
 
-def _text(form: Format | None, value: Any, places: int) -> str:
-    """Print one value; text and markup stay as they are."""
-    if form is not None:
-        return form(value)
-    if isinstance(value, str):
-        return value
-    if value is None or pd.isna(value):
-        return DASH
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return plain(float(value), 0 if pd.api.types.is_integer(value) else places)
+    columns: dict[Any, dict[Any, Cell]] = {}
+    for column in others:
+        kind = "" if pd.api.types.is_numeric_dtype(frame[column]) or column in forms else "sb-text"
+        columns[column] = {at: (text(column, value), kind) for at, value in enumerate(frame[column])}
+    rows: list[Row] = []
+    for at, label in enumerate(frame[first]):
+        if groups is not None and (at == 0 or frame[groups].iloc[at] != frame[groups].iloc[at - 1]):
+            rows.append((None, str(frame[groups].iloc[at]), HEADING))
+        rows.append((at, text(first, label), ""))
+    return drawn(rows, columns, corner=str(first), caption=caption, note=note)
 
 
 def drawn(
-    text: pd.DataFrame, labels: Sequence[str], classes: pd.DataFrame, *, corner: str = "", caption: str, note: str = ""
+    rows: Sequence[Row], columns: Mapping[Any, Mapping[Any, Cell]], *, corner: str = "", caption: str, note: str = ""
 ) -> Shown:
-    """Draw a frame of text: ``labels`` head its rows, ``classes`` are those of the style sheet, a cell each.
-
-    A row of class ``sb-head`` is a heading of those below it, one of ``sb-average`` is shaded.
-    """
-    label = [escape(one) for one in labels]
+    """Draw cells by column and row key; a row that a column does not have is empty there."""
+    cells = [[column.get(key, ("", "")) for column in columns.values()] for key, _, _ in rows]
+    labels = [escape(label) for _, label, _ in rows]
+    heads = pd.MultiIndex.from_tuples(columns) if isinstance(next(iter(columns), ""), tuple) else list(columns)
+    text = pd.DataFrame([[one for one, _ in line] for line in cells], columns=heads, dtype=object)
+    kinds = [[f"{kind} {row[2]}".strip() for _, kind in line] for line, row in zip(cells, rows, strict=True)]
     # The same content gives the same bytes, and two tables of a page never share an id.
-    uuid = hashlib.sha256(f"{text.to_csv()}{labels}{caption}".encode()).hexdigest()[:8]
-    styler = text.reset_index(drop=True).style
-    styler = styler.set_uuid(uuid).set_td_classes(classes.reset_index(drop=True).astype(object))
+    styler = text.style.set_uuid(hashlib.sha256(f"{cells}{labels}{caption}".encode()).hexdigest()[:8])
     styler.cell_ids = False
-    styler = styler.format(escape="html").format_index(escape="html", axis=1).format_index(lambda at: label[at])
+    styler = styler.set_td_classes(pd.DataFrame(kinds, columns=heads, dtype=object))
+    styler = styler.format(escape="html").format_index(escape="html", axis=1).format_index(lambda at: labels[at])
     html = styler.to_html()
     body = Markup(html[html.index("<table") :].replace("&nbsp;", str(escape(corner)), 1).strip())
     return captioned(Markup('<div class="sb-scroll" tabindex="0">{}</div>').format(body), caption, note)

@@ -1,0 +1,224 @@
+"""Who errs where: errors by length, overlap, negation and numbers, and the pairs on which two methods differ most.
+
+A record holds no bulk text, so a notebook describes errors when it records, see `describe`. Sentences are quoted only
+from data sets whose terms allow it, at most ten of each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup, escape
+from numpy.typing import NDArray
+
+from sentbook.data import suites
+from sentbook.data.types import ScoredPairs
+from sentbook.evaluation.error_groups import WORD, Array, MapName, Thresholds, jaccard, mapped, words
+from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.statistics import mean_bootstrap
+from sentbook.io import ConfigError, DataError
+from sentbook.records import Run, Scores, committed_path, own_path
+from sentbook.report import numbers
+from sentbook.report.html import Shown, below
+from sentbook.report.table import table
+
+if TYPE_CHECKING:
+    from sentbook.report.page import Page
+
+How = MapName | Literal["labels"]
+QUOTED = 10
+_LONGEST = 400  # characters of a sentence that are shown
+_NEGATION = re.compile(r"\b(?:not|no|never|nobody|nothing|none|without|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
+# Data sets of which a few items may be quoted, and what is named next to them; see data/eval/MANIFEST.json.
+_TERMS = {
+    r"SICK": "SICK, Marelli et al. 2014, CC BY-NC-SA 3.0",
+    r"STS20\d\d/images": "image descriptions of STS, CC BY-SA",
+    r"STS20\d\d/headlines?$": "Europe Media Monitor",
+    r"STS2016/postediting": "STS 2016 post-editing, CC BY 4.0",
+    r"STS2015/answers-forums|STS2016/(answer|question)$": "Stack Exchange, CC BY-SA",
+    r"miniworld": "generated sentences",
+}
+
+
+def terms_of(dataset: str) -> str | None:
+    """Return the source and licence to name next to quoted items; None where none may be quoted."""
+    return next((terms for pattern, terms in _TERMS.items() if re.match(pattern, dataset)), None)
+
+
+# -- what is recorded --------------------------------------------------------------------------------------------------
+
+
+def describe(
+    scores: Predictions, a: str, b: str, dataset: str | None = None, *, how: How = "isotonic"
+) -> dict[str, Any]:
+    """Describe the errors of A and B on pairs, for ``findings={"errors": [...]}`` of `Study.record`.
+
+    Args:
+        scores: those that are recorded.
+        dataset: None, or one that ``scores`` do not have: their first.
+        how: the map from scores to the gold scale, see `sentbook.evaluation.error_groups.mapped`; ``labels``: a score
+            is a label, and right or wrong.
+
+    Returns:
+        Mean errors of each group of pairs, and the pairs on which the two differ most; their text only where the
+        terms of the data set allow it.
+    """
+    name = dataset if dataset in scores.names else scores.names[0]
+    return _described(scores.pairs(name), {method: scores.stacked(method, name) for method in (a, b)}, how)
+
+
+def _described(pairs: ScoredPairs, scores: Mapping[str, Array], how: How, *, text: bool = False) -> dict[str, Any]:
+    said = scores
+    if how != "labels":
+        said = {name: np.stack([mapped(row, pairs.gold, how) for row in held]) for name, held in scores.items()}
+    wrong = [np.abs(held - pairs.gold) for held in said.values()]
+    # Means over seeds; a label is right or wrong.
+    first, second = ((one > 0 if how == "labels" else one).mean(axis=0) for one in wrong)
+    rows = []
+    for group, mask in _groups(pairs).items():
+        if mask.sum() > 1:
+            found = mean_bootstrap((first - second)[mask], 2000, [0])
+            errors = [float(one[mask].mean()) for one in (first, second)]
+            rows.append({"group": group, "n": int(mask.sum()), "errors": errors, "interval": [found.low, found.high]})
+    order = np.argsort(first - second, kind="stable")
+    half = min(QUOTED // 2, len(order) // 2)
+    examples = []
+    for at in map(int, [*order[::-1][:half], *order[:half]]):
+        scored = [float(held[:, at].mean()) for held in said.values()]
+        one = {
+            "item": at,
+            "gold": float(pairs.gold[at]),
+            "scores": scored,
+            "errors": [float(first[at]), float(second[at])],
+        }
+        quoted = text or terms_of(pairs.name) is not None
+        examples.append(one | ({"first": pairs.first[at], "second": pairs.second[at]} if quoted else {}))
+    return {"dataset": pairs.name, "methods": list(scores), "how": how, "rows": rows, "examples": examples}
+
+
+def _groups(pairs: ScoredPairs) -> dict[str, NDArray[np.bool_]]:
+    """Return which pairs belong to each group, by its name."""
+    texts = list(zip(pairs.first, pairs.second, strict=True))
+    length = np.array([(len(WORD.findall(one)) + len(WORD.findall(two))) / 2 for one, two in texts])
+    overlap, limits, middle = jaccard(pairs.first, pairs.second), Thresholds(), float(np.median(length))
+    negated = [bool(_NEGATION.search(one)) != bool(_NEGATION.search(two)) for one, two in texts]
+    digits = [set(re.findall(r"\d+", one)) != set(re.findall(r"\d+", two)) for one, two in texts]
+    return {
+        "all": np.ones(len(texts), dtype=bool),
+        f"length: up to {middle:g} words": length <= middle,
+        f"length: more than {middle:g} words": length > middle,
+        f"word overlap: {limits.low:g} or less": overlap <= limits.low,
+        "word overlap: between": (overlap > limits.low) & (overlap < limits.high),
+        f"word overlap: {limits.high:g} or more": overlap >= limits.high,
+        "negation in one sentence": np.array(negated),
+        "numbers differ": np.array(digits),
+    }
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def errors(
+    page: Page,
+    a: str,
+    b: str,
+    *,
+    dataset: str | None = None,
+    text: bool = False,
+    caption: str = "",
+    run: Run | None = None,
+) -> Shown:
+    """Show on which pairs A and B err: statistics by length, overlap, negation and numbers, and the worst pairs.
+
+    What the run recorded is shown. Other methods and data sets are described from its scores per item, where the text
+    of the data set is on this machine.
+
+    Args:
+        dataset: None, or one that the run does not have: its first.
+        text: whether sentences are shown that may not be published, from this machine's data.
+    """
+    parts = []
+    for one, title in page.runs(run, caption):
+        held = [found for found in one.findings.get("errors", ()) if found["methods"] == [a, b] and not text]
+        same = [found for found in held if found["dataset"] == dataset] or ([] if dataset and one is page.run else held)
+        found = same[0] if same else _from_scores(one, one is page.run, (a, b), dataset, text)
+        parts.append(page.unscored(one) if found is None else _shown(page, found, title))
+    return page.together(parts)
+
+
+def _from_scores(
+    run: Run, committed: bool, methods: tuple[str, str], dataset: str | None, text: bool
+) -> dict[str, Any] | None:
+    """Describe the errors of a run from its scores per item; None where these or the sentences are not here."""
+    path = (committed_path if committed else own_path)(run.name, run.profile).with_suffix(".npz")
+    scores = Scores.load(path) if path.exists() else None
+    names = [name for method, _, name in scores.predictions if method == methods[0]] if scores else []
+    pairs = _pairs(dataset if dataset in names else names[0], run.provenance.config.get("suite")) if names else None
+    if scores is None or pairs is None or len(pairs.first) != len(scores.gold[pairs.name]):
+        return None
+    held = scores.predictions.items()
+    tables = {m: np.stack([row for (who, _, on), row in held if (who, on) == (m, pairs.name)]) for m in methods}
+    return _described(pairs, tables, "isotonic", text=text)
+
+
+def _pairs(name: str, suite: Any) -> ScoredPairs | None:
+    """Read the pairs of a data set by its name in records; None where they are not on this machine."""
+    try:
+        sets = {one.name: one for one in suites.test_sets(suite)}
+        of_test = {test: dataset for dataset, test in suites.TEST_NAMES.items()}
+        return sets[name] if name in sets else replace(suites.pairs(of_test[name], "test"), name=name)
+    except (ConfigError, DataError, KeyError):
+        return None
+
+
+def _shown(page: Page, found: Mapping[str, Any], caption: str) -> Shown:
+    """Show described errors: a table by group of pairs, and the pairs on which the two differ most."""
+    a, b = map(page.label, found["methods"])
+    dataset, terms = page.label(found["dataset"]), terms_of(found["dataset"])
+    places, scale = (1, 100) if found["how"] == "labels" else (2, 1)
+    rows, pairs = [], []
+    for row in found["rows"]:
+        first, second = (scale * error for error in row["errors"])
+        gap, *ends = (
+            numbers.plain(one, places, signed=True)
+            for one in (first - second, *(scale * end for end in row["interval"]))
+        )
+        words = f"{gap} [{', '.join(ends)}]"
+        rows.append({"Pairs": row["group"], "n": row["n"], a: first, b: second, numbers.difference(a, b): words})
+    for one in found["examples"][:QUOTED]:
+        said = [f"{score:.1f}" for score in one["scores"]]
+        closer = int(one["errors"][1] < one["errors"][0])
+        said[closer] = Markup("<b>{}</b>").format(said[closer])
+        texts = [Markup(f"pair {one['item'] + 1:,}")]
+        if "first" in one:
+            texts = [marked(one["first"], one["second"]), marked(one["second"], one["first"])]
+        pairs.append([Markup("<br>").join(texts), f"{one['gold']:.1f}", *said])
+    what = "Share wrong × 100" if scale == 100 else "Mean absolute error on the gold scale"
+    note = f"{what}, {dataset}; in brackets the 95 % interval over pairs. Below 0, {a} errs less."
+    source = (
+        f"Source: {terms}." if terms else "Numbers are those of the pairs in its file; its terms do not allow quoting."
+    )
+    examples = pd.DataFrame(pairs, columns=["Pair", "Gold", a, b], dtype=object)
+    return below(
+        table(pd.DataFrame(rows), caption=caption, note=note, places=places),
+        table(examples, note=f"{dataset}: where the errors differ most; bold: nearer to gold. {source}"),
+    )
+
+
+def marked(text: str, other: str = "") -> Markup:
+    """Write a sentence as safe HTML, its words in common with ``other`` marked; the end of a very long one is left out.
+
+    Example:
+        >>> str(marked("A <b> dog", "the dog"))
+        'A &lt;b&gt; <mark>dog</mark>'
+    """
+    common = words(text) & words(other)
+    short = text if len(text) <= _LONGEST else text[:_LONGEST].rstrip() + " \u2026"
+    mark = Markup("<mark>{}</mark>")
+    pieces = re.split(f"({WORD.pattern})", short)
+    return Markup("").join(mark.format(one) if one.lower() in common else escape(one) for one in pieces)
