@@ -37,15 +37,18 @@ def differences(
         at, ink = rows.index(row(test)) + 0.34 * (number - (len(kinds) - 1) / 2), COLOURS[number]
         low, estimate, high = (max(-limit, min(limit, 100 * value)) for value in (test.low, test.estimate, test.high))
         axes.plot([low, high], [at, at], color=ink, linewidth=1.3)
-        axes.plot([end for end in (low, high) if abs(end) == limit], at, "<" if low == -limit else ">", color=ink, ms=4)
+        for end, mark in ((low, "<"), (high, ">")):
+            if abs(end) == limit:
+                axes.plot([end], [at], mark, color=ink, ms=4, clip_on=False)
         if abs(estimate) < limit:
             axes.plot([estimate], [at], "o", color=ink, mfc="white" if test.low <= 0 <= test.high else ink, ms=5)
     for axes, encoder in zip(panels[0], encoders, strict=True):
         axes.axvline(0, color=GREY, linewidth=0.9, zorder=1)
-        axes.set(title=encoder, xlim=(-limit, limit), ylim=(len(rows) - 0.4, -0.6), yticks=range(len(rows)))
-        axes.set_yticklabels(rows)
+        axes.set(title=encoder, xlim=(-limit, limit), ylim=(len(rows) - 0.4, -0.6))
+        axes.set_xticks((-limit / 2, 0, limit / 2))
+        axes.set_yticks(range(len(rows)), rows)
         axes.grid(axis="x")
-    panels[0][len(encoders) // 2].set_xlabel(axis)
+    drawing.supxlabel(axis, fontsize=9)
     if len(kinds) > 1:
         marks = [panels[0][0].plot([], [], "o", color=COLOURS[at], label=name)[0] for at, name in enumerate(kinds)]
         drawing.legend(handles=marks, loc="outside upper left", ncols=4)
