@@ -1,73 +1,136 @@
-# The grid: data -> vectors -> encoders -> notebooks -> verdicts -> book, each job one plain command line.
+# What runs for a profile: shared encoders -> notebooks -> the book. `sentbook batch` calls it; so does `snakemake --cores 2`.
 #
-# `sentbook batch` calls this; `snakemake --cores 2` does the same without its choice of jobs.
-#
-# Beside each job lies a small file with the digests of all that it is made from (the syntax of the modules that it
-# loaded, parameters, data), written only where they change: what runs again is finer than the times of files. A job's
-# output is its stamp alone. What Snakemake takes away before a job or after its failure is never a trained encoder, a
-# recorded run or an executed notebook: those are replaced, whole, by the command itself.
-from sentbook.runs import batch
+# A job runs again when its inputs, its parameters or the code of the package change: `snakemake -n` lists why. Trained
+# encoders and recorded runs are no outputs, since Snakemake deletes the outputs of a job that fails.
+import ast
+import hashlib
+import re
+import sys
+from functools import cache
+from pathlib import Path
 
-if workflow.is_main_process and not workflow.dryrun:
-    logger.addHandler(batch.JobLines())
-PROFILE = config.get("profile", "demo")
-# On a cluster's node the digests are those of the plan.
-JOBS = batch.plan(PROFILE) if workflow.is_main_process else batch.jobs(PROFILE)
-AT = f"build/batch/{PROFILE}"
-# Full width needs a GPU a job; see --resources gpu=N.
-GPU = {"gpu": 1, "gpu_manufacturer": "nvidia"} if PROFILE == "paper" else {}
-COMMANDS = {
-    "data": "sentbook prepare data",
-    "vectors": "sentbook prepare vectors",
-    "encoders": "sentbook train",
-    "notebooks": "sentbook run --no-page",
-}
+import yaml
+from snakemake.exceptions import WorkflowError
 
-
-def before(name):
-    """Stamps of what comes first. Who runs after encoders that are made again has loaded the code that made them."""
-    return [f"{AT}/{job}.done" for job in JOBS[name].after]
+PYTHON, PROFILE = sys.executable, config.get("profile", "demo")
+RECORD = "--record" if config.get("record") in (True, "True") else ""
+AT, EXECUTED = f"build/batch/{PROFILE}", f"build/executed/{PROFILE}"
+GRID = yaml.safe_load(Path("lib/sentbook/papers/grid.yaml").read_text())
+NOTEBOOKS = re.findall(r"file: book/_executed/(\S+)", Path("_toc.yml").read_text())
+# Without the book's pages that are made from notebooks and records.
+MADE = {"_api", "_executed", "_generated", "_runs"}
+TEXT = [str(file) for file in Path("book").rglob("*") if file.is_file() and not MADE & set(file.parts)]
+GPU = {"gpu": 1} if PROFILE == "paper" else {}
+# For a cluster; twice as much where the first attempt did not end.
+MEGABYTES = {"demo": 2_000, "small": 6_000, "paper": 24_000}[PROFILE]
+MINUTES = {"demo": 30, "small": 480, "paper": 2_880}[PROFILE]
 
 
-localrules: all, data, verdicts, book
+def encoders(paper):
+    """The stamps of the encoders that pages of a paper share. Those of the demo train in seconds: one job a paper."""
+    names = GRID.get(paper, {}).get("encoders", [])
+    names = ["all"] if names and PROFILE == "demo" else names
+    return [f"{AT}/encoders/{paper}/{name.replace(' ', '_')}.done" for name in names]
+
+
+def papers(paper):
+    return [paper, *GRID.get(paper, {}).get("builds_on", [])]
+
+
+def parameters(paper):
+    return [f"params/{name}/{PROFILE}.yaml" for name in papers(paper)]
+
+
+def shown(paper, page):
+    """What a page shows besides its own run: printed numbers, claims, causes, and the recorded run."""
+    files = [*Path("lib/sentbook/papers", paper).rglob("*.yaml"), *Path("lib/sentbook/papers", paper).rglob("*.csv")]
+    recorded = [Path("results", kind, paper, f"{page}.json") for kind in ("small", "paper") if kind != PROFILE]
+    return [str(file) for file in [*files, *recorded] if file.is_file()]
+
+
+def before(paper, page):
+    """The stamps and pages that a page waits for: encoders, and the search whose choices it trains with."""
+    first = [f"{paper}/{name}" for name in GRID.get(paper, {}).get("first", [])]
+    pages = [] if f"{paper}/{page}" in first else [f"{EXECUTED}/{name}.ipynb" for name in first if name in NOTEBOOKS]
+    return [stamp for name in papers(paper) for stamp in encoders(name)] + pages
+
+
+def _is_docstring(part):
+    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+
+
+@cache
+def bare(file):
+    """A module without comments and docstrings."""
+    tree = ast.parse(file.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(getattr(node, "body", None), list):
+            node.body = [part for part in node.body if not _is_docstring(part)]
+    return ast.dump(tree).encode()
+
+
+@cache
+def code(*of):
+    """Digest the package without the folders of papers other than ``of``."""
+    digest = hashlib.sha256()
+    for file in sorted(Path("lib/sentbook").rglob("*.py")):
+        if file.parts[2] != "papers" or file.parts[3] in (*of, "__init__.py"):
+            digest.update(bare(file))
+    return digest.hexdigest()
+
+
+def wanted():
+    """The files of the targets: pages, papers, ``encoders``, ``notebooks``, ``book``; the book when there are none."""
+    levels = {"book": [f"{AT}/book.done"], "encoders": [stamp for paper in GRID for stamp in encoders(paper)]}
+    levels["notebooks"] = [f"{EXECUTED}/{name}.ipynb" for name in NOTEBOOKS]
+    for target in (config.get("targets") or "book").split(","):
+        name = target.removeprefix("notebooks/").removesuffix(".ipynb")
+        pages = [f"{EXECUTED}/{page}.ipynb" for page in NOTEBOOKS if f"{page}/".startswith(f"{name}/")]
+        if not levels.get(name, pages):
+            raise WorkflowError(f"'{target}' is no page, paper or level; name one of {', '.join([*levels, *NOTEBOOKS])}.")
+        yield from levels.get(name, pages)
+
+
+if not Path("_build/html/index.html").is_file():
+    Path(AT, "book.done").unlink(missing_ok=True)
+localrules: all, book
 
 
 rule all:
-    input: f"{AT}/book.done"
+    input: list(wanted())
 
 
-for level, command in COMMANDS.items():
-
-    rule:
-        name: level
-        input:
-            f"{AT}/{level}/{{name}}.digests",
-            lambda wildcards, level=level: before(f"{level}/{wildcards.name}"),
-        output: f"{AT}/{level}/{{name}}.done"
-        wildcard_constraints: name=r"[\w/-]+"
-        log: f"{AT}/{level}/{{name}}.log"
-        benchmark: f"{AT}/{level}/{{name}}.tsv"
-        message: f"{level}/{{wildcards.name}}"
-        threads: lambda wildcards, level=level: JOBS[f"{level}/{wildcards.name}"].threads
-        resources:
-            mem_mb=lambda wildcards, level=level: JOBS[f"{level}/{wildcards.name}"].resources()["mem_mb"],
-            runtime=lambda wildcards, level=level: JOBS[f"{level}/{wildcards.name}"].resources()["runtime"],
-            **(GPU if level in ("encoders", "notebooks") else {}),
-        params: command=command
-        shell: "SENTBOOK_STAMP={output} {params.command} {wildcards.name} --profile {PROFILE} > {log} 2>&1"
+rule encoder:
+    input: lambda w: parameters(w.paper)
+    output: touch(f"{AT}/encoders/{{paper}}/{{encoder}}.done")
+    log: f"{AT}/encoders/{{paper}}/{{encoder}}.log"
+    benchmark: f"{AT}/encoders/{{paper}}/{{encoder}}.tsv"
+    message: "encoders of {wildcards.paper}: {wildcards.encoder}"
+    threads: lambda w: GRID[w.paper].get("jobs", 1)
+    resources: mem_mb=lambda w, attempt: attempt * MEGABYTES, runtime=lambda w, attempt: attempt * MINUTES, **GPU
+    params: name=lambda w: "" if w.encoder == "all" else w.encoder.replace("_", " "), code=lambda w: code(w.paper)
+    shell: "{PYTHON} -m sentbook.cli train {wildcards.paper} {params.name:q} --profile {PROFILE} > {log} 2>&1"
 
 
-rule verdicts:
-    input: f"{AT}/verdicts.digests", [f"{AT}/{job}.done" for job in JOBS["verdicts"].after]
-    output: f"{AT}/verdicts.done"
-    log: f"{AT}/verdicts.log"
-    message: "verdicts"
-    shell: f"SENTBOOK_STAMP={{output}} sentbook verdicts --profile {PROFILE} > {{log}} 2>&1"
+rule notebook:
+    input:
+        "notebooks/{paper}/{page}.ipynb", "requirements.lock",
+        lambda w: parameters(w.paper), lambda w: shown(w.paper, w.page), lambda w: before(w.paper, w.page),
+    output: f"{EXECUTED}/{{paper}}/{{page}}.ipynb"
+    log: f"{AT}/{{paper}}/{{page}}.log"
+    benchmark: f"{AT}/{{paper}}/{{page}}.tsv"
+    message: "{wildcards.paper}/{wildcards.page}"
+    resources: mem_mb=lambda w, attempt: attempt * MEGABYTES, runtime=lambda w, attempt: attempt * MINUTES, **GPU
+    params: code=lambda w: code(*papers(w.paper)), record=RECORD
+    shell: "{PYTHON} -m sentbook.cli run {wildcards.paper}/{wildcards.page} --profile {PROFILE} {params.record} > {log} 2>&1"
 
 
 rule book:
-    input: f"{AT}/book.digests", [f"{AT}/{job}.done" for job in JOBS["book"].after]
-    output: f"{AT}/book.done"
+    input:
+        [f"{EXECUTED}/{name}.ipynb" for name in NOTEBOOKS], TEXT, "_toc.yml", "_config.yml",
+        [str(file) for file in Path("results").glob("*/*/*.json")],
+    output: touch(f"{AT}/book.done")
     log: f"{AT}/book.log"
     message: "book"
-    shell: f"SENTBOOK_STAMP={{output}} sentbook book --no-run --profile {PROFILE} > {{log}} 2>&1"
+    params: code=code(*GRID)
+    shell: "rm -f build/batch/*/book.done; {PYTHON} -c \"from sentbook.report_old import book; book.build('{PROFILE}')\" > {log} 2>&1"

@@ -182,8 +182,7 @@ def write_notebook(checkout: Path, name: str, *cells: str, prose: str = "# A toy
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Make a folder with the notebooks ``toy/one`` and ``toy/two``, their parameters and the Snakefile; work in it."""
     monkeypatch.setenv("SENTBOOK_ROOT", str(tmp_path))
-    for variable in ("SENTBOOK_BATCH", "SENTBOOK_STAMP", "SENTBOOK_ARTIFACTS"):
-        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("SENTBOOK_ARTIFACTS", raising=False)
     for name in ("one", "two"):
         write_notebook(tmp_path, name, "print('epoch 1')", f"profile + '-{name}'")
     (tmp_path / "params" / "toy").mkdir(parents=True)
@@ -194,7 +193,10 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     toc = {"format": "jb-book", "root": "book/index", "parts": [{"caption": "Toys", "chapters": pages}]}
     (tmp_path / "_toc.yml").write_text(yaml.safe_dump(toc))
     (tmp_path / "_config.yml").write_text("execute: {execute_notebooks: 'off'}\n")
-    shutil.copy(HERE / "Snakefile", tmp_path)
+    for name in ("Snakefile", "requirements.lock"):
+        shutil.copy(HERE / name, tmp_path)
+    (tmp_path / "lib" / "sentbook" / "papers").mkdir(parents=True)
+    (tmp_path / "lib" / "sentbook" / "papers" / "grid.yaml").write_text("{}")
     shutil.copytree(HERE / "workflow", tmp_path / "workflow")
     root.cache_clear()
     yield tmp_path

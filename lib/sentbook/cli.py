@@ -1,552 +1,353 @@
-"""The command line: ``sentbook run | batch | book | pdf | data | verdicts | certify | protocols | export | ...``.
+"""The command line: ``sentbook run | train | batch | book | compare | data | export``.
 
-Each command is a few lines over a function of the package, which it imports when it is called. A `SentbookError` is one
-sentence on standard error and its exit code.
+Each command is a few lines over a function of the package, which it imports when it is called. A mistake that a user
+can mend is one sentence on standard error and a non-zero exit status.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import sys
-from collections import Counter
+import tempfile
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
-from shutil import get_terminal_size
-from textwrap import shorten
-from typing import Annotated, Any, NoReturn
+from typing import Any
 
-import typer
+import click
 import yaml
 
-from sentbook.io import FULL, ConfigError, DataError, SentbookError, StorageError, brief, mended, parse_yaml
-from sentbook.runs import forkserver
+from sentbook import io
+from sentbook.io import ConfigError, SentbookError, root
 
-app = typer.Typer(
-    help="Re-runnable experiments on sentence embeddings.", no_args_is_help=True, pretty_exceptions_enable=False
-)
-data = typer.Typer(help="The data sets' files: list, fetch and check them.", no_args_is_help=True)
-app.add_typer(data, name="data")
+# Where JupyterLab is installed, nbformat's checks build a grammar of web addresses with it, for two seconds.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
-NOT_CERTIFIED = 1
-# Bytes above which `data fetch` takes a file only by name.
-LARGE = 100e6
+PROFILES = ("demo", "small", "paper")
+LARGE = 100e6  # bytes above which `data fetch` takes a file only by name
 
-
-def _known(profile: str) -> str:
-    from sentbook.config import PROFILES  # half a second of imports, which help need not wait for
-
-    if profile not in PROFILES:
-        raise ConfigError(f"There is no profile '{profile}'; choose one of {', '.join(PROFILES)}.")
-    return profile
+existing = click.Path(exists=True, path_type=Path)
+profile_option = click.option("--profile", type=click.Choice(PROFILES), default="demo", show_default=True)
+jobs_option = click.option("--jobs", default=2, show_default=True, help="Cores to use; on a cluster, jobs at a time.")
+set_option = click.option("--set", "changes", multiple=True, metavar="A.B=C", help="One setting: --set cse.widths=[1].")
 
 
-Profile = Annotated[str, typer.Option(help="demo, small or paper", callback=_known)]
-Changes = Annotated[list[str] | None, typer.Option("--set", help="a parameter: section.name=value")]
-Names = Annotated[list[str] | None, typer.Argument(help="files or folders, e.g. eval/sick2014; all when left out")]
+class NotebookError(SentbookError):
+    """A notebook failed."""
+
+    exit_code = 8
 
 
-def _parameters(changes: list[str] | None) -> dict[str, Any]:
-    """Parse ``section.name=value`` items to nested parameters; the value is YAML."""
-    result: dict[str, Any] = {}
-    for change in changes or []:
+class BatchError(SentbookError):
+    """A batch could not begin."""
+
+    exit_code = 9
+
+
+@click.group()
+def sentbook() -> None:
+    """Run experiments on sentence embeddings, and build the book of them."""
+
+
+# -- one notebook ------------------------------------------------------------------------------------------------------
+
+
+@sentbook.command()
+@click.argument("name", metavar="PAPER/PAGE")
+@profile_option
+@click.option("--record", is_flag=True, help="Replace the committed record in results/ when the run ends well.")
+@click.option("-p", "singles", type=(str, str), multiple=True, metavar="NAME VALUE", help="One parameter.")
+@click.option("-y", "texts", multiple=True, metavar="YAML", help="Parameters as a mapping.")
+@click.option("-f", "files", multiple=True, type=existing, metavar="FILE", help="A file of them, such as of params/.")
+@set_option
+def run(name: str, profile: str, record: bool, **given: Sequence[Any]) -> None:
+    """Run one notebook with papermill, for example: sentbook run cse/table1 --profile small"""
+    source, known = _notebook(name)
+    page = f"{source.parent.name}/{source.stem}"
+    parameters = _parameters(known, **given)
+    if unknown := [key for key in parameters if key not in known]:
+        raise ConfigError(f"{page} has no parameter '{unknown[0]}'; choose one of {', '.join(known)}.")
+    if "profile" in known:
+        parameters.setdefault("profile", profile)
+    kind = _kind(source.parent.name, known, {"profile": profile, **parameters})
+    if record and kind not in PROFILES:
+        raise ConfigError("Only a run with its profile's parameters is recorded; leave out --record or the changes.")
+    target = root() / "build" / "executed" / kind / f"{page}.ipynb"
+    execute(source, target, parameters)
+    if record and "profile" in known:
+        from sentbook import records
+
+        click.echo(f"recorded: {records.commit(page, kind)}")
+    click.echo(f"executed: {target}")
+
+
+def _notebook(name: str) -> tuple[Path, list[str]]:
+    """Return the file of ``cse/table1`` and the names that its parameters cell assigns."""
+    pages = {f"{path.parent.name}/{path.stem}": path for path in sorted(root().glob("notebooks/*/*.ipynb"))}
+    page = name.removesuffix(".ipynb").removeprefix("notebooks/")
+    if page not in pages:
+        raise ConfigError(f"There is no notebook '{name}'; choose one of {', '.join(pages)}.")
+    import papermill
+
+    try:
+        return pages[page], list(papermill.inspect_notebook(pages[page]))
+    except (ValueError, AttributeError, TypeError) as error:
+        raise NotebookError(f"{pages[page]} is no whole notebook ({error}); restore it with `git checkout`.") from None
+
+
+def _parameters(
+    known: Sequence[str],
+    files: Sequence[Path] = (),
+    texts: Sequence[str] = (),
+    singles: Sequence[tuple[str, str]] = (),
+    changes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Parse what was given, the later over the earlier; a section that is no parameter is one of ``settings``."""
+    from sentbook.config import merge
+
+    parts = [_parsed(file.read_text(encoding="utf-8"), f"-f {file}", dict) for file in files]
+    parts += [_parsed(text, "-y", dict) for text in texts]
+    parts += [{name: _parsed(value, f"-p {name}")} for name, value in singles]
+    for change in changes:
         name, found, value = change.partition("=")
-        said = brief(change)
-        if not found or not name:
-            raise ConfigError(f"'{said}' is not name=value; write for example --set sentence.margin=0.4.")
-        target = result
-        *sections, last = name.split(".")
-        for section in sections:
-            target = target.setdefault(section, {})
-            if not isinstance(target, dict):
-                other = brief(str(target))
-                raise ConfigError(f"'{said}' is part of '{section}', which another --set makes {other}; drop one.")
-        try:
-            target[last] = parse_yaml(value)
-        except yaml.YAMLError:
-            raise ConfigError(
-                f"'{brief(value)}' in '{said}' is not valid YAML; write for example seeds=[1,2]."
-            ) from None
-    if "profile" in result:
-        raise ConfigError("The profile is no parameter of --set; write for example --profile small.")
-    return _with_whole_paths(result)
+        names = name.split(".")
+        if names[0] not in known and "settings" in known:
+            names.insert(0, "settings")
+        if not found:
+            raise ConfigError(f"--set {name} has no value; write for example --set cse.widths=[1].")
+        parts.append(reduce(lambda inner, part: {part: inner}, reversed(names), _parsed(value, f"--set {name}")))
+    return reduce(merge, parts, dict[str, Any]())
 
 
-def _with_whole_paths(given: Any, name: str = "") -> Any:
-    """Paths as they are from the reader's folder: kernels work in another."""
-    if isinstance(given, dict):
-        return {name: _with_whole_paths(part, name) for name, part in given.items()}
-    return str(Path(given).expanduser().absolute()) if name == "path" and given and isinstance(given, str) else given
+def _parsed(text: str, where: str, kind: type = object) -> Any:
+    try:
+        if isinstance(value := io.parse_yaml(text), kind):
+            return value
+    except yaml.YAMLError:
+        pass
+    example = "seeds: [1, 2]" if kind is dict else "[1, 2]"
+    raise ConfigError(f"'{io.brief(text)}' of {where} cannot be read; write for example {example}.")
 
 
-# -- notebooks and the book --------------------------------------------------------------------------------------------
-
-
-@app.command()
-def run(
-    notebook: Annotated[str, typer.Argument(help="paper/experiment, e.g. cse/table1")],
-    profile: Profile = "demo",
-    set_: Changes = None,
-    page: Annotated[bool, typer.Option(help="write the page of this run")] = True,
-) -> None:
-    """Run one notebook: check every parameter, execute it, record the result, and write its page."""
-    from sentbook.runs import contents, execute
-
-    source = contents.notebook(notebook)
-    changes = _parameters(set_)
-    if contents.is_lesson(source):
-        contents.check_lesson(source, changes)
-    else:
-        changes = {"profile": profile, **changes}
-    if "profile" in changes and (page or set_):  # seconds, which the batch spares: its plan has read the parameters
-        from sentbook import config
-        from sentbook.data import vectors
-
-        # A typo stops here, before a kernel starts, as does a file that is not there.
-        settings = config.load(source.parent.name, changes)
-        for part in config.sections(settings):
-            if isinstance(part, vectors.Vectors) and part.path:
-                if part.name != "file":
-                    raise ConfigError(f"Vectors have a path and the name '{part.name}'; --set their name to file too.")
-                vectors.digest(part)
-            getattr(part, "own_file", dict)()
-        contents.check_originals(source, settings)
-    kind = execute.run(source, profile, changes)
-    if page:
-        from sentbook.report_old import book
-
-        typer.echo(f"page: {book.write_page(source, kind)}")
-
-
-@app.command(name="book")
-def build_book(
-    profile: Profile = "demo",
-    jobs: Annotated[int, typer.Option(min=1, help="notebooks side by side")] = 2,
-    run_: Annotated[bool, typer.Option("--run/--no-run", help="run the notebooks that changed first")] = True,
-) -> None:
-    """Build the book, where something changed; the notebooks that changed are run first."""
-    if run_:
-        from sentbook.runs import batch as batches
-
-        batches.run(profile, jobs, targets=["book"])
-    else:
-        from sentbook.papers.cross import projections, protocol_page
-        from sentbook.papers.cse import figures as cse
-        from sentbook.papers.dnt import tables as dnt
-        from sentbook.papers.wsv import tables as wsv
-        from sentbook.report_old import book
-        from sentbook.runs import batch as batches
-
-        with batches.recorded(profile, "book"):
-            rooms = (protocol_page, projections, cse, dnt, wsv)
-            book.build(profile, lambda: {name: text for room in rooms for name, text in room.fragments().items()})
-
-
-@app.command()
-def pdf(
-    pages: Annotated[
-        list[str] | None, typer.Argument(help="pages, e.g. book/cse; the whole book when left out")
-    ] = None,
-) -> None:
-    """Print the built book as one PDF; this needs a Chromium browser."""
-    from sentbook.report_old import pdf as printing
-
-    typer.echo(f"pdf: {printing.write(pages or ())}")
-
-
-@app.command()
-def batch(
-    targets: Annotated[
-        list[str] | None,
-        typer.Argument(help="notebooks (cse/table1), papers (cse) or levels (encoders, notebooks, book)"),
-    ] = None,
-    profile: Profile = "demo",
-    jobs: Annotated[int, typer.Option(min=1, help="processor cores to use; jobs at once on a cluster")] = 2,
-    resources: Annotated[list[str] | None, typer.Option(help="what is there to share, e.g. gpu=1")] = None,
-    executor: Annotated[
-        str | None, typer.Option(help="a folder of workflow/profiles, e.g. slurm or kubernetes")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="list the jobs, and why each is to be done")] = False,
-) -> None:
-    """Run all that changed, data to book, side by side; after a failure or a kill, the same command goes on."""
-    from sentbook.runs import batch as batches
-
-    batches.run(
-        profile, jobs, targets=targets or [], resources=resources or [], executor=executor, dry_run=dry_run
-    )  # fmt: skip
-
-
-@app.command()
-def prepare(
-    kind: Annotated[str, typer.Argument(help="data: what the recorded runs of a paper read; vectors: kept ones")],
-    name: Annotated[str, typer.Argument(help="a paper, e.g. cse; or vectors, e.g. all-minilm-l6-v2")],
-    profile: Profile = "small",
-) -> None:
-    """Have ready what several jobs of the batch share: fetched and verified data, or vectors that are kept."""
+def _kind(paper: str, known: Sequence[str], parameters: dict[str, Any]) -> str:
+    """Check the parameters; return the profile, or ``custom/<hash>`` where they differ from it."""
     from sentbook import config
-    from sentbook.data import modern, sources
-    from sentbook.runs import batch as batches
 
-    if kind not in ("data", "vectors"):
-        raise ConfigError(f"'{kind}' is neither data nor vectors; write for example sentbook prepare data cse.")
-    if kind == "data" and not batches.files_of(name, profile):
-        raise ConfigError(f"No recorded run of {name} tells which files it read; name a paper with results/{profile}.")
-    if kind == "vectors":
-        modern.available(name)  # refuses a name that it does not know, before anything is written
-    with batches.recorded(profile, f"{kind}/{name}"):
-        if kind == "vectors":
-            sentences, matrix = modern.kept_vectors(name)
-            typer.echo(f"{len(sentences)} sentences, {matrix.shape[1]} numbers each.")
-        else:
-            names = batches.files_of(name, profile)
-            # Of a file without an address that is not here, other packages or files may hold the same.
-            absent = [file for file in names if sources.find(file) is None and not sources.registry()[file]["url"]]
-            for file in names:
-                if file not in absent:
-                    sources.path(file)
-            more = f" {len(absent)} can be had only from a mirror: {' '.join(absent)}" if absent else ""
-            typer.echo(f"{len(names) - len(absent)} files are here and as registered.{more}")
-            used = batches.grid().get(name, {}).get("builds_on", [name])
-            for paper in used if profile == "paper" else ():  # an owner's files stand in no registry
-                for part in config.sections(config.load(paper, {"profile": profile})):
-                    part.check()
+    changed = parameters.keys() - {"profile"}
+    if changed and "profile" not in known:  # a lesson
+        return f"custom/{config.digest(parameters)}"
+    if changed and not config.is_recorded(paper, settings := config.load(paper, parameters)):
+        return f"custom/{config.digest(settings)}"
+    return str(parameters["profile"])
 
 
-@app.command()
-def train(
-    name: Annotated[str, typer.Argument(help="a paper, e.g. dnt, or one of its encoders, e.g. dnt/gran")],
-    profile: Profile = "demo",
-) -> None:
-    """Train the encoders that several notebooks of a paper start from; what is trained already is found by its key."""
-    from sentbook.papers import shared_recipes
-    from sentbook.runs import batch as batches
+def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
+    """Run a notebook in a kernel of this interpreter; ``target`` is replaced when it ends well.
 
-    paper, _, only = name.partition("/")
-    methods = batches.shared_encoders(paper)
-    if only and only not in methods:
-        raise ConfigError(f"There is no encoder '{only}' of {paper}; choose one of {', '.join(methods)}.")
-    with batches.recorded(profile, f"encoders/{name}"):
-        study, recipes = shared_recipes(paper, {"profile": profile})
-        wanted = [recipes[methods[only]]] if only else list(recipes.values())
-        for item in study.train(*wanted, jobs=batches.grid()[paper].get("jobs")):
-            typer.echo(f"{item.recipe.key()}  {item.method}, seed {item.seed}")
-
-
-@app.command()
-def pretrain(
-    model: Annotated[str, typer.Argument(help='as tables call it, e.g. "composite model" or "autoencoder+emb."')],
-    profile: Profile = "demo",
-    set_: Changes = None,
-) -> None:
-    """Train one encoder that the notebooks of its paper then find, on several GPUs under torchrun.
-
-    torchrun --standalone --nproc-per-node 8 -m sentbook.cli pretrain "composite model" --profile paper
+    Raises:
+        NotebookError: a cell failed; the output up to there is ``<name>.failed.ipynb`` next to ``target``.
+        StorageError: no space or a read-only folder.
     """
-    from sentbook.io import artifacts
-    from sentbook.papers import shared_recipes
-    from sentbook.runs import batch as batches
-    from sentbook.training import distributed
-    from sentbook.training import recipes as training
+    import papermill
+    from jupyter_client.kernelspec import KernelSpec
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient.exceptions import DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
 
-    owners = {name: paper for paper, known in batches.grid().items() for name in known.get("encoders", ())}
-    if model not in owners:
-        raise ConfigError(f"There is no model '{model}'; choose one of {', '.join(owners)}.")
-    study, recipes = shared_recipes(owners[model], {"profile": profile, **_parameters(set_)})
-    for recipe in recipes[model]:
-        history = training.obtain([recipe], device=study.settings.device)[0].metadata["history"]
+    class Kernel(AsyncKernelManager):
+        """Sockets, history and configuration in ``folder``: no port, and nothing of the user's Jupyter."""
+
+        def __init__(self, **options: Any) -> None:
+            # The address of a socket has at most 103 bytes on macOS; "/kernel.json-ipc-5" follows the folder.
+            transport = "ipc" if len(os.fsencode(folder)) < 80 else "tcp"
+            super().__init__(transport=transport, connection_file=f"{folder}/kernel.json", **options)
+
+        @property
+        def kernel_spec(self) -> KernelSpec:
+            command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=CRITICAL"]
+            return KernelSpec(argv=command, language="python", env={"IPYTHONDIR": folder})
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no kernel outlives this process
+    scratch, failed = target.with_name(f".{target.name}"), target.with_suffix(".failed.ipynb")
+    options = {"cwd": root(), "progress_bar": False, "stdout_file": sys.stdout, "kernel_manager_class": Kernel}
+    with io.writing(target), tempfile.TemporaryDirectory(prefix="sentbook-") as folder:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            papermill.execute_notebook(source, scratch, parameters, **options)
+        except PapermillExecutionError as error:
+            scratch.replace(failed)
+            what = error.evalue if hasattr(io, error.ename) else f"{error.ename}: {error.evalue}"
+            raise NotebookError(f"{source.stem} failed: {what}\nIts output so far is {failed}.") from None
+        except DeadKernelError:
+            raise NotebookError(f"{source.stem} failed: its kernel was killed, often for lack of memory.") from None
+        scratch.replace(target)
+        failed.unlink(missing_ok=True)
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+
+@sentbook.command(context_settings={"ignore_unknown_options": True})
+@click.argument("targets", nargs=-1, type=click.UNPROCESSED)
+@profile_option
+@jobs_option
+@click.option("--executor", type=click.Choice(["slurm"]), help="A folder of workflow/profiles.")
+@click.option("--record", is_flag=True, help="Replace the committed records of what runs.")
+def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None = None, record: bool = False) -> None:
+    """Run what changed: all notebooks and the book, or TARGETS such as cse, cse/table1, encoders, notebooks.
+
+    After a failure or a kill the same command goes on. Other options go to Snakemake: -n lists the jobs.
+    """
+    path = root() / "build" / "batch.lock"
+    with io.writing(path):
+        path.parent.mkdir(exist_ok=True)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise BatchError("Another batch is at work in this checkout; wait for its end, or stop it first.") from None
+    os.set_inheritable(lock, True)  # Snakemake takes the place of this process, and holds it as long as it lives
+    if executor is None and jobs > 1:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+    options = [target for target in targets if target.startswith("-")]
+    named = ",".join(target for target in targets if target not in options)
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root() / "Snakefile"), "--directory", str(root())]
+    command += ["--workflow-profile", str(root() / "workflow" / "profiles" / (executor or "default")), *options]
+    command += ["--jobs" if executor else "--cores", str(jobs)]
+    os.execv(sys.executable, [*command, "--config", f"profile={profile}", f"record={record}", f"targets={named}"])
+
+
+@sentbook.command()
+@profile_option
+@jobs_option
+@click.pass_context
+def book(context: click.Context, profile: str, jobs: int) -> None:
+    """Build the book, after running the notebooks that changed."""
+    context.invoke(batch, targets=("book",), profile=profile, jobs=jobs)
+
+
+@sentbook.command()
+@click.argument("paper")
+@click.argument("encoder", required=False)
+@profile_option
+@set_option
+def train(paper: str, encoder: str | None, profile: str, changes: Sequence[str]) -> None:
+    """Train the encoders that several pages of PAPER share, or ENCODER alone, for example: train dnt GRAN
+
+    On several GPUs: torchrun --standalone --nproc-per-node 8 -m sentbook.cli train cnn_lstm "composite model"
+    """
+    from sentbook.papers import shared_recipes
+    from sentbook.training import distributed
+
+    study, recipes = shared_recipes(paper, {"profile": profile, **_parameters(["settings"], changes=changes)})
+    if encoder and encoder not in recipes:
+        raise ConfigError(f"There is no encoder '{encoder}' of {paper}; choose one of {', '.join(recipes)}.")
+    chosen = [recipes[encoder]] if encoder else list(recipes.values())
+    for trained in study.train(*chosen, jobs=1 if distributed.is_started() else None):
         if distributed.is_first():
-            metric = next(point["metric"] for point in history["curve"] if point["split"] == "validation")
-            typer.echo(f"{artifacts() / recipe.key()}  {metric} {history['best']:.4f}")
+            click.echo(f"{trained.recipe.key()}  {trained.method}, seed {trained.seed}")
     distributed.leave()
 
 
-# -- evidence ----------------------------------------------------------------------------------------------------------
+@sentbook.command()
+@click.argument("names", metavar="PAPER/PAGE", nargs=-1)
+@profile_option
+@click.option("--recorded", type=existing, help="Folder of runs; results/ when left out.")
+@click.option("--own", type=existing, help="Folder of runs; build/runs/ when left out.")
+@click.option("--exact", is_flag=True, help="Equal up to the rounding of a double, curves and searches too.")
+def compare(names: Sequence[str], profile: str, recorded: Path | None, own: Path | None, exact: bool) -> None:
+    """Compare your own runs with the recorded ones; the exit status is not 0 where numbers or verdicts differ."""
+    from sentbook import compare
+
+    folders = (recorded or root() / "results") / profile, (own or root() / "build" / "runs") / profile
+    lines, compared = compare.differences(*folders, names, exact=exact)
+    click.echo("\n".join([*lines, f"{compared} numbers compared, {len(lines)} differ"]))
+    sys.exit(bool(lines) or not compared)
 
 
-@app.command()
-def verdicts(
-    profile: Profile = "small",
-    again: Annotated[bool, typer.Option(help="first judge what earlier rules judged, from the recorded rows")] = False,
-) -> None:
-    """Write every claim with its verdict as results/<profile>/verdicts.json, from the recorded runs."""
-    from sentbook.runs import batch as batches
-    from sentbook.runs import verdict_ledger
-
-    with batches.recorded(profile, "verdicts"):
-        left = verdict_ledger.judge_again(profile) if again else []
-        ledger = verdict_ledger.gather(profile)
-        path = verdict_ledger.write(ledger)
-    for paper, counts in ledger.counts.items():
-        typer.echo(f"{paper:9}" + ", ".join(f"{number} {verdict}" for verdict, number in counts.items()))
-    if left:
-        typer.echo(f"judged by an earlier rule until their notebooks run again: {', '.join(left)}")
-    typer.echo(f"written: {path}")
+# -- data and encoders -------------------------------------------------------------------------------------------------
 
 
-@app.command()
-def certify(
-    experiment: Annotated[str, typer.Argument(help="paper/experiment, e.g. cse/table1")] = "",
-    profile: Profile = "small",
-    run: Annotated[Path | None, typer.Option(help="your run; else the one in results/<profile>")] = None,
-    recorded: Annotated[Path | None, typer.Option(help="the recorded run; else the committed one")] = None,
-    out: Annotated[Path | None, typer.Option(help="folder; else build/certificates")] = None,
-    record: Annotated[bool, typer.Option("--record", help="keep the comparison for the page of status")] = False,
-) -> None:
-    """Compare your own run with the recorded one, number by number; the exit status is 0 only when it is certified."""
-    from sentbook.io import root, write_atomically
-    from sentbook.runs import certify as certifying
-    from sentbook.runs import ledger
-
-    paper, _, name = experiment.partition("/")
-    if not paper or not name or "/" in name:
-        raise ConfigError(f"'{experiment}' names no experiment; write for example sentbook certify cse/table1.")
-    first = certifying.from_file(recorded) if recorded else certifying.from_git(paper, name, profile)
-    second = certifying.from_file(run or ledger.path_of(paper, name, profile))
-    found = certifying.compare(f"{profile}/{experiment}", first, second)
-    if not found.compared and not found.reasons:
-        raise ConfigError(f"{profile}/{experiment} holds no numbers that could be compared; choose another experiment.")
-    for line in found.lines():
-        typer.echo(line)
-    if found.data_differing:
-        typer.echo(f"data: other files than the recorded run's ({', '.join(found.data_differing)})")
-    folder = certifying.again() if record else out or root() / "build" / "certificates"
-    path = folder / f"{paper}-{name}-{profile}.json"
-    write_atomically(path, ledger.dumped(found))
-    typer.echo(f"written: {path}")
-    if found.reasons:
-        raise typer.Exit(NOT_CERTIFIED)
-
-
-@app.command()
-def protocols(
-    scores: Annotated[
-        Path, typer.Argument(help="CSV with the columns set and score, a row a pair; or one score a line")
-    ],
-    year: Annotated[int, typer.Option(help="2012 to 2016")] = 2014,
-) -> None:
-    """Your own scores of a year of STS under every protocol: which of them is the number that you compare with?
-
-    Pairs stand in the order of the released files, those without a gold score left out. Sets are named as released
-    (deft-forum) or as in the papers' tables (deft forum); without names they follow each other as in those tables.
-    """
-    from sentbook.data.readers import sts
-    from sentbook.exchange import own_scores
-
-    if scores.name.lower().endswith((".zip", ".tar", ".xz", ".zst", ".tar.gz", ".tar.bz2")):
-        raise ConfigError(f"{scores} is packed; unpack it, and give the CSV in it.")
-    sets = sts(year)
-    for line in own_scores.table(own_scores.read(scores, sets), sets):
-        typer.echo(line)
-
-
-# -- encoders for other programs ---------------------------------------------------------------------------------------
-
-
-@app.command()
-def export(
-    model: Annotated[Path, typer.Argument(help="an artifact: folder or encoder.safetensors")],
-    folder: Annotated[Path, typer.Argument(help="new, empty, or of an earlier export")],
-    name: Annotated[str, typer.Option(help="title of the model card")] = "",
-    words: Annotated[str, typer.Option(help="keep the first so many words, or all")] = "all",
-) -> None:
-    """Write a trained encoder as a folder that sentence-transformers, MTEB and `sentbook encode` load."""
-    from sentbook.exchange import export as exporting
-
-    if words != "all" and not words.isdecimal():
-        raise ConfigError(f"--words {words} is no number; write for example --words 50000, or --words all.")
-    written = exporting.export(model, folder, name=name, words=None if words == "all" else int(words))
-    size = sum(file.stat().st_size for file in folder.iterdir())
-    kind, count = written.description.encoder.kind, written.description.words
-    typer.echo(f"{kind}, {written.dimension} numbers a sentence, {count:,} words, {size / 1e6:.1f} MB in {folder}")
-
-
-@app.command()
-def playground(
-    profile: Profile = "small",
-    words: Annotated[int, typer.Option(min=100, help="the most frequent ones that each encoder keeps")] = 10_000,
-) -> None:
-    """Train and pack the encoders of the book's playground: book/_static/playground/data.js and its static table."""
-    from sentbook.io import root, write_atomically
-    from sentbook.papers.cross import playground as encoders
-
-    made = encoders.packed(profile, words)
-    for file, text in (("_static/playground/data.js", made.script()), ("playground_examples.html", made.table())):
-        write_atomically(root() / "book" / file, text)
-        typer.echo(f"{len(text.encode()) / 1e6:.2f} MB in {root() / 'book' / file}")
-
-
-@app.command()
-def encode(
-    model: Annotated[Path, typer.Argument(help="an artifact, or an exported folder")],
-    output: Annotated[Path | None, typer.Argument(help="the same as --output")] = None,
-    option: Annotated[
-        Path | None, typer.Option("--output", "-o", help="the .npy file; standard output where none is named")
-    ] = None,
-) -> None:
-    """Encode standard input, one sentence a line, as one (N, F) float32 .npy array; memory does not grow with N.
-
-    sentbook encode MODEL < lines > vectors.npy
-    """
-    from sentbook.exchange import portable, stream
-
-    if output is not None and option is not None:
-        raise ConfigError(f"Both {output} and {option} are named; name one file for the vectors.")
-    path = option or output
-    told = 0
-
-    def progress(count: int) -> None:
-        """On a terminal count on one line; in a log write a line each 100,000."""
-        nonlocal told
-        if sys.stderr.isatty():
-            typer.echo(f"\r{count:,} lines ", nl=False, err=True)
-        elif count // 100_000 > told // 100_000:
-            typer.echo(f"{count:,} lines", err=True)
-        told = count
-
-    loaded = portable.load(model)
-    with stream.output(path) as file:
-        count, width = stream.encode_lines(loaded, sys.stdin.buffer, file, progress)
-    typer.echo(f"{count:,} vectors of {width} numbers in {path or 'standard output'}", err=True)
-
-
-# -- data --------------------------------------------------------------------------------------------------------------
-
-
-def _size(count: float) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
+@sentbook.group()
+def data() -> None:
+    """List, fetch and check the files of the data sets."""
 
 
 @data.command(name="list")
-def list_files(names: Names = None) -> None:
-    """Every file: its size, licence, and where it is now."""
+@click.argument("names", nargs=-1)
+def list_files(names: Sequence[str]) -> None:
+    """List the files, or those of NAMES: size, place and licence."""
     from sentbook.data import sources
-    from sentbook.io import originals
 
-    chosen = {name: sources.registry()[name] for name in sources.select(names or [])}
-    width = max(map(len, chosen))
-    room = max(16, get_terminal_size((200, 1)).columns - width - 35)  # a licence is one line, as long as may be
-    counts: Counter[str] = Counter()
-    typer.echo(f"{'file':<{width}} {'size':>10}  {'where':<18}  licence")
-    for name, entry in chosen.items():
-        file = sources.find(name)
-        if file is None:
-            where = "to download" if entry["url"] else "only from a mirror"
-        else:
-            owned = file.is_relative_to(originals())
-            where = "cache" if file == sources.cache_folder() / name else "originals" if owned else "mirror"
-        counts[where] += 1
-        licence = shorten(entry["licence"], room, placeholder=" ...")
-        typer.echo(f"{name:<{width}} {_size(entry['bytes']):>10}  {where:<18}  {licence}")
-    said = ", ".join(f"{count} {where}" for where, count in sorted(counts.items()))
-    size = _size(sum(entry["bytes"] for entry in chosen.values()))
-    typer.echo(f"{len(chosen)} files, {size}: {said}. Cache: {sources.cache_folder()}")
+    for name in sources.select(list(names)):
+        entry = sources.registry()[name]
+        place = sources.find(name) or ("to download" if entry["url"] else "only from a mirror")
+        click.echo(f"{name}  {entry['bytes'] / 1e6:.1f} MB  {place}  {entry['licence']}")
 
 
 @data.command()
-def fetch(names: Names = None) -> None:
-    """Download what is not here, and replace what is damaged in the cache; what is over 100 MB only by name."""
+@click.argument("names", nargs=-1)
+def fetch(names: Sequence[str]) -> None:
+    """Verify the files that are here and download the others; those over 100 MB only by name."""
     from sentbook.data import sources
 
-    fetched, only_mirror, large = 0, 0, []
-    for name in sources.select(names or []):
+    for name in sources.select(list(names)):
         entry, file = sources.registry()[name], sources.find(name)
-        if file is not None:
-            try:
-                sources.verify(name, file)
-                continue
-            except DataError:
-                if file != sources.cache_folder() / name:
-                    raise  # a mirror is mended by who keeps it
-        if entry["url"] is None and name not in (names or []):
-            only_mirror += 1
-        elif not names and entry["bytes"] > LARGE:
-            large.append(name)
+        if names and file in (None, sources.cache_folder() / name):
+            click.echo(sources.download(name))  # a damaged one too
+        elif file or (entry["url"] and entry["bytes"] <= LARGE):
+            click.echo(sources.path(name))
         else:
-            sources.download(name)
-            fetched += 1
-            typer.echo(f"{name}  {_size(entry['bytes'])}")
-    typer.echo(f"{fetched} files fetched into {sources.cache_folder()}." if fetched else "Nothing left to download.")
-    if only_mirror:
-        typer.echo(f"{only_mirror} files can be had only from a mirror; see `sentbook data list`.")
-    if large:
-        size = _size(sum(sources.registry()[name]["bytes"] for name in large))
-        typer.echo(f"Not fetched for their size ({size}), name them to have them: {' '.join(large)}")
+            click.echo(f"not fetched: {name}, {'which is large: name it' if entry['url'] else 'only from a mirror'}")
 
 
 @data.command()
-def check(names: Names = None) -> None:
-    """Verify every file that is here; the exit status is not 0 when one is wrong."""
+@click.argument("paper")
+@profile_option
+def prepare(paper: str, profile: str) -> None:
+    """Look for the files that the settings of PAPER name, and fetch what its recorded runs read, before a long run."""
+    from sentbook import config, records
     from sentbook.data import sources
 
-    places = {name: sources.find(name) for name in sources.select(names or [])}
-    present = {name: file for name, file in places.items() if file is not None}
-    faults = 0
-    for name, file in present.items():
-        try:
-            sources.verify(name, file)
-        except DataError as error:
-            faults += 1
-            typer.echo(str(error), err=True)
-    if faults:
-        raise DataError(f"{faults} of {len(present)} files are wrong; do as the line of each says.")
-    typer.echo(f"{len(present)} files are as registered, {len(places) - len(present)} are not here.")
+    for section in config.sections(config.load(paper, {"profile": profile})):
+        section.check()
+    pages = [file.stem for file in root().glob(f"results/{profile}/{paper}/*.json")]
+    runs = [records.read(f"{paper}/{page}", profile) for page in pages]
+    names = sorted({name for run in runs if run for name in run.provenance.data} & set(sources.registry()))
+    for name in names:
+        sources.path(name)
+    click.echo(f"{len(names)} files are here and as registered.")
 
 
 @data.command()
-def overlap(
-    record: Annotated[bool, typer.Option(help="as the book's: results/small/data/overlap.json")] = False,
-) -> None:
-    """Count the sentences that training corpora share with test sets."""
-    from sentbook.runs import leakage, ledger
+def overlap() -> None:
+    """Count the sentences that training corpora share with test sets: build/runs/small/data/overlap.json."""
+    from sentbook import records
+    from sentbook.runs import leakage
 
-    run = leakage.measured()
-    if record:
-        ledger.write(run)
-    for row in run.extra["overlap"]:
-        typer.echo(
-            f"{row['corpus']:18} {row['test']:26} {row['sentences']:6} sentences "
-            f"({row['share']:.1%}), {row['pairs']} pairs"
-        )
+    click.echo(records.write(leakage.measured()))
 
 
-# -- the entry point ---------------------------------------------------------------------------------------------------
+@sentbook.command()
+@click.argument("model", type=existing)
+@click.argument("folder", type=click.Path(path_type=Path))
+def export(model: Path, folder: Path) -> None:
+    """Write a trained encoder, the folder MODEL, as a FOLDER that sentence-transformers loads."""
+    from sentbook.exchange import export as exporting
 
-_INTERRUPTED = "Interrupted; run the same command to go on: what was finished is kept."
+    exporting.export(model, folder, name="", words=None)
 
 
 def main() -> None:
-    """Run the command line: errors a user can mend are one sentence on standard error."""
-    if (status := forkserver.in_fork("sentbook.cli:main", sys.argv)) is not None:
-        sys.exit(status)
-    # Threads that wait sleep, and leave their processor to other work (not those of kernels begun by `papermill`).
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    for name in ("SENTBOOK_ROOT", "SENTBOOK_DATA", "SENTBOOK_ORIGINALS", "SENTBOOK_ARTIFACTS", "SENTBOOK_CACHE"):
-        if os.environ.get(name, "none") not in ("", "none"):  # kernels work in another folder
-            os.environ[name] = str(Path(os.environ[name]).expanduser().absolute())
-    for name, mode in (("stdin", "r"), ("stdout", "w")):
-        if getattr(sys, name) is None:  # closed
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+    """Run the command line; a mistake that a user can mend is one sentence."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait leave their core to other work
     try:
-        app()
+        sentbook()
     except SentbookError as error:
-        _end(str(error), error.exit_code)
-    except (OSError, MemoryError, RuntimeError, ValueError) as error:
-        sentence = mended(type(error).__name__, str(error))
-        if sentence is None and isinstance(error, OSError) and error.errno in FULL:  # standard output too
-            place = f"{error.filename or 'Standard output'} could not be written ({error.strerror})"
-            sentence = f"{place}; free some space or choose another place, then run again: what was finished is kept."
-        if sentence is None:
-            raise
-        _end(sentence)
-    except KeyboardInterrupt:
-        _end(_INTERRUPTED, 130)
-    except SystemExit as stop:
-        if stop.code == 130:  # typer's silent answer to Ctrl-C inside a command
-            _end(_INTERRUPTED, 130)
-        raise
-
-
-def _end(sentence: str, code: int = StorageError.exit_code) -> NoReturn:
-    typer.echo(f"sentbook: {sentence}", err=True)
-    sys.exit(code)
+        click.echo(f"sentbook: {error}", err=True)
+        sys.exit(error.exit_code)
 
 
 if __name__ == "__main__":

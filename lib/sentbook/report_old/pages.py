@@ -15,7 +15,7 @@ from sentbook.report_old import numbers, tables, templates
 from sentbook.report_old.markup import Html, esc, folded, run_name, why
 from sentbook.report_old.summary import ordered
 from sentbook.report_old.table import LEFT, TEXT, Cell, Row, Table, time_of
-from sentbook.runs import certify, ledger
+from sentbook.runs import ledger
 
 # The most faithful first: a page shows the best run that was recorded.
 PROFILES = ("paper", "small", "demo")
@@ -93,22 +93,7 @@ def status_page(folders: Sequence[str]) -> str:
         (run.profile, *(tables.facts(run)[term] for term in ("Device", "Python", "Packages"))) for run in runs
     )
     commits = ordered(run.provenance.git_commit[:7] for run in runs)
-    again = Html(_again().html()) if certify.recorded_again() else None
-    return templates.markdown("status", table=Html(table.html()), machines=machines, commits=commits, again=again)
-
-
-def _again() -> Table:
-    """How many numbers of a run that was recorded twice are equal to the bit."""
-    rows = []
-    for found in certify.recorded_again():
-        numbers_of = sum(one.rows for one in found.compared)
-        equal = sum(one.identical for one in found.compared)
-        off = max((one.largest for one in found.compared), default=0.0)
-        trained = f"{found.trained_again} of {found.encoders}"
-        commits = f"{found.recorded_commit[:7]}, {found.own_commit[:7]}"
-        rows.append(Row(found.run, [f"{equal} of {numbers_of}", f"{off:.2g}", trained, commits]))
-    heads = ["equal to the bit", "largest deviation", "trained again", "commits"]
-    return Table("Run", heads, rows, "Recorded twice with the same settings", "numbers of the second run", facts=True)
+    return templates.markdown("status", table=Html(table.html()), machines=machines, commits=commits, again=None)
 
 
 def _time_and_memory(run: Run) -> Cell:
