@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from sentbook.records import Run, Test
 from sentbook.report import numbers
 from sentbook.report.html import Shown
-from sentbook.report.summary import Key, Printed, Values, changes, headings, is_average, ordered
-from sentbook.report.table import AVERAGE, HEADING, Cell, Row, drawn
+from sentbook.report.summary import Key, Values, changes, headings, is_average, ordered
+from sentbook.report.table import AVERAGE, HEADING, Cell, Row, of_cells
 
 if TYPE_CHECKING:
     from sentbook.report.page import Page
 
 PAPER, OURS, YOURS = "paper", "ours", "yours"
-Sources = dict[str, Values | Printed]
+Sources = dict[str, Values]
 Keys = Callable[[str, str], Key]  # row and head -> method, data set, metric
 
 
@@ -63,15 +63,13 @@ def comparison(
         columns = _columns(sources, sets, [(name, page.label(name)) for name in shown], key, places, gap)
         notes = list(_notes(sources, [key(row, head) for row in sets for head in shown]))
         for name, source in sources.items():
-            if difference is None or not isinstance(source, Values):
-                continue
-            found = {row: source.test(*difference, row, metrics[row]) for row in sets}
+            found = {row: source.test(*difference, row, metrics[row]) for row in sets} if difference else {}
             tests = {row: test for row, test in found.items() if test is not None}
-            if tests:
+            if difference and tests:
                 label = numbers.difference(*map(page.label, difference))
                 columns[label, name] = {row: (numbers.tested(test, places=places), "") for row, test in tests.items()}
                 notes += [_wins(label, tests, sources[PAPER])] if name == OURS else []
-        parts.append(drawn(lines, columns, caption=words, note=" ".join(notes)))
+        parts.append(of_cells(lines, columns, caption=words, note=" ".join(notes)))
     return page.together(parts)
 
 
@@ -117,7 +115,7 @@ def by_method(
         heads = [(name, numbers.name(name, short=True)) for name in metrics] or [(one, page.label(one)) for one in sets]
         columns = _columns(sources, order, heads, key, places, gap)
         notes = _notes(sources, [key(row, head) for row in order for head, _ in heads])
-        parts.append(drawn(lines, columns, caption=words, note=" ".join(notes)))
+        parts.append(of_cells(lines, columns, caption=words, note=" ".join(notes)))
     return page.together(parts)
 
 
@@ -125,7 +123,7 @@ def _tables(
     page: Page, rows: Sequence[str] | None, caption: str, run: Run | None
 ) -> Iterator[tuple[Sources, Values, Sequence[str] | None, str]]:
     """Give sources, the run that decides rows and columns, data sets and caption: the record's, then the run's own."""
-    ours, yours = Values(page.run, page.protocol), Values(run, page.protocol)
+    ours, yours = Values.measured(page.run, page.protocol), Values.measured(run, page.protocol)
     if page.run is not None:
         yield {PAPER: page.printed, OURS: ours, YOURS: yours}, ours, rows, caption
     own = [name for name in yours.datasets(yours.methods) if name not in ours.datasets(ours.methods)]
@@ -136,12 +134,9 @@ def _tables(
 
 def _methods(methods: Sequence[str] | None, sources: Sources) -> list[str]:
     """Return the methods shown, those that any source has; by default all of the record, then those of the run."""
-    known = ordered(name for source, values in sources.items() if source != PAPER for name in values.methods)
-    return known if methods is None else [name for name in methods if name in {*known, *_printed(sources).methods}]
-
-
-def _printed(sources: Sources) -> Values | Printed:
-    return sources.get(PAPER, Values(None))
+    held = {name: source.methods for name, source in sources.items()}
+    known = [*held.get(OURS, ()), *held[YOURS]]
+    return ordered(known if methods is None else [name for name in methods if name in {*known, *held.get(PAPER, ())}])
 
 
 def _columns(
@@ -160,35 +155,33 @@ def _columns(
             for row in rows:
                 *_, metric = place = key(row, head)
                 text = numbers.shown(source.mean(*place), metric, places=places)
-                strong = (
-                    name == OURS and text == numbers.shown(best.get(place[1:]), metric, places=places) != numbers.DASH
-                )
-                cells[row] = text, "sb-paper" if name == PAPER else "sb-best" if strong else ""
+                strong = text == numbers.shown(best.get(place[1:]), metric, places=places) != numbers.DASH
+                cells[row] = text, "sb-paper" if name == PAPER else "sb-best" if strong and name == OURS else ""
             if any(text != numbers.DASH for text, _ in cells.values()):
                 columns[label, name] = cells
         if gap and {(label, PAPER), (label, OURS)} <= columns.keys():
-            places_of = [(row, key(row, head)) for row in rows]
-            pairs = {row: (sources[OURS].mean(*one), sources[PAPER].mean(*one), one[2]) for row, one in places_of}
-            columns[label, f"ours {numbers.MINUS} paper"] = {
-                row: (numbers.shown(a - b, metric, places=places, signed=True), "")
-                for row, (a, b, metric) in pairs.items()
-                if a is not None and b is not None
-            }
+            cells = {}
+            for row in rows:
+                place = key(row, head)
+                ours, paper = (sources[name].mean(*place) for name in (OURS, PAPER))
+                apart = None if ours is None or paper is None else ours - paper
+                cells[row] = numbers.shown(apart, place[2], places=places, signed=True), ""
+            columns[label, f"ours {numbers.MINUS} paper"] = cells
     return columns
 
 
 def _notes(sources: Sources, keys: Sequence[Key]) -> Iterator[str]:
     """Say what the numbers are: metric, seeds, what is bold, and what was changed in a run in memory."""
     yield f"{', '.join(map(numbers.name, ordered(metric for *_, metric in keys)))}."
-    ours, yours = sources.get(OURS), sources[YOURS]
-    if isinstance(ours, Values) and ours.run is not None:
-        seeds = len(ours.run.provenance.seeds)
+    ours, yours = sources[OURS].run if OURS in sources else None, sources[YOURS]
+    if ours is not None:
+        seeds = len(ours.provenance.seeds)
         yield f"Ours: {'one seed' if seeds == 1 else f'mean of {seeds} seeds'}; bold: best of ours."
-        if isinstance(yours, Values) and yours.run is not None and any(yours.mean(*key) is not None for key in keys):
+        if yours.run is not None and any(yours.mean(*key) is not None for key in keys):
             yield f"Yours: {'; '.join(changes(yours.run))}."
 
 
-def _wins(label: str, tests: Mapping[str, Test], paper: Values | Printed) -> str:
+def _wins(label: str, tests: Mapping[str, Test], paper: Values) -> str:
     """Count the data sets, averages apart, on which A is above B: those that the paper prints, where it prints any."""
     sets = {row: test for row, test in tests.items() if not is_average(row)}
     pairs = {row: [paper.mean(one, row, test.metric) for one in (test.a, test.b)] for row, test in sets.items()}

@@ -21,7 +21,7 @@ from sentbook.io import ConfigError
 from sentbook.records import CurvePoint, Run
 from sentbook.report import numbers
 from sentbook.report.html import Shown, captioned
-from sentbook.report.summary import Values, headings, is_average, ordered
+from sentbook.report.summary import Values, by_year, headings, is_average, ordered
 from sentbook.runs.papers import catalogue
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sentbook.report.page import Page
 
+Names = Sequence[str] | None  # methods or data sets; None: those of the record
 # Okabe and Ito (2008): distinguishable with every common colour vision.
 COLOURS = ("#0067a5", "#c8500a", "#00805f", "#a8467f", "#b37a00", "#3d97d1", "#5b5b5b")
 GREY = "#5c6670"
@@ -94,9 +95,7 @@ def _legend(page: Page, drawing: Figure, axes: Axes, methods: Sequence[str]) -> 
     return inks
 
 
-def _lines(
-    page: Page, rows: Sequence[str] | None, held: Sequence[str], what: str
-) -> tuple[Figure, Axes, dict[str, int]]:
+def _lines(page: Page, rows: Names, held: Sequence[str], what: str) -> tuple[Figure, Axes, dict[str, int]]:
     """Make axes with a line per data set, headings between them, and return the height of each.
 
     The data sets are those asked for, or all that a run has where it has none of these.
@@ -122,7 +121,7 @@ def dumbbell(
     a: str,
     b: str,
     *,
-    rows: Sequence[str] | None = None,
+    rows: Names = None,
     metric: str | None = None,
     caption: str = "",
     run: Run | None = None,
@@ -132,26 +131,24 @@ def dumbbell(
     Raises:
         ConfigError: the run has neither method.
     """
-    parts = []
+    parts, paper = [], page.printed
     for one, words in page.runs(run, caption):
-        values, theirs, failed = Values(one, page.protocol), [], 0
+        values, hollow, failed = Values.measured(one, page.protocol), False, 0
         drawing, axes, at = _lines(page, rows, values.datasets((a, b)), f"number of {a} or {b}")
         inks = _legend(page, drawing, axes, (a, b))
         for (name, y), (method, shift) in product(at.items(), ((a, -0.16), (b, 0.16))):
-            key = (method, name, values.metric_on(name, metric))
-            scale, look = numbers.factor(key[2]), {"color": inks[method], "ms": 6, "zorder": 3}
-            seeds = np.array(values.at(*key)) * scale
+            measure = values.metric_on(name, metric)
+            scale, look = numbers.factor(measure), {"color": inks[method], "ms": 6, "zorder": 3}
+            seeds = [scale * value for value in values.at(method, name, measure)]
             # A run that diverged must not stretch the axis for all others.
-            ticks = seeds[seeds > 0.5 * np.median(seeds)] if scale == 100 and len(seeds) else seeds
+            ticks = [value for value in seeds if scale == 1 or value > 0.5 * np.median(seeds)]
             failed += len(seeds) - len(ticks)
             axes.plot(ticks, [y + shift] * len(ticks), "|", color=inks[method], ms=8, alpha=0.6)
-            axes.plot(seeds.mean(keepdims=True) if len(seeds) else [], [y + shift] * min(1, len(seeds)), "o", **look)
-            theirs = [scale * value for value in [page.printed.mean(*key)] if value is not None]
-            axes.plot(theirs, [y + shift] * len(theirs), "o", mfc="white", **look)
-        axes.set_xlabel(numbers.name(values.metric_on(next(iter(at)), metric)))
-        hollow = any(
-            page.printed.mean(m, name, values.metric_on(name, metric)) is not None for m in (a, b) for name in at
-        )
+            if seeds:
+                axes.plot([np.mean(seeds)], [y + shift], "o", **look)
+            if (theirs := paper.mean(method, name, measure)) is not None:
+                hollow = bool(axes.plot([scale * theirs], [y + shift], "o", mfc="white", **look))
+        axes.set_xlabel(numbers.name(measure))
         note = f"Filled: ours, a tick per seed.{' Hollow: the paper.' if hollow else ''}"
         note += f" {numbers.counted(failed, 'run')} below half of the median not drawn." if failed else ""
         alt = f"{page.label(a)} and {page.label(b)} on {numbers.counted(len(at), 'row')}; the table has the numbers."
@@ -164,7 +161,7 @@ def forest(
     a: str,
     b: str,
     *,
-    rows: Sequence[str] | None = None,
+    rows: Names = None,
     metric: str | None = None,
     caption: str = "",
     run: Run | None = None,
@@ -176,11 +173,10 @@ def forest(
     """
     parts, difference = [], numbers.difference(page.label(a), page.label(b))
     for one, words in page.runs(run, caption):
-        values = Values(one, page.protocol)
-        every = {test.dataset: values.metric_on(test.dataset, metric) for test in one.tests}
-        tests = {
-            name: test for name, measure in every.items() if (test := values.test(a, b, name, measure)) is not None
-        }
+        values = Values.measured(one, page.protocol)
+        names = by_year(test.dataset for test in one.tests)
+        found = {name: values.test(a, b, name, values.metric_on(name, metric)) for name in names}
+        tests = {name: test for name, test in found.items() if test is not None}
         drawing, axes, at = _lines(page, rows, list(tests), f"tested difference of {a} and {b}")
         axes.axvline(0, color=GREY, linewidth=0.9, zorder=1)
         for name, y in at.items():
@@ -202,9 +198,9 @@ def forest(
 
 def bars(
     page: Page,
-    methods: Sequence[str] | None = None,
+    methods: Names = None,
     *,
-    rows: Sequence[str] | None = None,
+    rows: Names = None,
     metric: str | None = None,
     reference: str | None = None,
     caption: str = "",
@@ -220,8 +216,8 @@ def bars(
     """
     parts = []
     for one, words in page.runs(run, caption):
-        values = Values(one, page.protocol)
-        shown = [name for name in methods or values.methods if name in values.methods]
+        values = Values.measured(one, page.protocol)
+        shown = [name for name in methods or values.methods if name in values.methods and name != reference]
         held = values.datasets(shown)
         names = [name for name in rows or filter(is_average, held) if name in held] or held
         drawing, axes = subplots(3.0)
@@ -250,7 +246,7 @@ def curve(
     *,
     split: str = "validation",
     metric: str | None = None,
-    methods: Sequence[str] | None = None,
+    methods: Names = None,
     points: Sequence[CurvePoint] | None = None,
     label: str | None = None,
     caption: str = "",

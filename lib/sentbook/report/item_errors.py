@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.error_groups import WORD, Array, MapName, Thresholds, jaccard, mapped, words
-from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.error_groups import WORD, MapName, Thresholds, jaccard, mapped, words
 from sentbook.evaluation.statistics import mean_bootstrap
 from sentbook.io import ConfigError, DataError
 from sentbook.records import Run, Scores, committed_path, own_path
 from sentbook.report import numbers
-from sentbook.report.html import Shown, below
+from sentbook.report.html import Shown, below, sentence
 from sentbook.report.table import table
 
 if TYPE_CHECKING:
@@ -54,28 +53,24 @@ def terms_of(dataset: str) -> str | None:
 
 
 def describe(
-    scores: Predictions, a: str, b: str, dataset: str | None = None, *, how: How = "isotonic"
+    pairs: ScoredPairs, scores: Mapping[str, ArrayLike], a: str, b: str, *, how: How = "isotonic", text: bool = False
 ) -> dict[str, Any]:
     """Describe the errors of A and B on pairs, for ``findings={"errors": [...]}`` of `Study.record`.
 
     Args:
-        scores: those that are recorded.
-        dataset: None, or one that ``scores`` do not have: their first.
+        pairs: a data set with its gold.
+        scores: method -> (N,) or (S, N) scores, a row per seed.
         how: the map from scores to the gold scale, see `sentbook.evaluation.error_groups.mapped`; ``labels``: a score
             is a label, and right or wrong.
+        text: whether sentences are kept that may not be published.
 
     Returns:
         Mean errors of each group of pairs, and the pairs on which the two differ most; their text only where the
         terms of the data set allow it.
     """
-    name = dataset if dataset in scores.names else scores.names[0]
-    return _described(scores.pairs(name), {method: scores.stacked(method, name) for method in (a, b)}, how)
-
-
-def _described(pairs: ScoredPairs, scores: Mapping[str, Array], how: How, *, text: bool = False) -> dict[str, Any]:
-    said = scores
+    said = {name: np.atleast_2d(np.asarray(scores[name], dtype=np.float64)) for name in (a, b)}
     if how != "labels":
-        said = {name: np.stack([mapped(row, pairs.gold, how) for row in held]) for name, held in scores.items()}
+        said = {name: np.stack([mapped(row, pairs.gold, how) for row in held]) for name, held in said.items()}
     wrong = [np.abs(held - pairs.gold) for held in said.values()]
     # Means over seeds; a label is right or wrong.
     first, second = ((one > 0 if how == "labels" else one).mean(axis=0) for one in wrong)
@@ -98,7 +93,7 @@ def _described(pairs: ScoredPairs, scores: Mapping[str, Array], how: How, *, tex
         }
         quoted = text or terms_of(pairs.name) is not None
         examples.append(one | ({"first": pairs.first[at], "second": pairs.second[at]} if quoted else {}))
-    return {"dataset": pairs.name, "methods": list(scores), "how": how, "rows": rows, "examples": examples}
+    return {"dataset": pairs.name, "methods": [a, b], "how": how, "rows": rows, "examples": examples}
 
 
 def _groups(pairs: ScoredPairs) -> dict[str, NDArray[np.bool_]]:
@@ -147,7 +142,8 @@ def errors(
         held = [found for found in one.findings.get("errors", ()) if found["methods"] == [a, b] and not text]
         same = [found for found in held if found["dataset"] == dataset] or ([] if dataset and one is page.run else held)
         found = same[0] if same else _from_scores(one, one is page.run, (a, b), dataset, text)
-        parts.append(page.unscored(one) if found is None else _shown(page, found, title))
+        missing = f"The errors of {one.name} are not recorded, or its sentences are not on this machine. {page.how}"
+        parts.append(sentence(missing) if found is None else _shown(page, found, title))
     return page.together(parts)
 
 
@@ -163,7 +159,7 @@ def _from_scores(
         return None
     held = scores.predictions.items()
     tables = {m: np.stack([row for (who, _, on), row in held if (who, on) == (m, pairs.name)]) for m in methods}
-    return _described(pairs, tables, "isotonic", text=text)
+    return describe(pairs, tables, *methods, text=text)
 
 
 def _pairs(name: str, suite: Any) -> ScoredPairs | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ from sentbook.judge import Entry, claims, entries, printed
 from sentbook.records import Run
 from sentbook.report import compare, figures, item_errors, verdicts
 from sentbook.report.html import Shown, below, sentence
-from sentbook.report.summary import Printed, changes, full_name
+from sentbook.report.summary import Values, changes, full_name
 
 
 def page(
@@ -62,8 +62,8 @@ class Page:
     name: str
     run: Run | None
     paper: pd.DataFrame
-    protocol: str | None
-    labels: Mapping[str, str]
+    protocol: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     verdict = verdicts.verdict
     details = verdicts.details
@@ -83,9 +83,9 @@ class Page:
         return sorted(found, key=lambda claim: not claim.main)
 
     @property
-    def printed(self) -> Printed:
+    def printed(self) -> Values:
         """The paper's numbers by method, data set and metric."""
-        return Printed(self.paper)
+        return Values.printed(self.paper)
 
     def label(self, name: str, otherwise: str = "") -> str:
         """Name a method or data set as this page calls it."""
@@ -98,15 +98,16 @@ class Page:
         if run is not None:
             yield run, f"Your run. {'; '.join(changes(run))}."
 
-    def together(self, parts: Sequence[Shown]) -> Shown:
-        """Show outputs below each other; without any, the sentence that says how to record this page."""
-        return below(*parts) if parts else sentence(f"No run of {self.name} is recorded. {self._how}")
-
-    def unscored(self, run: Run) -> Shown:
-        """Say that errors per item are not recorded."""
-        where = "This run" if run is not self.run else "The recorded run"
-        return sentence(f"{where} has no scores per item, or their sentences are not on this machine. {self._how}")
+    @property
+    def unrecorded(self) -> Shown:
+        """One sentence that says how to record this page."""
+        return sentence(f"No run of {self.name} is recorded. {self.how}")
 
     @property
-    def _how(self) -> str:
+    def how(self) -> str:
+        """How to record this page."""
         return f"To record one: sentbook run {self.name} --profile small --record"
+
+    def together(self, parts: Sequence[Shown]) -> Shown:
+        """Show outputs below each other; without any, that nothing is recorded."""
+        return below(*parts) if parts else self.unrecorded

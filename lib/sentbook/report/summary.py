@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -18,34 +18,45 @@ from sentbook.report.numbers import MINUS
 Key = tuple[str, str, str]  # method, data set, metric
 
 
+@dataclass(frozen=True)
 class Values:
-    """Every number of a run: a value per seed for each method, data set and metric."""
+    """The numbers of a run, a value per seed, or those that a paper prints.
 
-    def __init__(self, run: Run | None, protocol: str | None = None) -> None:
-        self.run, self.protocol = run, protocol
+    Attributes:
+        run: None for a paper.
+        cells: method, data set and metric -> protocol -> values.
+    """
 
-    @cached_property
-    def cells(self) -> dict[Key, dict[str, list[float]]]:
-        """The values per seed by key and protocol, in the run's order; of protocols that hold the words asked for."""
+    run: Run | None
+    cells: Mapping[Key, Mapping[str, Sequence[float]]]
+
+    @classmethod
+    def measured(cls, run: Run | None, protocol: str | None) -> Values:
+        """Gather the numbers of a run whose protocol holds the words ``protocol``."""
         found: dict[Key, dict[str, list[float]]] = {}
-        for row in self.run.metrics if self.run else ():
-            if self.protocol is None or self.protocol in row.protocol:
+        for row in run.metrics if run else ():
+            if protocol is None or protocol in row.protocol:
                 by_protocol = found.setdefault((row.method, row.dataset, row.metric), {})
                 by_protocol.setdefault(row.protocol, []).append(row.value)
-        return found
+        return cls(run, found)
 
-    def at(self, method: str, dataset: str, metric: str) -> list[float]:
-        """Return the values over seeds, an empty list where there are none.
+    @classmethod
+    def printed(cls, frame: pd.DataFrame) -> Values:
+        """Gather the numbers of a printed table; none of a table of words."""
+        numeric = len(frame) > 0 and pd.api.types.is_numeric_dtype(frame["value"])
+        rows = frame[["method", "dataset", "metric", "value"]].itertuples(index=False) if numeric else ()
+        return cls(None, {(method, dataset, metric): {"": [value]} for method, dataset, metric, value in rows})
+
+    def at(self, method: str, dataset: str, metric: str) -> Sequence[float]:
+        """Return the values over seeds, none where there are none.
 
         Raises:
             ConfigError: the cell was scored under several protocols and none was chosen.
         """
-        by_protocol = self.cells.get((method, dataset, metric), {})
-        if len(by_protocol) > 1:
-            raise ConfigError(
-                f"{method} on {dataset} was scored under {sorted(by_protocol)}; choose one with protocol=."
-            )
-        return next(iter(by_protocol.values()), [])
+        found = self.cells.get((method, dataset, metric), {})
+        if len(found) > 1:
+            raise ConfigError(f"{method} on {dataset} has protocols {sorted(found)}; choose by report.page(protocol=).")
+        return next(iter(found.values()), [])
 
     def mean(self, method: str, dataset: str, metric: str) -> float | None:
         """Return the mean over seeds, None where there is no value."""
@@ -58,20 +69,15 @@ class Values:
         return ordered(method for method, _, _ in self.cells)
 
     def datasets(self, methods: Iterable[str]) -> list[str]:
-        """The data sets on which one of ``methods`` was scored, each year's average after its sets."""
+        """The data sets on which one of ``methods`` was scored."""
         chosen = set(methods)
-        names = ordered(dataset for method, dataset, _ in self.cells if method in chosen)
-        groups = ordered(label_of(name)[0] for name in names)
-        return sorted(names, key=lambda name: (name == TOTAL, groups.index(label_of(name)[0])))
+        return by_year(dataset for method, dataset, _ in self.cells if method in chosen)
 
     def metric_on(self, dataset: str, metric: str | Mapping[str, str] | None) -> str:
         """Return the metric asked for, else Pearson's r where the run has it, else the data set's first."""
-        if isinstance(metric, str):
-            return metric
-        if metric is not None and dataset in metric:
-            return metric[dataset]
+        asked = metric if isinstance(metric, str) else (metric or {}).get(dataset)
         found = ordered(name for _, on, name in self.cells if on == dataset)
-        return "pearson" if "pearson" in found or not found else found[0]
+        return asked or ("pearson" if "pearson" in found or not found else found[0])
 
     def test(self, a: str, b: str, dataset: str, metric: str) -> Test | None:
         """Return the test of ``a`` against ``b`` as a - b, whichever way round the run has it, one with an interval."""
@@ -82,21 +88,6 @@ class Values:
         return None
 
 
-class Printed:
-    """The paper's numbers by method, data set and metric."""
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        columns = [frame[name] for name in ("method", "dataset", "metric", "value")] if len(frame) else []
-        numeric = len(frame) > 0 and pd.api.types.is_numeric_dtype(frame["value"])
-        rows = zip(*columns, strict=True) if numeric else ()
-        self.cells: dict[Key, float] = {(str(m), str(d), str(k)): float(v) for m, d, k, v in rows}
-        self.methods = ordered(method for method, _, _ in self.cells)
-
-    def mean(self, method: str, dataset: str, metric: str) -> float | None:
-        """Return the printed value, None where the paper prints none."""
-        return self.cells.get((method, dataset, metric))
-
-
 # -- names -------------------------------------------------------------------------------------------------------------
 
 TOTAL = "total_avg"
@@ -105,6 +96,13 @@ TOTAL = "total_avg"
 def ordered(values: Iterable[Any]) -> list[Any]:
     """Return the distinct values in the order met."""
     return list(dict.fromkeys(values))
+
+
+def by_year(datasets: Iterable[str]) -> list[str]:
+    """Return the distinct data sets, each year's average after its sets and the total last."""
+    names = ordered(datasets)
+    groups = ordered(label_of(name)[0] for name in names)
+    return sorted(names, key=lambda name: (name == TOTAL, groups.index(label_of(name)[0])))
 
 
 def is_average(dataset: str) -> bool:

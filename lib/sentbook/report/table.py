@@ -58,23 +58,30 @@ def table(
         if groups is not None and (at == 0 or frame[groups].iloc[at] != frame[groups].iloc[at - 1]):
             rows.append((None, str(frame[groups].iloc[at]), HEADING))
         rows.append((at, text(first, label), ""))
-    return drawn(rows, columns, corner=str(first), caption=caption, note=note)
+    return of_cells(rows, columns, corner=str(first), caption=caption, note=note)
 
 
-def drawn(
+def of_cells(
     rows: Sequence[Row], columns: Mapping[Any, Mapping[Any, Cell]], *, corner: str = "", caption: str, note: str = ""
 ) -> Shown:
     """Draw cells by column and row key; a row that a column does not have is empty there."""
     cells = [[column.get(key, ("", "")) for column in columns.values()] for key, _, _ in rows]
-    labels = [escape(label) for _, label, _ in rows]
     heads = pd.MultiIndex.from_tuples(columns) if isinstance(next(iter(columns), ""), tuple) else list(columns)
-    text = pd.DataFrame([[one for one, _ in line] for line in cells], columns=heads, dtype=object)
     kinds = [[f"{kind} {row[2]}".strip() for _, kind in line] for line, row in zip(cells, rows, strict=True)]
+    text = pd.DataFrame([[one for one, _ in line] for line in cells], columns=heads, dtype=object)
+    classes = pd.DataFrame(kinds, columns=heads, dtype=object)
+    return drawn(text, [label for _, label, _ in rows], classes, corner=corner, caption=caption, note=note)
+
+
+def drawn(
+    text: pd.DataFrame, labels: Sequence[str], classes: pd.DataFrame, *, corner: str = "", caption: str, note: str = ""
+) -> Shown:
+    """Draw a frame of text: ``labels`` head its rows, ``classes`` are those of the style sheet, a cell each."""
+    heads = [escape(label) for label in labels]
     # The same content gives the same bytes, and two tables of a page never share an id.
-    styler = text.style.set_uuid(hashlib.sha256(f"{cells}{labels}{caption}".encode()).hexdigest()[:8])
+    styler = text.style.set_uuid(hashlib.sha256(f"{text.to_csv()}{heads}{caption}".encode()).hexdigest()[:8])
     styler.cell_ids = False
-    styler = styler.set_td_classes(pd.DataFrame(kinds, columns=heads, dtype=object))
-    styler = styler.format(escape="html").format_index(escape="html", axis=1).format_index(lambda at: labels[at])
-    html = styler.to_html()
+    styler = styler.set_td_classes(classes.astype(object)).format(escape="html")
+    html = styler.format_index(escape="html", axis=1).format_index(lambda at: heads[at]).to_html()
     body = Markup(html[html.index("<table") :].replace("&nbsp;", str(escape(corner)), 1).strip())
     return captioned(Markup('<div class="sb-scroll" tabindex="0">{}</div>').format(body), caption, note)
