@@ -16,7 +16,6 @@ import torch
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 SMALL = {
     "embedding_update": "--pairs 300 --words 60 --rounds 1",
-    "encode_stream": "--lines 30 --words 50 --dimension 4 --rounds 1",
     "encoder_decoder": "--device cpu --small --words 40 --dimension 6 --filters 4 --hidden 5 --sentences 130",
     "nested_logistic": "--tasks CR MPQA --features 10 --share 0.02 --folds 3",
     "recurrent_encoders": "--pairs 100 --rounds 1 --dimension 8 --hidden 4 --batch 32 --data drawn",

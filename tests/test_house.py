@@ -36,7 +36,7 @@ FLOW = [
     "report",
     "study",
 ]
-FLOW += ["exchange", "papers", "cli"]  # from lower to higher
+FLOW += ["export", "exchange", "papers", "cli"]  # from lower to higher
 ROOMS = {
     "data",
     "models",

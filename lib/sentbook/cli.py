@@ -335,9 +335,9 @@ def overlap() -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 def export(model: Path, folder: Path) -> None:
     """Write a trained encoder, the folder MODEL, as a FOLDER that sentence-transformers loads."""
-    from sentbook.exchange import export as exporting
+    from sentbook import export as exporting
 
-    exporting.export(model, folder, name="", words=None)
+    exporting.export(model, folder)
 
 
 def main() -> None:

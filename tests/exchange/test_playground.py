@@ -19,7 +19,7 @@ from sentbook.data.miniworld import World
 from sentbook.data.text import Vocabulary, tokenise_ptb
 from sentbook.data.vectors import embedding_matrix, load
 from sentbook.exchange import playground
-from sentbook.exchange.portable import Description, Portable
+from sentbook.export import Description, Portable
 from sentbook.io import ConfigError
 from sentbook.models import build, similarity
 from sentbook.models.average import AverageEncoder
@@ -52,10 +52,7 @@ def models() -> dict[str, Portable]:
         for bias in getattr(encoder, "biases", None) or ():
             torch.nn.init.uniform_(bias, -0.2, 0.2)
         origin = {"key": "0" * 16, "recipe": {"vectors": {"name": "miniworld"}, "stages": []}}
-        said = Description(
-            encoder=options, tokenisation="ptb", dimension=encoder.dimension, word_dimension=50,
-            words=len(vocabulary.words), origin=origin,
-        )  # fmt: skip
+        said = Description(encoder=options, tokenisation="ptb", origin=origin)
         found[name] = Portable(encoder, vocabulary, said)
     return found
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sentbook.data.text import UNKNOWN, Vocabulary, tokenise_ptb
-from sentbook.exchange.portable import Portable
+from sentbook.export import Portable
 from sentbook.io import ConfigError
 from sentbook.models import WSV, SentenceEncoder, encode
 from sentbook.models.average import AverageEncoder
@@ -127,7 +127,7 @@ def pack(
                 "options": {key: getattr(model.description.encoder, key) for key in _known(model)},
                 "biases": [bias.tolist() for bias in _biases(model.encoder)],
                 "weights": _weights(model.encoder),
-                "dimension": model.dimension,
+                "dimension": model.encoder.dimension,
                 "parts": places,
                 "largest": round(max(differences), 5),
                 "origin": _origin(model),

@@ -16,7 +16,7 @@ from sentbook.io import PACKAGE
 # The rooms in the order of their imports: each may import those before it.
 FLOW = (
     "io", "config", "records", "data", "models", "training", "evaluation", "judge", "runs", "report_old",
-    "study", "exchange", "papers", "cli",
+    "study", "export", "exchange", "papers", "cli",
 )  # fmt: skip
 # Draw what is recorded, and change none of it: a room, and files of a paper's own.
 DRAWING = ("report_old/*", "papers/*/*tables.py", "papers/*/*figures.py")

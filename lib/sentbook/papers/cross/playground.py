@@ -5,7 +5,7 @@ from __future__ import annotations
 from sentbook import config
 from sentbook.data.miniworld import World
 from sentbook.exchange import playground
-from sentbook.exchange.portable import of_artifact
+from sentbook.export import Portable
 from sentbook.papers.cnn_lstm import experiments as cnn_lstm
 from sentbook.study import Study
 from sentbook.training.recipes import Recipe
@@ -48,7 +48,7 @@ def packed(profile: str, words: int = 10_000, sentences: int = 300) -> playgroun
         words: of each encoder, the most frequent ones and those of the mini-world.
         sentences: of the mini-world, among which the page looks for neighbours.
     """
-    models = {recipe.method: of_artifact(study.train([recipe], jobs=1)[0]) for study, recipe in recipes(profile)}
+    models = {recipe.method: Portable.of(study.train([recipe], jobs=1)[0]) for study, recipe in recipes(profile)}
     world = World().relatedness("test")
     texts = list(dict.fromkeys(text for pair in zip(world.first, world.second, strict=True) for text in pair))
     return playground.pack(models, texts[:sentences], EXAMPLES, words=words, profile=profile)
