@@ -1,0 +1,86 @@
+"""The model among the systems of a shared task: figures 5 and 7 of Yao et al. 2018."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from sentbook.evaluation.statistics import seed_interval
+from sentbook.records import Run
+from sentbook.report import Shown, colour, figure, numbers, subplots, table
+from sentbook.report.summary import Values
+
+
+def systems(
+    paper: pd.DataFrame,
+    run: Run | None,
+    *,
+    ours: Sequence[str],
+    dataset: str,
+    metrics: Sequence[str],
+    protocol: str | None = None,
+) -> pd.DataFrame:
+    """Return the printed systems and ours, sorted by the first metric, the best first.
+
+    Args:
+        paper: the printed numbers, with a column ``note``: the source of a value.
+        ours: our methods; a printed system of the same name is the paper's value of it.
+        protocol: words of one protocol, where the run has several.
+
+    Returns:
+        Columns system, ours, source, and by metric its value, low and high (95 % over seeds; printed: empty).
+    """
+    rows = []
+    on_set = paper[paper["dataset"] == dataset] if len(paper) else paper
+    for name, part in on_set.groupby("method", sort=False) if len(on_set) else ():
+        held = part[part["metric"].isin(list(metrics))]
+        label = f"{'WSV-SCNN-SV' if name == 'ours' else name}, as printed" if name in ours else str(name)
+        note = held["note"].iloc[0] if "note" in held and len(held) else ""
+        rows.append(
+            {"system": label, "ours": False, "source": note, **dict(zip(held["metric"], held["value"], strict=True))}
+        )
+    values = Values.measured(run, protocol)
+    for method in ours:
+        row = {"system": "WSV-SCNN-SV" if method == "ours" else method, "ours": True, "source": "our run"}
+        for metric in metrics:
+            if seeds := values.at(method, dataset, metric):
+                found = seed_interval(seeds)
+                row |= {metric: found.estimate, f"{metric} low": found.low, f"{metric} high": found.high}
+        rows += [row] if len(row) > 3 else []
+    frame = pd.DataFrame(rows).reindex(
+        columns=["system", "ours", "source", *(f"{m}{end}" for m in metrics for end in ("", " low", " high"))]
+    )
+    return frame.sort_values(metrics[0], ascending=numbers.lower_is_better(metrics[0]), ignore_index=True)
+
+
+def ranking(frame: pd.DataFrame, metrics: Sequence[str], caption: str) -> Shown:
+    """Show the systems as a table, ours with the interval over seeds."""
+    shown = pd.DataFrame({"System": frame["system"]})
+    for metric in metrics:
+        columns = zip(frame[metric], frame[f"{metric} low"], frame[f"{metric} high"], strict=True)
+        ends = [(numbers.shown(value, metric), numbers.interval(low, high, metric)) for value, low, high in columns]
+        shown[numbers.name(metric, short=True)] = [" ".join(filter(None, pair)) for pair in ends]
+    return table(shown.assign(Source=frame["source"]), caption=caption, note="In brackets: 95 % over seeds.")
+
+
+def dots(frame: pd.DataFrame, metrics: Sequence[str], caption: str) -> Shown:
+    """Draw the systems, a panel per metric: ours filled with the interval over seeds, printed ones hollow."""
+    fig, panels = subplots(0.9 + 0.27 * len(frame), 1, len(metrics), sharey=True, squeeze=False)
+    ink = colour("ours", ["ours"])
+    for axes, metric in zip(panels[0], metrics, strict=True):
+        scale = numbers.factor(metric)
+        for at, row in frame.iterrows():
+            axes.plot([row[f"{metric} low"] * scale, row[f"{metric} high"] * scale], [at, at], color=ink)
+            face = {"mfc": ink, "mec": ink} if row["ours"] else {"mfc": "white", "mec": "#5c6670"}
+            axes.plot(row[metric] * scale, at, "o", ms=6, **face)
+        lower = "\n(lower is better)" if numbers.lower_is_better(metric) else ""
+        axes.set(xlabel=numbers.name(metric) + lower, ylim=(len(frame) - 0.4, -0.6))
+        axes.grid(axis="x")
+    panels[0][0].set_yticks(range(len(frame)), frame["system"])
+    for tick, own in zip(panels[0][0].get_yticklabels(), frame["ours"], strict=True):
+        tick.set_fontweight("bold" if own else "normal")
+    places = [f"{row['system']} is place {at + 1} of {len(frame)}" for at, row in frame.iterrows() if row["ours"]]
+    return figure(
+        fig, caption=caption, alt="; ".join(places) + ".", note="Filled: ours with 95 % over seeds. Hollow: as printed."
+    )
