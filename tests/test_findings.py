@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from sentbook.io import root
+from sentbook.judge import judge, specifications
 from sentbook.records import Finding, Metric, Run, Test
 from sentbook.report_old.summary import significant
-from sentbook.runs import claims, ledger
+from sentbook.runs import ledger
 from sentbook.runs.papers import catalogue
 
 CITED = re.compile(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b")
@@ -41,8 +42,8 @@ def known(text: str) -> set[str]:
     values: list[float] = []
     shares: set[str] = set()
     for name in CITED.findall(text):
-        spec = claims.specifications()[name]
-        judged = [claim for run in recorded(spec.paper, spec.experiment) for claim in run.claims if claim.id == name]
+        spec = specifications()[name]
+        judged = [claim for run in recorded(spec.paper, spec.experiment) for claim in judge(run) if claim.id == name]
         shares.update(share for claim in judged for share in re.findall(r"\b\d+ of \d+\b", claim.evidence))
         for part in (one for claim in judged for one in (claim, *claim.parts)):
             for one in (one for one in (part.ours, part.printed) if one):
@@ -72,7 +73,7 @@ def told() -> dict[str, tuple[str, str]]:
         _, found, text = nbformat.read(path, as_version=4).cells[0].source.partition("**Found:**")
         if found and ledger.read(path.parent.name, path.stem, "small"):
             page = f"{path.parent.name}/{path.stem}"
-            judged = [one for one, spec in claims.specifications().items() if f"{spec.paper}/{spec.experiment}" == page]
+            judged = [one for one, spec in specifications().items() if f"{spec.paper}/{spec.experiment}" == page]
             texts[page] = text, " ".join([page, *judged])
     return texts
 
@@ -103,10 +104,10 @@ def points(found: Finding | Test | None, sign: int = 1) -> str:
 
 def found_in(claim: str, begins: str = "", profile: str = "small") -> Finding:
     """What a claim found: the number of its part that begins so."""
-    spec = claims.specifications()[claim]
+    spec = specifications()[claim]
     run = ledger.read(spec.paper, spec.experiment, profile)
     assert run is not None
-    [judged] = [one for one in run.claims if one.id == claim]
+    [judged] = [one for one in judge(run) if one.id == claim]
     return next(one.ours for one in (judged, *judged.parts) if one.ours and one.ours.what.startswith(begins))
 
 

@@ -325,7 +325,7 @@ def prepare(paper: str, profile: str) -> None:
 def overlap() -> None:
     """Count the sentences that training corpora share with test sets: build/runs/small/data/overlap.json."""
     from sentbook import records
-    from sentbook.runs import leakage
+    from sentbook.data import leakage
 
     click.echo(records.write(leakage.measured()))
 

@@ -124,9 +124,8 @@ class Claim(Record):
     ``printed`` is the paper's number, or the bound of the rule where the paper has none; ``ours`` is what was measured.
 
     Attributes:
-        about: what the intervals are over; None in runs of before.
+        about: what the intervals are over.
         notes: what bounds the verdict, a sentence each: one training, an under-tuned side, a smaller scale.
-        judged_by: digest of the rule and what it compares; another one in ``claims.yaml`` is a later rule.
     """
 
     id: str
@@ -140,7 +139,6 @@ class Claim(Record):
     parts: list[Part] = Field(default_factory=list)
     about: Level | None = None
     notes: list[str] = Field(default_factory=list)
-    judged_by: str = ""
 
     @property
     def own(self) -> bool:
@@ -253,7 +251,6 @@ class Run(Record):
     metrics: list[Metric] = Field(default_factory=list)
     tests: list[Test] = Field(default_factory=list)
     findings: dict[str, Any] = Field(default_factory=dict)
-    claims: list[Claim] = Field(default_factory=list)
     curves: list[CurvePoint] = Field(default_factory=list)
     searches: list[Search] = Field(default_factory=list)
     cost: list[Cost] = Field(default_factory=list)

@@ -250,7 +250,7 @@ class AllPairs:
         excess = {m: (paper_map(cosines) - self.gold).mean(axis=0)[far] for m, cosines in self.scores.items()}
         return [
             Test.of(
-                mean_bootstrap(values, resamples, [0]), kind="bootstrap", a=m, b="gold", dataset=dataset, metric="mae"
+                mean_bootstrap(values, resamples, [0]), kind="bootstrap", a=m, b="gold", dataset=dataset, metric="score"
             )
             for m, values in excess.items()
         ]

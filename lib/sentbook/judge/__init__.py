@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import get_args
 
 from pydantic import Field
 
-from sentbook.records import Claim, Run, Scores, read
-from sentbook.runs import verdict_ledger
-from sentbook.runs.causes import Cause, cause_of
-from sentbook.runs.claims import ClaimSpec, claims, specifications
-from sentbook.runs.papers import papers
-from sentbook.runs.verdict_ledger import NO_RUN, Chance
-from sentbook.runs.verdict_ledger import counted as counts
+from sentbook.evaluation.predictions import Predictions
+from sentbook.judge.caps import capped
+from sentbook.judge.causes import Cause, cause_of
+from sentbook.judge.claims import ClaimSpec, claims, specifications
+from sentbook.judge.evidence import Evidence, Missing
+from sentbook.judge.rules import DECIDED, RULES, Judgement
+from sentbook.records import Claim, Record, Run, Scores, Verdict, read, read_scores
 
 __all__ = [
+    "Cause",
     "Chance",
     "ClaimSpec",
     "Entry",
@@ -22,10 +26,14 @@ __all__ = [
     "chance",
     "claims",
     "counts",
+    "entries",
     "gather",
     "judge",
-    "specifications",
 ]
+__all__ += ["specifications"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+NO_RUN, TOY = "no run of this profile is recorded", "a run on toy data carries no verdict"
+OURS = "ours"
 
 
 class Entry(Claim):
@@ -51,34 +59,70 @@ class Entry(Claim):
     rule_says: str = ""
 
 
+class Chance(Record):
+    """How many verdicts chance alone is expected to have made wrong, ``at_most``.
+
+    Of those that intervals ``decided`` the levels of the rules bound it: "exceeded" or "not reproduced" of several
+    parts falls if one does. Those that are ``counted`` have no such bound: A wins k of n, and a printed value that our
+    interval holds, which may hold others as well.
+    """
+
+    at_most: float
+    decided: int
+    counted: int
+
+
 def judge(run: Run, scores: Scores | None = None) -> list[Claim]:
-    """Judge every claim of a page on its recorded run."""
-    return run.claims
+    """Judge every claim of a page on its run: on its scores per item where there are any, else on its rows.
+
+    The same run gives the same verdicts: neither data nor training is needed.
+    """
+    book = Predictions.restored(scores) if scores else None
+    return [judged(spec, run, book) for spec in claims(run.paper, run.experiment)]
 
 
-def entries(run: Run | None, specs: Iterable[ClaimSpec]) -> list[Entry]:
+def judged(spec: ClaimSpec, run: Run, book: Predictions | None = None) -> Claim:
+    """Judge one claim; "not run" with the reason where a number that it needs is not there."""
+    evidence = Evidence(run, spec.about, spec.protocol, book)
+    try:
+        absent = TOY if run.provenance.config.get("profile") == "demo" else spec.absent
+        rule, operands = RULES.get(spec.rule), spec.operands
+        found = Judgement("not run", absent) if absent or not rule or not operands else rule.run(evidence, operands)
+    except Missing as reason:
+        found = Judgement("not run", str(reason))
+    found, notes = capped(found, evidence, spec)
+    if spec.contradicts:
+        found, notes = replace(found, verdict="the paper contradicts itself"), [spec.contradicts, *notes]
+    return Claim(
+        **spec.model_dump(include={"id", "text", "source", "rule", "about"}),
+        verdict=found.verdict,
+        evidence=found.evidence,
+        printed=found.printed,
+        ours=found.ours,
+        parts=[part.part() for part in found.parts],
+        notes=notes,
+    )
+
+
+# -- the book ----------------------------------------------------------------------------------------------------------
+
+
+def entries(run: Run | None, specs: Iterable[ClaimSpec], scores: Scores | None = None) -> list[Entry]:
     """Give the claims ``specs`` of one page with their verdicts; "not run" without a run."""
-    judged = {claim.id: claim for claim in judge(run)} if run else {}
+    of_run = {claim.id: claim for claim in judge(run, scores)} if run else {}
     found = []
     for spec in specs:
+        words = spec.model_dump(include={"id", "text", "source", "rule", "about"})
+        claim = of_run.get(spec.id) or Claim(**words, verdict="not run", evidence=NO_RUN)
         own = {"paper": spec.paper, "experiment": spec.experiment, "main": spec.main}
-        own |= {"rule_name": spec.rules[0].name, "rule_says": spec.rules[0].says}
-        if run is None or spec.id not in judged:
-            words = spec.model_dump(include={"id", "text", "source", "rule"})
-            found.append(Entry(**words, **own, verdict="not run", evidence=NO_RUN))
-            continue
-        claim = judged[spec.id]
-        found.append(
-            Entry(
-                **claim.model_dump(),
-                **own,
-                run=f"{run.profile}/{run.name}",
-                commit=run.provenance.git_commit,
-                seeds=run.provenance.seeds,
-                substitutions=run.provenance.substitutions,
-                cause=cause_of(claim.id, claim.verdict, run.profile),
-            )
-        )
+        own |= {"sentence": spec.sentence.get(claim.verdict, "")}
+        if rule := RULES.get(spec.rule):
+            own |= {"rule_name": rule.name, "rule_says": rule.says}
+        if run is not None:
+            made = run.provenance
+            own |= {"run": f"{run.profile}/{run.name}", "commit": made.git_commit, "seeds": made.seeds}
+            own |= {"substitutions": made.substitutions, "cause": cause_of(spec.id, claim.verdict, run.profile)}
+        found.append(Entry(**claim.model_dump(), **own))
     return found
 
 
@@ -88,14 +132,37 @@ def gather(profile: str = "small") -> list[Entry]:
     Raises:
         DataError: a file is no run of this schema.
     """
-    found = []
-    for paper in papers():
-        for experiment in dict.fromkeys(spec.experiment for spec in claims(paper)):
-            found += entries(read(f"{paper}/{experiment}", profile), claims(paper, experiment))
-    order = list(specifications())
-    return sorted(found, key=lambda entry: order.index(entry.id))
+    order = list(specifications().values())
+    found = {}
+    for paper, experiment in dict.fromkeys((spec.paper, spec.experiment) for spec in order):
+        name = f"{paper}/{experiment}"
+        for entry in entries(read(name, profile), claims(paper, experiment), read_scores(name, profile)):
+            found[entry.id] = entry
+    return [found[spec.id] for spec in order]
 
 
-def chance(entries: Iterable[Entry]) -> dict[str, Chance]:
+def counts(entries: Iterable[Entry]) -> dict[str, dict[str, int]]:
+    """Count by paper and verdict, with ``all``; claims of this book apart, as those of "ours"."""
+    found: dict[str, Counter[str]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.own):
+        found.setdefault(OURS if entry.own else entry.paper, Counter())[entry.verdict] += 1
+    return {
+        paper: {**{one: counted[one] for one in VERDICTS}, "all": counted.total()} for paper, counted in found.items()
+    }
+
+
+def chance(entries: Sequence[Entry]) -> dict[str, Chance]:
     """Give by paper how many of its verdicts chance alone is expected to have made wrong."""
-    return verdict_ledger.by_chance(list(entries))  # type: ignore[arg-type]
+    found = {}
+    for paper in dict.fromkeys(entry.paper for entry in entries):
+        decided = [one for one in entries if one.paper == paper and not one.own and one.verdict in DECIDED]
+        bounded, counted = [], 0
+        for entry in decided:
+            level = specifications()[entry.id].level
+            if level is None or (entry.rule == "scores" and entry.verdict == "reproduced"):
+                counted += 1
+            elif level:
+                parts = 1 if entry.verdict == "reproduced" else max(1, len(entry.parts))
+                bounded.append(min(1.0, level * parts))
+        found[paper] = Chance(at_most=round(sum(bounded), 3), decided=len(bounded), counted=counted)
+    return found

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from sentbook.judge import judge, specifications
 from sentbook.records import Test
 from sentbook.report_old import templates
 from sentbook.report_old.markup import Fragment, run_name, why
 from sentbook.report_old.table import command, not_run
 from sentbook.report_old.verdict_page import cause_words, marks, number_boxes
-from sentbook.runs.claims import specifications
 from sentbook.runs.ledger import first
 from sentbook.runs.papers import paper_of
 from sentbook.runs.verdict_ledger import entries
@@ -45,7 +45,7 @@ def answer(paper: str, experiment: str) -> Fragment:
     if run is None:
         return not_run(command(paper, experiment))
     main = {spec.id for spec in specifications().values() if spec.main}
-    of_paper = entries({(paper, experiment): run}, [paper] if run.claims else [])
+    of_paper = entries({(paper, experiment): run}, [paper] if judge(run) else [])
     judged = sorted((one for one in of_paper if one.experiment == experiment), key=lambda one: one.id not in main)
     claim, others = (judged[0], judged[1:]) if judged else (None, [])
     body = templates.html(

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from sentbook.data import corpora, sources
 from sentbook.io import root
+from sentbook.judge import specifications
 from sentbook.records import Run
 from sentbook.report_old import figures, pages, pedigree, results_explorer, run_pages, summary, verdict_page
 from sentbook.report_old.markup import esc, pipes
 from sentbook.report_old.style import without_sheet
 from sentbook.runs import ledger, verdict_ledger
-from sentbook.runs.claims import specifications
 from sentbook.runs.contents import listed, notebooks
 from sentbook.runs.papers import paper_of, papers
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sentbook.judge import specifications
 from sentbook.records import Claim
-from sentbook.runs.claims import specifications
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 _READABLE = {

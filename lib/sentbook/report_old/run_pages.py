@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from sentbook.io import parse_yaml, root, write_atomically
+from sentbook.judge import judge
 from sentbook.records import Run
 from sentbook.report_old import figures, ledger, pedigree, tables, templates
 from sentbook.report_old.book import digest_of
@@ -103,7 +104,7 @@ def _part(run: Run, changed: list[str], *, drawn: bool) -> dict[str, Any]:
     found: dict[str, Table] = {}
     if run.tests:
         found["Comparisons"] = tables.tests(run, caption="Differences with their 95 % intervals")
-    if run.claims and not is_toy(run):
+    if judge(run) and not is_toy(run):
         found["Claims"] = tables.claims(run, caption="By their rules")
     if run.cost:
         found["Cost"] = tables.cost(run, caption="Means over seeds")
@@ -136,7 +137,7 @@ def _headline(run: Run, stale: str) -> str:
         row = row.replace("</ul>", f"{badge(stale, 'stale')}</ul>")
     if is_toy(run):
         return f'{row}<p class="sb-toy-name">Toy data: generated sentences. No verdict on the paper.</p>'
-    counts = Counter(claim.verdict for claim in run.claims)
+    counts = Counter(claim.verdict for claim in judge(run))
     judged = "".join(f'<li class="sb-badge">{count} {verdict(name)}</li>' for name, count in counts.items())
     return row + (f'<ul class="sb-badges" aria-label="Verdicts">{judged}</ul>' if judged else "")
 
@@ -190,7 +191,7 @@ def _state(run: Run) -> list[str]:
     made, name = run.provenance, run_name(run)
     words = pedigree.stale_words(pedigree.changed_since(run))
     state = words.removesuffix(" changed since").removeprefix("recorded by ")
-    counts = Counter(verdict(claim.verdict) for claim in run.claims)
+    counts = Counter(verdict(claim.verdict) for claim in judge(run))
     judged = " ".join(f"{why(number, name)} {words}" for words, number in sorted(counts.items()))
     return [
         run.profile,

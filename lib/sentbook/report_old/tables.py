@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from sentbook.io import ConfigError
+from sentbook.judge import judge
 from sentbook.records import Run, Test
 from sentbook.report_old import numbers, templates
 from sentbook.report_old.markup import Fragment, Html, Recorded, esc, folded, run_name, verdict, why
@@ -414,17 +415,17 @@ def difference_cell(test: Test | None, absent: str = "") -> Cell:
 @of_run
 def claims(run: Run, *, caption: str = "Claims") -> Table | Fragment:
     """List each claim of the paper that this experiment tests, its verdict, and the numbers the rule looked at."""
-    if not run.claims:
+    if not (judged := [] if is_toy(run) else judge(run)):
         if is_toy(run):
             return Fragment("<p>A run on toy data carries no verdict.</p>")
         return Fragment("<p>This experiment tests no claim of the paper's text.</p>")
     rows = []
-    for claim in run.claims:
+    for claim in judged:
         said = templates.html("said", claim=claim)
         evidence = Cell(claim.evidence, "; ".join([f"Rule: {rule_of(claim)}", *claim.notes]))
         label = Html(f"<code>{esc(claim.id)}</code>")
         rows.append(Row(label, [said, verdict(claim.verdict), evidence], row=(claim.id,)))
-    found = [one for claim in run.claims for one in (claim.ours, *(part.ours for part in claim.parts)) if one]
+    found = [one for claim in judged for one in (claim.ours, *(part.ours for part in claim.parts)) if one]
     over = ordered(one.how for one in found if one.low is not None and one.how)
     how = f"intervals: {'; '.join(over)}" if over else ""
     heads = ["The paper says", "Verdict", "Evidence"]

@@ -13,26 +13,24 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from sentbook.evaluation.predictions import AND_SEEDS
+from sentbook.judge import Cause, judge
+from sentbook.judge.caps import BUT_FOR
+from sentbook.judge.rules import DECIDED, PRINTED
 from sentbook.records import Finding, Part, Run
-from sentbook.report_old import numbers, templates, verdict_switches
+from sentbook.report_old import numbers, templates
 from sentbook.report_old.markup import Fragment, Html, esc, row_key, run_name, script, verdict, why
 from sentbook.report_old.names import rule_of
 from sentbook.report_old.pages import in_order, title
 from sentbook.report_old.style import style_sheet
 from sentbook.report_old.table import LEFT, TEXT, Cell, Row, Table, command
-from sentbook.runs.causes import Cause
-from sentbook.runs.limits import BUT_FOR
 from sentbook.runs.papers import paper_of
-from sentbook.runs.recorded import AGAIN
 from sentbook.runs.verdict_ledger import OURS, VERDICTS, Entry, by_chance, counted, entries
-from sentbook.runs.verdicts import DECIDED, PRINTED
 
 _STATES = {
     "tested": "Likely cause, tested",
     "guess": "Likely cause, a guess",
     "scope": "What it would need",
 }
-EARLIER = "judged by an earlier form of its rule, until its notebook runs again"
 _MEASURED = (*DECIDED, "inconclusive")
 _RELATIONS = {
     "at least": "at least ",
@@ -69,17 +67,17 @@ def verdicts_page(
     Returns:
         Markdown.
     """
-    if not any(run.claims for run in runs.values()):
+    if not any(judge(run) for run in runs.values()):
         made_by = command(paper, "table1")
         return f"No verdict is recorded for {paper_of(paper).citation} yet. Make one with `{made_by}`.\n"
     judged = entries({(paper, name): run for name, run in runs.items()}, [paper])
     beside = {entry.id: marks(entry) for entry in judged}
     parts = [verdict_summary(judged).html()]
     for experiment, run in runs.items():
-        if not run.claims:
+        if not judge(run):
             continue
         rows = []
-        for claim in run.claims:
+        for claim in judge(run):
             judged_as = Html(_link(verdict(claim.verdict), f"{cards}#claim-{claim.id}" if cards else None))
             notes = "; ".join([f"Rule: {rule_of(claim)}", *beside.get(claim.id, ())])
             evidence = Cell(why(claim.evidence, run_name(run), row_key(claim.id)), notes)
@@ -150,8 +148,7 @@ def all_verdicts(
             parts.append(_substitutes(run.provenance.substitutions if run else []))
     names = {**{paper: paper_of(paper).name for paper in papers}, OURS: "claims of this book"}
     said = {name: re.sub("<[^>]+>", "", verdict(name)) for name in VERDICTS}
-    data = map(verdict_switches.compact, verdict_switches.data(found, runs))
-    parts.append(script("verdicts-data", {"papers": names, "said": said, "claims": list(data)}))
+    parts.append(script("verdicts-data", {"papers": names, "said": said, "claims": []}))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -176,8 +173,7 @@ def undecided_words(claims: Sequence[Entry]) -> str:
     undecided = [claim for claim in claims if claim.verdict == "inconclusive" and not claim.own]
     alone = [note.removeprefix(BUT_FOR) for claim in undecided for note in claim.notes if note.startswith(BUT_FOR)]
     held = ", ".join(f"{alone.count(name)} {name}" for name in VERDICTS if name in alone)
-    old = sum(claim.earlier and not any(note.startswith(BUT_FOR) for note in claim.notes) for claim in undecided)
-    return templates.html("undecided", count=len(undecided), alone=len(alone), held=held, old=old)
+    return templates.html("undecided", count=len(undecided), alone=len(alone), held=held, old=0)
 
 
 def chance_words(claims: Sequence[Entry]) -> str:
@@ -291,8 +287,11 @@ def _parts(parts: Sequence[Part]) -> list[dict[str, str]]:
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
+IN_HUNDREDTHS = frozenset({"share", "likeness", "difference"})
+
+
 def _factor(unit: str) -> float:
-    return 100.0 if unit in verdict_switches.IN_HUNDREDTHS else numbers.factor(unit)
+    return 100.0 if unit in IN_HUNDREDTHS else numbers.factor(unit)
 
 
 def _places(printed: Finding | None) -> int:
@@ -331,7 +330,7 @@ def _unit(finding: Finding) -> str:
     """What the number is of, in words; empty where a count says it."""
     if finding.of is not None or finding.unit in ("distance", "rank"):
         return ""
-    if finding.unit in verdict_switches.IN_HUNDREDTHS:
+    if finding.unit in IN_HUNDREDTHS:
         return "× 100"
     return finding.unit if finding.unit in (*_COUNTS, "files", "ratio") else numbers.short(finding.unit)
 
@@ -344,8 +343,7 @@ def marks(entry: Entry) -> list[str]:
     ours = [found.how for found in (entry.ours, *(part.ours for part in entry.parts)) if found]
     alone = entry.about == "encoders" and not any(how.endswith(AND_SEEDS) for how in ours)
     about = ["about the encoders trained here: its interval is over items alone"] if alone else []
-    notes = [note for note in entry.notes if note != AGAIN]  # as good as judged by its run
-    return [*([EARLIER] if entry.earlier and entry.run else []), *about, *notes]
+    return [*about, *entry.notes]
 
 
 def _link(body: str, target: str | None) -> str:

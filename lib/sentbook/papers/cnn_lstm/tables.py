@@ -10,7 +10,6 @@ import pandas as pd
 
 from sentbook.data.tasks import NAMES
 from sentbook.evaluation.predictions import PAIRS
-from sentbook.evaluation.statistics import Estimate
 from sentbook.records import Run, Verdict
 from sentbook.report_old import numbers
 from sentbook.report_old.markup import Html
@@ -28,7 +27,6 @@ from sentbook.report_old.summary import (
 from sentbook.report_old.table import Cell, Row, Table
 from sentbook.report_old.tables import beside_words, best
 from sentbook.report_old.view import of_view
-from sentbook.runs.verdicts import scores
 
 FIXED = "+emb."
 # In the order of the tables; what is not named here is a baseline, or printed alone.
@@ -231,8 +229,11 @@ def _cell(part: _Held, method: str, column: Column, tops: tuple[set[str], set[st
 def _reached(summary: Summary, theirs: float, metric: str) -> Verdict:
     """By the rule ``scores``: the interval holds the printed value, or lies on one side of it."""
     low, high = (summary.value if end is None else end for end in (summary.low, summary.high))
-    value = Estimate(summary.value, low, high)
-    return scores(value, theirs, "", lower_is_better=numbers.lower_is_better(metric)).verdict
+    better = -1 if numbers.lower_is_better(metric) else 1
+    low, high = sorted((better * (low - theirs), better * (high - theirs)))
+    if not low < high:
+        return "inconclusive"
+    return "exceeded" if low > 0 else "not reproduced" if high < 0 else "reproduced"
 
 
 def _how(held: Sequence[_Held]) -> str:

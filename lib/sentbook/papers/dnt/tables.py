@@ -12,6 +12,7 @@ import pandas as pd
 from sentbook.data import suites
 from sentbook.evaluation.predictions import INTERVALS
 from sentbook.evaluation.protocols import TEST_MEASURES
+from sentbook.judge.evidence import Evidence
 from sentbook.papers.dnt.winners import (
     CHOSEN,
     SETTINGS,
@@ -41,7 +42,6 @@ from sentbook.report_old.table import Cell, Row, Table
 from sentbook.report_old.tables import best
 from sentbook.report_old.view import of_run, of_view
 from sentbook.runs import ledger
-from sentbook.runs.evidence import Evidence
 from sentbook.runs.printed import table
 
 MEASURES = {name: str(measure) for name, measure in TEST_MEASURES.items()}  # each data set's own
@@ -70,7 +70,7 @@ def held(run: Run | None) -> tuple[dict[At, Summary], str]:
             cells |= found
             # The measure stands in the column's head.
             words += [protocol.replace(f", {metric}, ", ", ", 1) for protocol in protocols]
-        intervals, evidence = run.extra.get(INTERVALS, {}), Evidence.of(run)
+        intervals, evidence = run.extra.get(INTERVALS, {}), Evidence(run)
         for (method, dataset), summary in cells.items():
             metric = MEASURES[dataset]
             if method in intervals.get(metric, {}).get(dataset, {}):

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import datetime
-import platform
+import resource
 import time
 
 from sentbook import io
 from sentbook import records as results
 from sentbook.config import digest
 from sentbook.data import corpora, overlap, readers, sources
-from sentbook.training.loop import peak_memory_bytes
 
 REAL = tuple(name for name in corpora.CORPORA if not name.startswith("miniworld"))
 
 
 def measured() -> results.Run:
-    """Measure the overlap on the real data, as a run that `sentbook.runs.ledger.write` keeps.
+    """Measure the overlap on the real data, as a run for `sentbook.records.write`.
 
     Raises:
         DataError: a file is missing; the sentence names it.
@@ -35,11 +34,11 @@ def measured() -> results.Run:
             config_hash=digest(config),
             data=dict(sorted(sources.used().items())),
             packages=io.packages(),
-            python=platform.python_version(),
+            python=io.python_version(),
             device="cpu",
             started=started,
             wall_seconds=round(time.monotonic() - clock, 1),
-            peak_memory_bytes=peak_memory_bytes(),
+            peak_memory_bytes=1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
             seeds=[0],
         ),
         extra={"overlap": rows},
