@@ -38,19 +38,19 @@ book: $(STAMP) ## run what changed, build the book: _build/html/index.html
 pdf: .venv/.installed-pdf book ## the whole book as one PDF, printed by Chromium: _build/sentbook.pdf
 	$(BIN)/sentbook pdf
 
-cluster: .venv/.installed-cluster ## what SLURM and Kubernetes need, for sentbook batch --executor
+cluster: .venv/.installed-cluster ## what SLURM needs, for sentbook batch --executor slurm
 
-batch: $(STAMP) ## the whole grid, where something changed: make batch PROFILE=small JOBS=2 BATCH_ARGS="--resources gpu=1"
+batch: $(STAMP) ## the whole grid, where something changed: make batch PROFILE=small JOBS=2 BATCH_ARGS="--record"
 	$(BIN)/sentbook batch --profile "$$PROFILE" --jobs $(JOBS) $(BATCH_ARGS)
 
 test: .venv/.installed-test book ## all tests but the long ones; builds the book first where something changed
-	# Every cell of two notebooks as a person runs it from the notebook's own folder; the book has run them all. One
-	# after the other: nbval's kernels talk over ports, and two that start at once may take each other's.
+	# Every cell of two notebooks, from the notebook's own folder; the book has run them all. One after the other: nbval's
+	# kernels talk over ports, and two that start at once may take each other's.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --nbval-lax --nbval-current-env -o addopts= notebooks/cse/table2.ipynb notebooks/wsv/figure6.ipynb
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not long" $(PYTEST_ARGS)
 	@echo "Tests that take more than a minute were left out; run them with: make test-long"
 
-test-long: .venv/.installed-test .venv/.installed-kubernetes-schema book ## the tests that take more than a minute
+test-long: .venv/.installed-test book ## the tests that take more than a minute
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long $(PYTEST_ARGS)
 
 lint: .venv/.installed-lint ## ruff and mypy
@@ -63,7 +63,7 @@ format: .venv/.installed-lint ## let ruff mend what it can
 	$(BIN)/ruff format .
 
 bench: $(STAMP) ## speed against the reference implementations
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" $(BENCH_ARGS) || exit 1; done
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
 
 run: $(STAMP) ## one notebook: make run NOTEBOOK=cse/table1 PROFILE=small
 	@test -n "$$NOTEBOOK" || { echo "Name a notebook: make run NOTEBOOK=cse/table1 PROFILE=small" >&2; exit 2; }

@@ -41,6 +41,11 @@ def parameters(paper):
     return [f"params/{name}/{PROFILE}.yaml" for name in papers(paper)]
 
 
+def cores(paper):
+    """How many trainings run side by side."""
+    return (yaml.safe_load(Path(parameters(paper)[0]).read_text()).get("settings") or {}).get("jobs", 1)
+
+
 def shown(paper, page):
     """What a page shows besides its own run: printed numbers, claims, causes, and the recorded run."""
     files = [*Path("lib/sentbook/papers", paper).rglob("*.yaml"), *Path("lib/sentbook/papers", paper).rglob("*.csv")]
@@ -106,10 +111,12 @@ rule encoder:
     log: f"{AT}/encoders/{{paper}}/{{encoder}}.log"
     benchmark: f"{AT}/encoders/{{paper}}/{{encoder}}.tsv"
     message: "encoders of {wildcards.paper}: {wildcards.encoder}"
-    threads: lambda w: GRID[w.paper].get("jobs", 1)
+    threads: lambda w: GRID[w.paper].get("jobs") or cores(w.paper)
     resources: mem_mb=lambda w, attempt: attempt * MEGABYTES, runtime=lambda w, attempt: attempt * MINUTES, **GPU
     params: name=lambda w: "" if w.encoder == "all" else w.encoder.replace("_", " "), code=lambda w: code(w.paper)
-    shell: "{PYTHON} -m sentbook.cli train {wildcards.paper} {params.name:q} --profile {PROFILE} > {log} 2>&1"
+    shell:
+        "{PYTHON} -m sentbook.cli train {wildcards.paper} {params.name:q} --profile {PROFILE} --set jobs={threads}"
+        " > {log} 2>&1"
 
 
 rule notebook:
@@ -120,6 +127,7 @@ rule notebook:
     log: f"{AT}/{{paper}}/{{page}}.log"
     benchmark: f"{AT}/{{paper}}/{{page}}.tsv"
     message: "{wildcards.paper}/{wildcards.page}"
+    threads: lambda w: cores(w.paper)
     resources: mem_mb=lambda w, attempt: attempt * MEGABYTES, runtime=lambda w, attempt: attempt * MINUTES, **GPU
     params: code=lambda w: code(*papers(w.paper)), record=RECORD
     shell: "{PYTHON} -m sentbook.cli run {wildcards.paper}/{wildcards.page} --profile {PROFILE} {params.record} > {log} 2>&1"

@@ -159,7 +159,7 @@ def test_a_failed_run_keeps_its_output_and_the_last_good_one(
     good.parent.mkdir(parents=True)
     good.write_text("good")
     for cell, said, kept in (
-        ("1 / 0", "one failed: ZeroDivisionError: division by zero\nIts output so far is ", True),
+        ("1 / 0", "one failed: ZeroDivisionError\n", True),
         (
             "from sentbook.io import DataError\nraise DataError('SICK is missing.')",
             "one failed: SICK is missing.",
@@ -169,7 +169,7 @@ def test_a_failed_run_keeps_its_output_and_the_last_good_one(
     ):
         write("one", cell)
         code, _, err = call("run", "toy/one")
-        assert code == 8 and f"sentbook: {said}" in err and "Traceback" not in err
+        assert code == 8 and f"sentbook: {said}" in err and ("Traceback" in err) == (cell == "1 / 0")
         assert good.with_suffix(".failed.ipynb").is_file() or not kept
         assert good.read_text() == "good"
 

@@ -18,8 +18,6 @@ from torch import Tensor
 from sentbook.data.miniworld import World
 from sentbook.data.text import Vocabulary, tokenise_ptb
 from sentbook.data.vectors import load
-from sentbook.io import ConfigError
-from sentbook.runs import contents
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = sorted(ROOT.glob("notebooks/*/model.ipynb"))
@@ -72,8 +70,6 @@ def lesson(request: pytest.FixtureRequest) -> Iterator[tuple[Path, dict[str, Any
 
 def test_every_paper_has_one() -> None:
     assert {path.parent.name for path in LESSONS} == {"cse", "cnn_lstm", "wsv", "dnt"}
-    assert all(contents.is_lesson(path) for path in LESSONS)
-    assert not any(contents.is_lesson(path) for path in ROOT.glob("notebooks/*/*.ipynb") if path not in LESSONS)
 
 
 def test_its_encoder_is_the_package_s(lesson: tuple[Path, dict[str, Any]]) -> None:
@@ -117,14 +113,6 @@ def test_it_is_a_page_of_its_own_kind(path: Path) -> None:
     stored = re.findall(rf"^({'|'.join(names)}) =", source.replace(parameters.source, ""), re.MULTILINE)
     assert stored == []  # else a second run would find a parameter overwritten
     assert "report.dial(" in source and "nn.Module" in source and "\nassert apart < 1e-6" in source
-
-
-def test_a_parameter_that_a_lesson_does_not_have_is_named() -> None:
-    contents.check_lesson(LESSONS[0], {"rounds": 2, "first": "a dog"})
-    with pytest.raises(ConfigError, match="has no 'rouns'; choose one of first, second"):
-        contents.check_lesson(LESSONS[0], {"rouns": 2})
-    with pytest.raises(ConfigError, match="'first' holds a value that is no text, number or list"):
-        contents.check_lesson(LESSONS[0], {"first": {1: 2, "a": 3}})
 
 
 def test_the_words_of_a_lesson_s_sentences_are_known() -> None:

@@ -13,171 +13,107 @@ import pytest
 import yaml
 
 from sentbook import config
-from sentbook.report_old import book
-from sentbook.runs.claims import specifications
-from sentbook.runs.contents import is_lesson
 
 ROOT = Path(__file__).resolve().parents[1]
+LESSONS = sorted(ROOT.glob("notebooks/*/model.ipynb"))  # have tests of their own
 EVERY = sorted(ROOT.glob("notebooks/*/*.ipynb"))
-NOTEBOOKS = [path for path in EVERY if not is_lesson(path)]  # lessons have tests of their own
-START = ROOT / "notebooks" / "start.ipynb"  # the list of all others, no page of the book
-PARAMETERS = sorted(ROOT.glob("params/*/*.yaml"))
+PAGES = [path for path in EVERY if path not in LESSONS]
+START = ROOT / "notebooks" / "start.ipynb"  # lists the others, no page of the book
 LONGEST_CELL = 40  # lines of a screen
+Notebook = nbformat.NotebookNode
 
 
 def name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
-@pytest.fixture(params=NOTEBOOKS, ids=name, scope="module")
-def path(request: pytest.FixtureRequest) -> Path:
-    return request.param
-
-
-@pytest.fixture(params=[*EVERY, START], ids=name, scope="module")
-def any_path(request: pytest.FixtureRequest) -> Path:
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def any_notebook(any_path: Path) -> nbformat.NotebookNode:
-    return nbformat.read(any_path, as_version=4)
-
-
-@pytest.fixture(scope="module")
-def notebook(path: Path) -> nbformat.NotebookNode:
+def read(path: Path) -> Notebook:
     return nbformat.read(path, as_version=4)
 
 
-def code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+def code(notebook: Notebook) -> list[Notebook]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def tagged(notebook: nbformat.NotebookNode, tag: str) -> nbformat.NotebookNode:
-    (cell,) = (cell for cell in code(notebook) if tag in cell.metadata.get("tags", []))
-    return cell
-
-
-def defaults(notebook: nbformat.NotebookNode) -> dict[str, Any]:
-    """What the parameters cell assigns, which has to be plain values."""
-    values: dict[str, Any] = {}
-    for statement in ast.parse(tagged(notebook, "parameters").source).body:
+def defaults(path: Path) -> dict[str, Any]:
+    """What the parameters cell assigns, which has to be plain values, one name a line."""
+    (cell,) = (cell for cell in code(read(path)) if "parameters" in cell.metadata.get("tags", []))
+    found = {}
+    for statement in ast.parse(cell.source).body:
         assert isinstance(statement, ast.Assign), "a parameters cell holds assignments only"
-        value = ast.literal_eval(statement.value)
-        for target in statement.targets:
-            if isinstance(target, ast.Tuple):
-                values |= {ast.unparse(one): part for one, part in zip(target.elts, value, strict=True)}
-            else:
-                values[ast.unparse(target)] = value
-    return values
+        (target,) = statement.targets
+        found[ast.unparse(target)] = ast.literal_eval(statement.value)
+    return found
 
 
-def test_there_are_notebooks() -> None:
-    assert NOTEBOOKS
+pages = pytest.mark.parametrize("path", PAGES, ids=name)
+every = pytest.mark.parametrize("path", [*EVERY, START], ids=name)
 
 
 def test_every_notebook_is_a_page_of_the_book() -> None:
-    assert sorted(book.notebooks()) == EVERY
+    listed = re.findall(r"file: book/_executed/(\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    assert sorted(listed) == list(map(name, EVERY))
 
 
-def test_the_first_notebook_lists_every_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    tables: list[str] = []
-    monkeypatch.setattr("IPython.display.display", lambda shown: tables.append(shown.data))
-    source = "\n".join(cell.source for cell in code(nbformat.read(START, as_version=4)))
-    inside: dict[str, Any] = {}
-    exec(source, inside)
-    once = len(tables)
-    exec(source, inside)
-    assert tables[:once] == tables[once:]
-    lines = [line.split(" | ") for line in "\n".join(tables[:once]).splitlines() if line.startswith("| [")]
-    links = [re.search(r"\]\((.*?)\.ipynb\)", line[0]) for line in lines]
-    assert sorted(link[1] for link in links if link) == list(map(name, EVERY))
-    assert all(len(line) == 5 and len(line[-1]) > 20 for line in lines)  # each with something to try
+@every
+def test_it_is_valid_and_stored_without_outputs(path: Path) -> None:
+    notebook = read(path)
+    nbformat.validate(notebook)
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in code(notebook))
+    assert "papermill" not in notebook.metadata
 
 
-def test_it_is_valid_and_stored_without_outputs(any_notebook: nbformat.NotebookNode) -> None:
-    nbformat.validate(any_notebook)
-    for cell in code(any_notebook):
-        assert cell.outputs == []
-        assert cell.execution_count is None
-    assert "papermill" not in any_notebook.metadata
+@every
+def test_it_opens_with_a_title_and_says_what_it_tests(path: Path) -> None:
+    notebook = read(path)
+    title, _, rest = notebook.cells[0].source.partition("\n")
+    assert notebook.cells[0].cell_type == "markdown" and title.startswith("# ") and len(rest.split()) >= 15
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert len(re.findall("^# ", prose, re.MULTILINE)) == 1
 
 
-def test_it_opens_with_a_title_and_then_says_what_it_tests(any_notebook: nbformat.NotebookNode) -> None:
-    first = any_notebook.cells[0]
-    assert first.cell_type == "markdown"
-    title, _, rest = first.source.partition("\n")
-    assert title.startswith("# ")
-    assert len(rest.split()) >= 15
-    headings = [
-        line for cell in any_notebook.cells if cell.cell_type == "markdown" for line in cell.source.splitlines()
-    ]
-    assert len([line for line in headings if re.match("# ", line)]) == 1
-
-
-def test_it_answers_first_and_closes_with_what_to_try(path: Path, notebook: nbformat.NotebookNode) -> None:
-    answer, parameters = code(notebook)[:2]
-    assert f'report.answer("{name(path)}")' in answer.source
-    opening = notebook.cells[0].source
-    judged = any(f"{spec.paper}/{spec.experiment}" == name(path) for spec in specifications().values())
-    if "?" in opening.splitlines()[0] or not judged:  # no claim answers it
-        assert re.search(r"\n\n\*\*Found:\*\* .{40,}\.\Z", opening, re.DOTALL)
-    assert parameters is tagged(notebook, "parameters")
-    assert "Try this" in notebook.cells[-1].source
-    assert f'Study("{name(path)}", globals())' in "".join(cell.source for cell in code(notebook))
-
-
-def test_it_lists_three_to_eight_parameters(notebook: nbformat.NotebookNode) -> None:
-    found = defaults(notebook)
-    assert 3 <= len(found) <= 8
-    assert {"profile", "seeds"} <= found.keys()
-
-
-def test_one_cell_shows_the_main_table(notebook: nbformat.NotebookNode) -> None:
-    assert tagged(notebook, "main-table")
-
-
-def test_no_variable_is_called_as_a_parameter(path: Path, notebook: nbformat.NotebookNode) -> None:
-    """Else a second run of all cells would find it overwritten."""
-    parameters = tagged(notebook, "parameters")
-    fields = config.settings_class(path.parent.name).model_fields.keys()
-    for cell in code(notebook):
-        stored = {
-            node.id for node in ast.walk(ast.parse(cell.source))
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }  # fmt: skip
-        assert cell is parameters or not stored & fields
-
-
-def test_its_parameters_exist_and_run_the_demo(path: Path, notebook: nbformat.NotebookNode) -> None:
-    values = defaults(notebook)
-    assert values["profile"] == "demo"
-    settings = config.load(path.parent.name, values)
-    assert settings == config.load(path.parent.name, {"profile": "demo"})
-
-
-def test_its_parameters_leave_every_profile_as_it_is(path: Path, notebook: nbformat.NotebookNode) -> None:
-    for profile in config.PROFILES:
-        settings = config.from_notebook(path.parent.name, defaults(notebook) | {"profile": profile})
-        assert settings == config.load(path.parent.name, {"profile": profile})
-
-
-def test_its_code_is_short_and_calls_the_package(any_notebook: nbformat.NotebookNode) -> None:
-    for cell in code(any_notebook):
-        assert len(cell.source.splitlines()) <= LONGEST_CELL
-        ast.parse(cell.source)  # no `!` and no `%`, which are not Python
-    source = "\n".join(cell.source for cell in code(any_notebook))
+@every
+def test_its_code_is_short_and_calls_the_package(path: Path) -> None:
+    cells = code(read(path))
+    assert all(ast.parse(cell.source) and len(cell.source.splitlines()) <= LONGEST_CELL for cell in cells)
+    source = "\n".join(cell.source for cell in cells)
     assert "from sentbook" in source
     assert not re.search(r"\b(pip|conda) install\b|sys\.path|os\.chdir|subprocess", source)
 
 
-def test_it_names_no_folder_of_a_machine(any_path: Path) -> None:
-    text = any_path.read_text(encoding="utf-8")
-    assert str(ROOT) not in text
-    assert not re.search(r"(?<![\w.])/(home|Users|root|tmp|mnt)/", text)
+@every
+def test_it_names_no_folder_of_a_machine(path: Path) -> None:
+    assert not re.search(r"(?<![\w.])/(home|Users|root|tmp|mnt|work)/", path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("file", PARAMETERS, ids=name)
+@pages
+def test_its_parameters_exist_and_leave_every_profile_as_it_is(path: Path) -> None:
+    values, paper = defaults(path), path.parent.name
+    assert 5 <= len(values) <= 9 and values["profile"] == "demo"
+    assert {"profile", "seeds", "settings"} <= values.keys()
+    for profile in config.PROFILES:
+        assert config.load(paper, {**values, "profile": profile}) == config.load(paper, {"profile": profile})
+
+
+@pages
+def test_it_hands_its_parameters_over_and_records(path: Path) -> None:
+    source = "\n".join(cell.source for cell in code(read(path)))
+    call = re.search(rf'Study\(\s*"{name(path)}",(.*?)\n?\)', source, re.DOTALL)
+    assert call is not None and ".record(" in source
+    assert re.findall(r"(\w+)=(\w+)", call[1]) == [(parameter, parameter) for parameter in defaults(path)]
+    assert f'report.page("{name(path)}")' in source
+
+
+@pages
+def test_only_its_last_cells_show_the_run_in_memory(path: Path) -> None:
+    cells = code(read(path))
+    tagged = ["your-run" in cell.metadata.get("tags", []) for cell in cells]
+    assert any(tagged)
+    for cell, own in zip(cells, tagged, strict=True):
+        assert own or not re.search(r"\bpage\.\w+\([^#]*\brun=run\b", cell.source)
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("params/*/*.yaml")), ids=name)
 def test_no_number_of_the_parameters_is_read_as_text(file: Path) -> None:
     """YAML 1.1 reads ``1e-3`` as text; papermill would hand it over as such."""
     held = json.dumps(yaml.safe_load(file.read_bytes()), default=str)

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from functools import reduce
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -178,8 +179,9 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
             papermill.execute_notebook(source, scratch, parameters, **options)
         except PapermillExecutionError as error:
             scratch.replace(failed)
-            what = error.evalue if hasattr(io, error.ename) else f"{error.ename}: {error.evalue}"
-            raise NotebookError(f"{source.stem} failed: {what}\nIts output so far is {failed}.") from None
+            what = [error.evalue] if hasattr(io, error.ename) else [error.ename, *error.traceback]
+            said = "\n".join([*what, f"Its output so far is {failed}."])
+            raise NotebookError(f"{source.stem} failed: {said}") from None
         except DeadKernelError:
             raise NotebookError(f"{source.stem} failed: its kernel was killed, often for lack of memory.") from None
         scratch.replace(target)
@@ -238,10 +240,12 @@ def train(paper: str, encoder: str | None, profile: str, changes: Sequence[str])
 
     On several GPUs: torchrun --standalone --nproc-per-node 8 -m sentbook.cli train cnn_lstm "composite model"
     """
-    from sentbook.papers import shared_recipes
+    from sentbook.study import Study
     from sentbook.training import distributed
 
-    study, recipes = shared_recipes(paper, {"profile": profile, **_parameters(["settings"], changes=changes)})
+    given = _parameters(["seeds", "settings"], changes=changes)
+    study = Study(f"{paper}/encoders", profile=profile, **given)
+    recipes = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, study.settings)
     if encoder and encoder not in recipes:
         raise ConfigError(f"There is no encoder '{encoder}' of {paper}; choose one of {', '.join(recipes)}.")
     chosen = [recipes[encoder]] if encoder else list(recipes.values())
