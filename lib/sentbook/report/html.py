@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,13 +16,13 @@ from markupsafe import Markup, escape
 class Shown:
     """An output; ``html`` is safe to place in a page. The book takes the ``<style>`` out and loads it once."""
 
-    html: Markup = field(repr=False)
-
-    def __html__(self) -> str:
-        return self.html
+    html: Markup
 
     def _repr_html_(self) -> str:
         return f'<div class="sentbook"><style>{style_sheet()}</style>{self.html}</div>'
+
+    def __repr__(self) -> str:
+        return re.sub(r"\s+", " ", self.html.striptags())[:200]
 
 
 @cache

@@ -13,17 +13,23 @@ from sentbook.judge import Entry, claims, entries, printed
 from sentbook.records import Run
 from sentbook.report import compare, figures, item_errors, verdicts
 from sentbook.report.html import Shown, below, sentence
-from sentbook.report.summary import changes, full_name
+from sentbook.report.summary import Values, changes, full_name
 
 
 def page(
-    name: str, *, printed_as: str = "", protocol: str | None = None, labels: Mapping[str, str] | None = None
+    name: str,
+    *,
+    printed_as: str = "",
+    profile: str = "",
+    protocol: str | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Page:
     """Open a result page.
 
     Args:
         name: such as ``cse/table1``.
         printed_as: the table of the paper's numbers where it is not named as the page is, such as ``text_numbers``.
+        profile: whose record is shown; empty: ``small``, else ``paper``.
         protocol: words of one protocol, where the record has several for a number.
         labels: what methods and data sets are called on this page, by their names in the record.
 
@@ -31,12 +37,12 @@ def page(
         DataError: the file is no run of this schema.
     """
     paper, experiment = name.split("/")
-    run = records.read(name, "small") or records.read(name, "paper")
+    runs = (records.read(name, one) for one in ((profile,) if profile else ("small", "paper")))
     try:
         numbers = printed.table(paper, printed_as or experiment)
     except ConfigError:  # a page of the book's own
         numbers = pd.DataFrame()
-    return Page(name, run, numbers, protocol, labels or {})
+    return Page(name, next((run for run in runs if run is not None), None), numbers, protocol, labels or {})
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,11 @@ class Page:
         found = entries(self.run, claims(*self.name.split("/")))
         return sorted(found, key=lambda claim: not claim.main)
 
+    @property
+    def printed(self) -> Values:
+        """The paper's numbers by method, data set and metric."""
+        return Values.printed(self.paper)
+
     def label(self, name: str, otherwise: str = "") -> str:
         """Name a method or data set as this page calls it."""
         return self.labels.get(name) or otherwise or full_name(name)
@@ -91,10 +102,6 @@ class Page:
     def unrecorded(self) -> Shown:
         """One sentence that says how to record this page."""
         return sentence(f"No run of {self.name} is recorded. {self.how}")
-
-    def unscored(self, run: Run) -> Shown:
-        """One sentence that says that errors per item are not here."""
-        return sentence(f"The errors of {run.name} are not recorded, or its data are not here. {self.how}")
 
     @property
     def how(self) -> str:

@@ -1,12 +1,12 @@
-"""Tested differences in a panel per encoder."""
+"""Figures of several pages: tested differences in a panel per encoder, and what a search tried."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from sentbook import report
-from sentbook.papers.dnt.winners import encoder_of
-from sentbook.records import Test
+from sentbook.papers.dnt.winners import encoder_of, label
+from sentbook.records import Run, Test
 from sentbook.report.figures import COLOURS, GREY
 from sentbook.report.html import Shown
 
@@ -56,3 +56,31 @@ def differences(
     alt = f"{axis}: {len(tests)} differences in {len(encoders)} panels, {ahead} above zero."
     note = "Bars: 95 % over seeds and pairs. Filled: the interval excludes zero. A triangle: the interval goes on."
     return report.figure(drawing, caption=caption, alt=alt, note=note)
+
+
+def search(run: Run, methods: Sequence[str], dataset: str, *, caption: str) -> Shown:
+    """Draw the best development value at each learning rate that a run's searches tried, a line per method.
+
+    Args:
+        dataset: one that the run does not have: its first.
+    """
+    known = [one.dataset for one in run.searches if one.method in methods]
+    held = [one for one in run.searches if one.dataset == (dataset if dataset in known else known[0])]
+    drawing, axes = report.subplots(2.8)
+    for one in (one for method in methods for one in held if one.method == method):
+        best: dict[float, float] = {}
+        for point in one.tried:
+            if point["development"] is not None:
+                rate = point["learning_rate"]
+                best[rate] = max(best.get(rate, -100.0), 100 * point["development"])
+        ink = report.colour(one.method, methods)
+        words = label(one.method) if " row" in one.method else one.method.replace("[", "").replace("]", "")
+        axes.plot(sorted(best), [best[rate] for rate in sorted(best)], "o-", color=ink, ms=4, label=words)
+    rates = sorted({point["learning_rate"] for one in held for point in one.tried if one.method in methods})
+    axes.set(xscale="log", xlabel="learning rate", ylabel=f"development pairs of {held[0].dataset}, × 100")
+    axes.set_xticks(rates, [f"{rate:g}" for rate in rates])
+    axes.minorticks_off()
+    axes.grid()
+    drawing.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8)
+    alt = f"Development value over the learning rate, {len(methods)} lines."
+    return report.figure(drawing, caption=caption, alt=alt, note="The best of the points with a rate; the first seed.")

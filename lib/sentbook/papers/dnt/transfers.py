@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from sentbook.models.average import AverageEncoder
 from sentbook.papers.dnt.settings import Settings
 from sentbook.papers.dnt.winners import named
 from sentbook.records import Cost, CurvePoint, Metric, Search
+from sentbook.report import describe_errors
 from sentbook.study import Study
 from sentbook.training.recipes import Recipe, Trained, recipes
 from sentbook.training.search import Found, Transfer, Wanted
@@ -171,6 +173,12 @@ def metric_rows(s: Settings, scores: Predictions) -> list[Metric]:
             how = {"STS12": Aggregation.POOLED, "STS12/avg": Aggregation.MEAN}.get(name, Aggregation.PER_SET)
             found += scores.metric_rows(Protocol(kind, measure_on(name), how, s.tokenisation), [name], [method])
     return found
+
+
+def errors(scores: Predictions, a: str, b: str, dataset: str = "SICK") -> list[dict[str, Any]]:
+    """Describe the errors of two methods on a data set, or on the first where ``scores`` do not have it."""
+    name = dataset if dataset in scores.names else scores.names[0]
+    return [describe_errors(scores.pairs(name), {one: scores.stacked(one, name) for one in (a, b)}, a, b)]
 
 
 def searches(found: Iterable[Found]) -> list[Search]:

@@ -213,7 +213,8 @@ def printed_in_cells(printed: pd.DataFrame, cell: CellOf = cell_of) -> pd.DataFr
 def cells(page: Page, cell: CellOf = cell_of, curve: str = "") -> Page:
     """Return a page whose tables and figures have a row per cell and a method per setting, see `in_cells`."""
     run = None if page.run is None else in_cells(page.run, cell, curve)
-    return replace(page, run=run, paper=printed_in_cells(page.paper, cell))
+    paper = page.paper if page.paper.empty else printed_in_cells(page.paper, cell)
+    return replace(page, run=run, paper=paper)
 
 
 # -- rows by development pairs -----------------------------------------------------------------------------------------
