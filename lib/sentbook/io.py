@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import importlib.metadata
 import os
-import platform
 import shutil
 import subprocess
 import tempfile
@@ -20,13 +18,9 @@ from filelock import FileLock, Timeout
 
 PACKAGE = Path(__file__).resolve().parent
 RECORDED_PACKAGES = ("torch", "numpy", "scipy", "pandas", "scikit-learn", "sentbook")
-# No space, a quota, a limit on files, a read-only file system.
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 # What helps where the system has killed a process.
 SPARING = "close other programs or run with fewer jobs, then run again: what was finished is kept"
 _REMEDY = "free some space or choose a writable folder, then run again."
-# What libraries say, beside Python's MemoryError and torch's OutOfMemoryError, where sizes fit no memory.
-_TOO_LARGE = ("allocate memory", "not enough memory", "out of memory", "calculation overflowed", "array is too big")
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------
@@ -85,14 +79,6 @@ class DeviceError(SentbookError):
 def brief(text: str, length: int = 80) -> str:
     """Cut user input to ``length``, so that the sentence that repeats it can be read."""
     return text if len(text) <= length else f"{text[: length - 3]}..."
-
-
-def mended(kind: str, said: str) -> str | None:
-    """Return what to do about an exception of memory, given its class's name and its message; None for others."""
-    if not kind.endswith("MemoryError") and not any(words in said for words in _TOO_LARGE):
-        return None
-    asked = brief(" ".join(said.split()).rstrip("."), 200) or "no more is free"
-    return f"This does not fit in memory ({asked}); set smaller sizes (batches, widths, limit, resamples), {SPARING}."
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -166,18 +152,6 @@ def locked(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def beside(path: Path, ending: str) -> Path:
-    """Return a hidden name beside ``path``, until notebooks run without it."""
-    return path.with_name(f".{path.name}.{os.getpid()}{ending}")
-
-
-def folder(path: Path) -> Path:
-    """Create a folder, until notebooks run without it; raises StorageError."""
-    with writing(path):
-        path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
@@ -215,11 +189,6 @@ def artifacts() -> Path:
 def packages() -> dict[str, str]:
     """Return the versions of the packages that numbers depend on."""
     return {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES}
-
-
-def python_version() -> str:
-    """Return the interpreter's version, such as ``3.11.9``."""
-    return platform.python_version()
 
 
 def git_commit() -> str:

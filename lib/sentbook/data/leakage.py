@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import platform
 import resource
 import time
 
@@ -34,7 +35,7 @@ def measured() -> results.Run:
             config_hash=digest(config),
             data=dict(sorted(sources.used().items())),
             packages=io.packages(),
-            python=io.python_version(),
+            python=platform.python_version(),
             device="cpu",
             started=started,
             wall_seconds=round(time.monotonic() - clock, 1),
