@@ -31,9 +31,6 @@ from sentbook.training.settings import MarginTraining
         ({"sentence": {"margin": True}}, "'sentence.margin' in cse, profile demo: true and false"),
         ({"seeds": [False, True]}, "'seeds' in cse, profile demo: true and false (yes, no, on, off) are no value"),
         ({"resamples": "1:30:00"}, "'resamples'"),
-        ({"seeds": [10**12]}, "'seeds' in cse, profile demo: no number beyond 1,000,000,000 fits memory or time; give"),
-        ({"cse": {"filters": "1000000000000"}}, "'cse.filters' in cse, profile demo: no number beyond"),
-        ({"tuning": {"phrase_steps": {"PP": [{"limit": [10**12]}]}}}, "'tuning.phrase_steps' in cse"),
     ],
 )
 def test_faults(changes: dict, sentence: str) -> None:
@@ -113,13 +110,13 @@ def test_digest_is_of_values_not_of_spelling() -> None:
 def test_broken_yaml(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text("a: [1,\nb", encoding="utf-8")
-    with pytest.raises(ConfigError, match="not valid YAML near line"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         config.read_yaml(file)
     file.write_text("- 1", encoding="utf-8")
     with pytest.raises(ConfigError, match="must be a mapping"):
         config.read_yaml(file)
     file.write_bytes("é: 1".encode("latin-1"))
-    with pytest.raises(ConfigError, match="is not UTF-8 text"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         config.read_yaml(file)
     with pytest.raises(ConfigError, match="cannot be read"):
         config.read_yaml(tmp_path / "none.yaml")

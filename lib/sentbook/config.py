@@ -28,8 +28,6 @@ PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")
 Rate = Annotated[float, Field(gt=0, le=10)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Coefficient = Annotated[float, Field(ge=0)]
-# What counts more than this fits no memory and no life: a million millions is a slip of the keyboard.
-LARGEST = 10**9
 
 
 def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
@@ -56,13 +54,6 @@ class Section(BaseModel):
             raise ValueError("true and false (yes, no, on, off) are no value of it")
         return value
 
-    @field_validator("*")
-    @classmethod
-    def _is_no_absurd_size(cls, value: Any) -> Any:
-        if _largest(value) > LARGEST:
-            raise ValueError(f"no number beyond {LARGEST:,} fits memory or time; give a smaller one")
-        return value
-
     def changed(self, **changes: Any) -> Self:
         """Copy with some values changed, as ``settings.cse.changed(activation="tanh")``.
 
@@ -87,13 +78,6 @@ class Section(BaseModel):
                 lines.append(f"  {name} = {value!r}  (default: {default!r})")
         lines.insert(0, f"{type(self).__name__}: {'set here' if lines else 'as the paper has it'}")
         printer.text("\n".join(lines))
-
-
-def _largest(value: Any) -> float:
-    """Find the largest number in plain values; sections within have been looked at by themselves."""
-    if isinstance(value, Mapping | list | tuple):
-        return max(map(_largest, value.values() if isinstance(value, Mapping) else value), default=0)
-    return abs(value) if isinstance(value, int | float) else 0
 
 
 AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
@@ -198,13 +182,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     try:
         values = parse_yaml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read ({error.strerror}); check the name.") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not UTF-8 text; convert it, for example with iconv.") from None
-    except yaml.YAMLError as error:
-        line, problem = getattr(getattr(error, "problem_mark", None), "line", -1) + 1, getattr(error, "problem", error)
-        raise ConfigError(f"{path} is not valid YAML near line {line} ({problem}); mend that line.") from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read ({' '.join(str(error).split())}); mend or replace it.") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must be a mapping of parameter names to values.")
     return values
