@@ -96,7 +96,7 @@ def test_the_grid_names_the_encoders_that_the_papers_share() -> None:
     grid = yaml.safe_load((ROOT / "lib/sentbook/papers/grid.yaml").read_text(encoding="utf-8"))
     for paper, known in grid.items():
         if "encoders" in known:
-            study = Study(f"{paper}/encoders", config.load(paper, {"profile": "demo"}))
+            study = Study(f"{paper}/encoders", settings=config.load(paper, {"profile": "demo"}))
             made = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, study.settings)
             assert list(made) == known["encoders"]
 
