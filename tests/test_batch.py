@@ -78,7 +78,7 @@ def test_after_a_kill_the_same_command_goes_on(checkout: Path, note: Path, write
         assert time.monotonic() < until
         time.sleep(0.1)
     time.sleep(1)
-    assert "Another batch is at work in this checkout" in ran(note, code=9)[1]
+    assert "Another batch is at work in this checkout" in ran(note, code=1)[1]
     process.kill()
     process.wait()
     write("one", COUNT.format(note=str(note), name="one"))
