@@ -4,26 +4,14 @@
 100 here and only here.
 """
 
-from sentbook.report.figures import colour, figure, style, subplots
-from sentbook.report.html import Shown
-from sentbook.report.item_errors import describe as describe_errors
-from sentbook.report.lessons import diagram, dial, source
-from sentbook.report.numbers import x100
-from sentbook.report.page import Page, page
-from sentbook.report.table import table
-
-__all__ = [
-    "Page",
-    "Shown",
-    "colour",
-    "describe_errors",
-    "diagram",
-    "dial",
-    "figure",
-    "page",
-    "source",
-    "style",
-    "subplots",
-    "table",
-    "x100",
-]
+from sentbook.report.figures import colour as colour
+from sentbook.report.figures import figure as figure
+from sentbook.report.figures import subplots as subplots
+from sentbook.report.html import Shown as Shown
+from sentbook.report.item_errors import describe_errors as describe_errors
+from sentbook.report.lessons import diagram as diagram
+from sentbook.report.lessons import dial as dial
+from sentbook.report.lessons import source as source
+from sentbook.report.numbers import x100 as x100
+from sentbook.report.page import page as page
+from sentbook.report.table import table as table

@@ -6,7 +6,7 @@ of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sentbook.records import Run, Test
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 PAPER, OURS, YOURS = "paper", "ours", "yours"
 Sources = dict[str, Values]
-Keys = Callable[[str, str], Key]  # row and head -> method, data set, metric
 
 
 def comparison(
@@ -30,7 +29,6 @@ def comparison(
     rows: Sequence[str] | None = None,
     metric: str | Mapping[str, str] | None = None,
     difference: tuple[str, str] | None = None,
-    gap: bool = False,
     places: int | None = None,
     caption: str = "",
     run: Run | None = None,
@@ -42,31 +40,21 @@ def comparison(
         rows: data sets; None: all of the record.
         metric: one, or one by data set; None: Pearson's r, else the data set's first.
         difference: A and B, whose tested difference A - B gets a column.
-        gap: a column ours - paper for each method.
         places: decimals, in place of the metric's.
         run: a run in memory, shown in columns "yours".
     """
     parts = []
-    for sources, values, wanted, words in _tables(page, rows, caption, run):
-        shown = _methods(methods, sources)
-        held = values.datasets(shown)
-        sets = held if wanted is None else [name for name in wanted if name in held]
-        metrics = {name: values.metric_on(name, metric) for name in sets}
-        lines: list[Row] = []
-        for name, label in headings(sets):
-            kind = HEADING if name is None else AVERAGE if is_average(name) else ""
-            lines.append((name, page.label(name or label, label), kind))
-
-        def key(row: str, head: str, metrics: Mapping[str, str] = metrics) -> Key:
-            return head, row, metrics[row]
-
-        columns = _columns(sources, sets, [(name, page.label(name)) for name in shown], key, places, gap)
-        notes = list(_notes(sources, [key(row, head) for row in sets for head in shown]))
+    for sources, shown, sets, words in _tables(page, methods, rows, caption, run):
+        metrics = {name: _main(sources).metric_on(name, metric) for name in sets}
+        kinds: dict[str | None, str] = {None: HEADING} | {name: AVERAGE for name in filter(is_average, sets)}
+        lines = [(name, page.label(name or label, label), kinds.get(name, "")) for name, label in headings(sets)]
+        keys = {(row, head): (head, row, metrics[row]) for row in sets for head in shown}
+        columns, notes = _columns(sources, {name: page.label(name) for name in shown}, keys, places)
         for name, source in sources.items():
             found = {row: source.test(*difference, row, metrics[row]) for row in sets} if difference else {}
             tests = {row: test for row, test in found.items() if test is not None}
             if difference and tests:
-                label = numbers.difference(*map(page.label, difference))
+                label = page.difference(*difference)
                 columns[label, name] = {row: (numbers.tested(test, places=places), "") for row, test in tests.items()}
                 notes += [_wins(label, tests, sources[PAPER])] if name == OURS else []
         parts.append(of_cells(lines, columns, caption=words, note=" ".join(notes)))
@@ -81,8 +69,6 @@ def by_method(
     metrics: Sequence[str] = (),
     metric: str | Mapping[str, str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
-    gap: bool = False,
-    places: int | None = None,
     caption: str = "",
     run: Run | None = None,
 ) -> Shown:
@@ -92,93 +78,78 @@ def by_method(
         datasets: those shown; with ``metrics`` the one that they are of.
         metrics: head the columns in place of data sets.
         groups: headings over methods, with the methods below each; a method of none comes first.
-        methods, metric, gap, places, run: as in `comparison`.
+        methods, metric, run: as in `comparison`.
     """
-    parts = []
-    for sources, values, wanted, words in _tables(page, datasets, caption, run):
-        shown = _methods(methods, sources)
-        held = values.datasets(shown)
-        sets = held if wanted is None else [name for name in wanted if name in held]
-        grouped = {name: group for group, members in (groups or {}).items() for name in members}
+    parts, grouped = [], {name: group for group, members in (groups or {}).items() for name in members}
+    for sources, shown, sets, words in _tables(page, methods, datasets, caption, run):
         order = [*(name for name in shown if name not in grouped), *(name for name in grouped if name in shown)]
         lines: list[Row] = []
         for name in order:
-            group = grouped.get(name, "")
-            if group and group not in [label for _, label, _ in lines]:
-                lines.append((None, group, HEADING))
+            if grouped.get(name) not in (None, *(label for _, label, _ in lines)):
+                lines.append((None, grouped[name], HEADING))
             lines.append((name, page.label(name), ""))
-        measured = {name: values.metric_on(name, metric) for name in sets}
-
-        def key(row: str, head: str, sets: list[str] = sets, measured: Mapping[str, str] = measured) -> Key:
-            return (row, sets[0], head) if metrics else (row, head, measured[head])
-
-        heads = [(name, numbers.name(name, short=True)) for name in metrics] or [(one, page.label(one)) for one in sets]
-        columns = _columns(sources, order, heads, key, places, gap)
-        notes = _notes(sources, [key(row, head) for row in order for head, _ in heads])
+        heads = {name: page.label(name) for name in sets}
+        keys = {(row, head): (row, head, _main(sources).metric_on(head, metric)) for row in order for head in sets}
+        if metrics:
+            heads = {name: numbers.name(name, short=True) for name in metrics}
+            keys = {(row, head): (row, sets[0], head) for row in order for head in metrics}
+        columns, notes = _columns(sources, heads, keys)
         parts.append(of_cells(lines, columns, caption=words, note=" ".join(notes)))
     return page.together(parts)
 
 
 def _tables(
-    page: Page, rows: Sequence[str] | None, caption: str, run: Run | None
-) -> Iterator[tuple[Sources, Values, Sequence[str] | None, str]]:
-    """Give sources, the run that decides rows and columns, data sets and caption: the record's, then the run's own."""
+    page: Page, methods: Sequence[str] | None, rows: Sequence[str] | None, caption: str, run: Run | None
+) -> Iterator[tuple[Sources, list[str], list[str], str]]:
+    """Give sources, methods, data sets and caption of the record's table, and of one of the run's own data sets."""
     ours, yours = Values.measured(page.run, page.protocol), Values.measured(run, page.protocol)
+    tables: list[tuple[Sources, Sequence[str] | None, str]] = []
     if page.run is not None:
-        yield {PAPER: page.printed, OURS: ours, YOURS: yours}, ours, rows, caption
+        tables = [({PAPER: Values.printed(page.paper), OURS: ours, YOURS: yours}, rows, caption)]
     own = [name for name in yours.datasets(yours.methods) if name not in ours.datasets(ours.methods)]
     if run is not None and own:
         words = f"Your run, on data sets that the record does not have. {'; '.join(changes(run))}."
-        yield {YOURS: yours}, yours, own, words
+        tables.append(({YOURS: yours}, own, words))
+    for sources, wanted, words in tables:
+        held = {name: source.methods for name, source in sources.items()}
+        known = [*held.get(OURS, ()), *held[YOURS]]
+        shown = ordered(known if methods is None else [one for one in methods if one in {*known, *held.get(PAPER, ())}])
+        sets = _main(sources).datasets(shown)
+        yield sources, shown, sets if wanted is None else [name for name in wanted if name in sets], words
 
 
-def _methods(methods: Sequence[str] | None, sources: Sources) -> list[str]:
-    """Return the methods shown, those that any source has; by default all of the record, then those of the run."""
-    held = {name: source.methods for name, source in sources.items()}
-    known = [*held.get(OURS, ()), *held[YOURS]]
-    return ordered(known if methods is None else [name for name in methods if name in {*known, *held.get(PAPER, ())}])
+def _main(sources: Sources) -> Values:
+    """Return the run that decides rows and columns."""
+    return sources.get(OURS, sources[YOURS])
 
 
 def _columns(
-    sources: Sources, rows: Sequence[str], heads: Sequence[tuple[str, str]], key: Keys, places: int | None, gap: bool
-) -> dict[tuple[str, str], dict[str, Cell]]:
-    """Return the cells of each head and source by row; bold is the best of ours and nothing else."""
-    best: dict[tuple[str, str], float] = {}
-    for method, dataset, metric in [key(row, head) for row in rows for head, _ in heads] if OURS in sources else ():
-        choose = min if numbers.lower_is_better(metric) else max
-        means = (sources[OURS].mean(method, dataset, metric), best.get((dataset, metric)))
-        best |= {(dataset, metric): choose(held)} if (held := [one for one in means if one is not None]) else {}
+    sources: Sources, heads: Mapping[str, str], keys: Mapping[tuple[str, str], Key], places: int | None = None
+) -> tuple[dict[tuple[str, str], dict[str, Cell]], list[str]]:
+    """Return the cells of each head and source by row, and what the numbers are; bold is the best of ours alone."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for method, dataset, metric in keys.values() if OURS in sources else ():
+        mean = sources[OURS].mean(method, dataset, metric)
+        found.setdefault((dataset, metric), []).extend([] if mean is None else [mean])
     columns: dict[tuple[str, str], dict[str, Cell]] = {}
-    for head, label in heads:
+    for head, label in heads.items():
         for name, source in sources.items():
             cells = {}
-            for row in rows:
-                *_, metric = place = key(row, head)
-                text = numbers.shown(source.mean(*place), metric, places=places)
-                strong = text == numbers.shown(best.get(place[1:]), metric, places=places) != numbers.DASH
-                cells[row] = text, "sb-paper" if name == PAPER else "sb-best" if strong and name == OURS else ""
+            for row, (method, dataset, metric) in ((row, key) for (row, of), key in keys.items() if of == head):
+                text = numbers.shown(source.mean(method, dataset, metric), metric, places=places)
+                means = found[dataset, metric] if name == OURS else []
+                best = (min if numbers.lower_is_better(metric) else max)(means, default=None)
+                strong = len(means) > 1 and text == numbers.shown(best, metric, places=places)
+                cells[row] = text, "sb-best" if strong else "sb-paper" if name == PAPER else ""
             if any(text != numbers.DASH for text, _ in cells.values()):
                 columns[label, name] = cells
-        if gap and {(label, PAPER), (label, OURS)} <= columns.keys():
-            cells = {}
-            for row in rows:
-                place = key(row, head)
-                ours, paper = (sources[name].mean(*place) for name in (OURS, PAPER))
-                apart = None if ours is None or paper is None else ours - paper
-                cells[row] = numbers.shown(apart, place[2], places=places, signed=True), ""
-            columns[label, f"ours {numbers.MINUS} paper"] = cells
-    return columns
-
-
-def _notes(sources: Sources, keys: Sequence[Key]) -> Iterator[str]:
-    """Say what the numbers are: metric, seeds, what is bold, and what was changed in a run in memory."""
-    yield f"{', '.join(map(numbers.name, ordered(metric for *_, metric in keys)))}."
-    ours, yours = sources[OURS].run if OURS in sources else None, sources[YOURS]
-    if ours is not None:
+    notes = [f"{', '.join(map(numbers.name, ordered(metric for *_, metric in keys.values())))}."]
+    ours, yours = _main(sources).run, sources[YOURS].run
+    if OURS in sources and ours is not None:
         seeds = len(ours.provenance.seeds)
-        yield f"Ours: {'one seed' if seeds == 1 else f'mean of {seeds} seeds'}; bold: best of ours."
-        if yours.run is not None and any(yours.mean(*key) is not None for key in keys):
-            yield f"Yours: {'; '.join(changes(yours.run))}."
+        notes.append(f"Ours: {'one seed' if seeds == 1 else f'mean of {seeds} seeds'}; bold: best of ours.")
+        notes += [f"Yours: {'; '.join(changes(yours))}."] if yours and YOURS in {name for _, name in columns} else []
+    return columns, notes
 
 
 def _wins(label: str, tests: Mapping[str, Test], paper: Values) -> str:
@@ -188,9 +159,9 @@ def _wins(label: str, tests: Mapping[str, Test], paper: Values) -> str:
     theirs = {row: first > second for row, (first, second) in pairs.items() if first is not None and second is not None}
     counted = [test for row, test in sets.items() if row in theirs or not theirs]
     above = sum(test.estimate > 0 for test in counted)
-    sure = sum(test.low > 0 for test in counted), sum(test.high < 0 for test in counted)
+    sure, below = sum(test.low > 0 for test in counted), sum(test.high < 0 for test in counted)
     return (
         f"{label}: in brackets the 95 % interval ({next(iter(tests.values())).kind}). It is above 0 on {above} of "
         f"{len(counted)} sets{f', in the paper on {sum(theirs.values())}' if theirs else ''}; "
-        f"the interval is above 0 on {sure[0]} and below 0 on {sure[1]}."
+        f"the interval is above 0 on {sure} and below 0 on {below}."
     )

@@ -9,7 +9,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from importlib.resources import as_file, files
+from importlib.resources import files
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,11 @@ from markupsafe import Markup, escape
 
 from sentbook.evaluation.statistics import seed_interval
 from sentbook.io import ConfigError
+from sentbook.judge.papers import catalogue
 from sentbook.records import CurvePoint, Run
 from sentbook.report import numbers
 from sentbook.report.html import Shown, captioned
 from sentbook.report.summary import Values, by_year, headings, is_average, ordered
-from sentbook.runs.papers import catalogue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,15 +34,13 @@ Names = Sequence[str] | None  # methods or data sets; None: those of the record
 # Okabe and Ito (2008): distinguishable with every common colour vision.
 COLOURS = ("#0067a5", "#c8500a", "#00805f", "#a8467f", "#b37a00", "#3d97d1", "#5b5b5b")
 GREY = "#5c6670"
-WIDTH = 7.2
 
 
 def style() -> AbstractContextManager[None]:
     """Draw with the book's matplotlib style inside a ``with``."""
     import matplotlib
 
-    with as_file(files("sentbook.report") / "static" / "figures.mplstyle") as path:
-        return matplotlib.rc_context(fname=path)
+    return matplotlib.rc_context(fname=str(files("sentbook.report") / "static" / "figures.mplstyle"))
 
 
 def subplots(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
@@ -50,7 +48,7 @@ def subplots(height: float, rows: int = 1, columns: int = 1, **options: Any) -> 
     from matplotlib.figure import Figure
 
     with style():
-        drawing = Figure(figsize=(WIDTH, height), layout="constrained")
+        drawing = Figure(figsize=(7.2, height), layout="constrained")
         return drawing, drawing.subplots(rows, columns, **options)
 
 
@@ -117,28 +115,22 @@ def _lines(page: Page, rows: Names, held: Sequence[str], what: str) -> tuple[Fig
 
 
 def dumbbell(
-    page: Page,
-    a: str,
-    b: str,
-    *,
-    rows: Names = None,
-    metric: str | None = None,
-    caption: str = "",
-    run: Run | None = None,
+    page: Page, a: str, b: str, *, rows: Names = None, metric: str = "", caption: str = "", run: Run | None = None
 ) -> Shown:
     """Draw A and B on each data set: ours filled, a tick per seed, the paper's hollow.
 
     Raises:
         ConfigError: the run has neither method.
     """
-    parts, paper = [], page.printed
+    parts, paper = [], Values.printed(page.paper)
     for one, words in page.runs(run, caption):
         values, hollow, failed = Values.measured(one, page.protocol), False, 0
         drawing, axes, at = _lines(page, rows, values.datasets((a, b)), f"number of {a} or {b}")
         inks = _legend(page, drawing, axes, (a, b))
         for (name, y), (method, shift) in product(at.items(), ((a, -0.16), (b, 0.16))):
             measure = values.metric_on(name, metric)
-            scale, look = numbers.factor(measure), {"color": inks[method], "ms": 6, "zorder": 3}
+            look: Any = {"color": inks[method], "ms": 6, "zorder": 3}
+            scale = numbers.factor(measure)
             seeds = [scale * value for value in values.at(method, name, measure)]
             # A run that diverged must not stretch the axis for all others.
             ticks = [value for value in seeds if scale == 1 or value > 0.5 * np.median(seeds)]
@@ -157,21 +149,14 @@ def dumbbell(
 
 
 def forest(
-    page: Page,
-    a: str,
-    b: str,
-    *,
-    rows: Names = None,
-    metric: str | None = None,
-    caption: str = "",
-    run: Run | None = None,
+    page: Page, a: str, b: str, *, rows: Names = None, metric: str = "", caption: str = "", run: Run | None = None
 ) -> Shown:
     """Draw A - B with its 95 % interval on each data set; filled where the interval excludes zero.
 
     Raises:
         ConfigError: the run has no tested difference of A and B.
     """
-    parts, difference = [], numbers.difference(page.label(a), page.label(b))
+    parts, difference = [], page.difference(a, b)
     for one, words in page.runs(run, caption):
         values = Values.measured(one, page.protocol)
         names = by_year(test.dataset for test in one.tests)
@@ -188,10 +173,9 @@ def forest(
             place: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
             axes.annotate(numbers.tested(test), (1.01, y), fontsize=8.5, weight="bold" if mean else None, **place)
         axes.set_xlabel(f"{difference}, {numbers.name(test.metric)}")
-        sure = sum(tests[name].low * tests[name].high > 0 for name in at)
         note = f"Bars: 95 % ({test.kind}). Filled: the interval excludes zero."
         note += " Diamonds: averages." if any(map(is_average, at)) else ""
-        alt = f"{difference} on {numbers.counted(len(at), 'row')}; on {sure} the interval excludes zero."
+        alt = f"{difference} on {numbers.counted(len(at), 'row')}, with the numbers."
         parts.append(figure(drawing, caption=words, alt=alt, note=note))
     return page.together(parts)
 
@@ -201,8 +185,8 @@ def bars(
     methods: Names = None,
     *,
     rows: Names = None,
-    metric: str | None = None,
-    reference: str | None = None,
+    metric: str = "",
+    reference: str = "",
     caption: str = "",
     run: Run | None = None,
 ) -> Shown:
@@ -221,20 +205,20 @@ def bars(
         held = values.datasets(shown)
         names = [name for name in rows or filter(is_average, held) if name in held] or held
         drawing, axes = subplots(3.0)
-        inks = _legend(page, drawing, axes, shown)
+        inks, measure = _legend(page, drawing, axes, shown), ""
         for name, method in product(names, shown):
             measure = values.metric_on(name, metric)
-            base = 0.0 if reference is None else values.mean(reference, name, measure)
+            base = values.mean(reference, name, measure) if reference else 0.0
             if base is None:
                 raise ConfigError(f"This run holds no {measure} of the reference {reference} on {name}.")
-            seeds = [numbers.factor(measure) * (value - base) for value in values.at(method, name, measure)]
-            ends = seed_interval(seeds) if len(seeds) > 1 else None
-            x = names.index(name) + 0.8 * ((shown.index(method) + 0.5) / len(shown) - 0.5)
-            error = None if ends is None else ends.high - ends.estimate
-            axes.bar(x, np.mean(seeds or [np.nan]), 0.75 / len(shown), color=inks[method], yerr=error, ecolor=GREY)
+            if seeds := [numbers.factor(measure) * (value - base) for value in values.at(method, name, measure)]:
+                found, place = seed_interval(seeds), (shown.index(method) + 0.5) / len(shown) - 0.5
+                look: Any = {"width": 0.75 / len(shown), "color": inks[method], "ecolor": GREY}
+                axes.bar(names.index(name) + 0.8 * place, found.estimate, yerr=found.high - found.estimate, **look)
         axes.set_xticks(range(len(names)), [textwrap.fill(page.label(name), 12) for name in names])
-        unit = numbers.name(measure)
-        axes.set_ylabel(unit if reference is None else f"less {page.label(reference)}, {unit}")
+        axes.set_ylabel(
+            f"less {page.label(reference)}, {numbers.name(measure)}" if reference else numbers.name(measure)
+        )
         axes.grid(axis="y")
         alt = f"{', '.join(map(page.label, shown))} on {numbers.counted(len(names), 'row')}; the table has the numbers."
         parts.append(figure(drawing, caption=words, alt=alt, note="Bars: means; whiskers: 95 % over seeds."))
@@ -245,7 +229,7 @@ def curve(
     page: Page,
     *,
     split: str = "validation",
-    metric: str | None = None,
+    metric: str = "",
     methods: Names = None,
     points: Sequence[CurvePoint] | None = None,
     label: str | None = None,
@@ -256,39 +240,30 @@ def curve(
 
     Args:
         split: ``validation``, ``test`` or ``train``.
-        metric: None: the correlation or accuracy that was followed.
+        metric: empty: the first that was followed.
         points: some of the record's, under other names; None: all of them.
         label: of the upright axis, in place of split and metric.
 
     Raises:
         ConfigError: the run holds no such curve.
     """
-    import pandas as pd
-    import seaborn  # a second to load: a page without curves need not wait
-    from matplotlib.ticker import EngFormatter
-
     parts = []
     for one, words in page.runs(run, caption):
         every = one.curves if points is None or one is run else points
         held = [point for point in every if point.split == split and point.method in (methods or [point.method])]
-        found = ordered(point.metric for point in held)
-        measure = metric or next((name for name in ("pearson", "spearman", "accuracy") if name in found), *found[:1])
+        measure = metric or next((point.metric for point in held), "")
         held = [point for point in held if point.metric == measure]
         if not held:
-            offered = ordered((point.split, point.metric) for point in every)
-            raise ConfigError(f"This run holds no curve of {metric or 'any metric'} on {split}; it holds {offered}.")
+            raise ConfigError(f"This run holds no curve of {metric or 'any metric'} on {split}; see its .curves.")
         drawing, axes = subplots(2.7)
         inks = _legend(page, drawing, axes, ordered(methods or (point.method for point in held)))
-        frame = pd.DataFrame([point.model_dump() for point in held])
-        frame["value"] *= numbers.factor(measure)
-        looks: Any = {"hue": "method", "palette": inks, "units": "seed", "estimator": None, "legend": False}
-        with style():
-            seaborn.lineplot(frame, x="step", y="value", alpha=0.75, linewidth=1.2, ax=axes, **looks)
-        axes.xaxis.set_major_formatter(EngFormatter(sep="\u2009"))
+        for method, seed in ordered((point.method, point.seed) for point in held):
+            own = sorted((point.step, point.value) for point in held if (point.method, point.seed) == (method, seed))
+            steps, followed = np.array(own).T
+            axes.plot(steps, numbers.factor(measure) * followed, color=inks[method], alpha=0.75, linewidth=1.2)
+        axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:,g} k")
         axes.set(xlabel="training examples seen", ylabel=label or f"{split}: {numbers.name(measure)}")
         axes.grid()
-        last = {point.method: point.value for point in sorted(held, key=lambda point: point.step)}
-        ends = "; ".join(f"{page.label(name)} ends at {numbers.shown(value, measure)}" for name, value in last.items())
-        alt = f"{numbers.name(measure)} while training: {ends}."
+        alt = f"{numbers.name(measure)} of {', '.join(map(page.label, inks))} while training."
         parts.append(figure(drawing, caption=words, alt=alt, note="A line per seed."))
     return page.together(parts)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -16,13 +15,13 @@ from markupsafe import Markup, escape
 class Shown:
     """An output; ``html`` is safe to place in a page. The book takes the ``<style>`` out and loads it once."""
 
-    html: Markup
+    html: Markup = field(repr=False)
+
+    def __html__(self) -> str:
+        return self.html
 
     def _repr_html_(self) -> str:
         return f'<div class="sentbook"><style>{style_sheet()}</style>{self.html}</div>'
-
-    def __repr__(self) -> str:
-        return re.sub(r"\s+", " ", self.html.striptags())[:200]
 
 
 @cache
@@ -39,11 +38,6 @@ def _templates() -> Environment:
 def render(template: str, **values: Any) -> Markup:
     """Fill a template of this room; every value is escaped unless it is markup already."""
     return Markup(_templates().get_template(f"{template}.html").render(**values).strip())
-
-
-def sentence(text: str) -> Shown:
-    """Show one plain sentence."""
-    return Shown(Markup("<p>%s</p>") % text)
 
 
 def below(*parts: Shown | None) -> Shown:

@@ -1,7 +1,7 @@
 """Who errs where: errors by length, overlap, negation and numbers, and the pairs on which two methods differ most.
 
-A record holds no bulk text, so a notebook describes errors when it records, see `describe`. Sentences are quoted only
-from data sets whose terms allow it, at most ten of each.
+A record holds no bulk text, so a notebook describes errors when it records, see `describe_errors`. Sentences are quoted
+only from data sets whose terms allow it, at most ten of each.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ from sentbook.evaluation.statistics import mean_bootstrap
 from sentbook.io import ConfigError, DataError
 from sentbook.records import Run, Scores, committed_path, own_path
 from sentbook.report import numbers
-from sentbook.report.html import Shown, below, sentence
+from sentbook.report.html import Shown, below
 from sentbook.report.table import table
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 How = MapName | Literal["labels"]
 QUOTED = 10
-_LONGEST = 400  # characters of a sentence that are shown
 _NEGATION = re.compile(r"\b(?:not|no|never|nobody|nothing|none|without|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 # Data sets of which a few items may be quoted, and what is named next to them; see data/eval/MANIFEST.json.
 _TERMS = {
@@ -52,8 +52,8 @@ def terms_of(dataset: str) -> str | None:
 # -- what is recorded --------------------------------------------------------------------------------------------------
 
 
-def describe(
-    pairs: ScoredPairs, scores: Mapping[str, ArrayLike], a: str, b: str, *, how: How = "isotonic", text: bool = False
+def describe_errors(
+    pairs: ScoredPairs, scores: Mapping[str, ArrayLike], a: str, b: str, *, how: How = "isotonic", known: Any = ()
 ) -> dict[str, Any]:
     """Describe the errors of A and B on pairs, for ``findings={"errors": [...]}`` of `Study.record`.
 
@@ -62,7 +62,7 @@ def describe(
         scores: method -> (N,) or (S, N) scores, a row per seed.
         how: the map from scores to the gold scale, see `sentbook.evaluation.error_groups.mapped`; ``labels``: a score
             is a label, and right or wrong.
-        text: whether sentences are kept that may not be published.
+        known: the words that have a vector, such as ``set(study.vocabulary.words)``; empty: not counted.
 
     Returns:
         Mean errors of each group of pairs, and the pairs on which the two differ most; their text only where the
@@ -75,7 +75,7 @@ def describe(
     # Means over seeds; a label is right or wrong.
     first, second = ((one > 0 if how == "labels" else one).mean(axis=0) for one in wrong)
     rows = []
-    for group, mask in _groups(pairs).items():
+    for group, mask in _groups(pairs, known).items():
         if mask.sum() > 1:
             found = mean_bootstrap((first - second)[mask], 2000, [0])
             errors = [float(one[mask].mean()) for one in (first, second)]
@@ -84,25 +84,20 @@ def describe(
     half = min(QUOTED // 2, len(order) // 2)
     examples = []
     for at in map(int, [*order[::-1][:half], *order[:half]]):
-        scored = [float(held[:, at].mean()) for held in said.values()]
-        one = {
-            "item": at,
-            "gold": float(pairs.gold[at]),
-            "scores": scored,
-            "errors": [float(first[at]), float(second[at])],
-        }
-        quoted = text or terms_of(pairs.name) is not None
-        examples.append(one | ({"first": pairs.first[at], "second": pairs.second[at]} if quoted else {}))
+        said_of = {"scores": [float(held[:, at].mean()) for held in said.values()], "gold": float(pairs.gold[at])}
+        texts = {"first": pairs.first[at], "second": pairs.second[at]} if terms_of(pairs.name) else {}
+        examples.append({"item": at, "errors": [float(first[at]), float(second[at])], **said_of, **texts})
     return {"dataset": pairs.name, "methods": [a, b], "how": how, "rows": rows, "examples": examples}
 
 
-def _groups(pairs: ScoredPairs) -> dict[str, NDArray[np.bool_]]:
+def _groups(pairs: ScoredPairs, known: Any) -> dict[str, NDArray[np.bool_]]:
     """Return which pairs belong to each group, by its name."""
     texts = list(zip(pairs.first, pairs.second, strict=True))
     length = np.array([(len(WORD.findall(one)) + len(WORD.findall(two))) / 2 for one, two in texts])
     overlap, limits, middle = jaccard(pairs.first, pairs.second), Thresholds(), float(np.median(length))
     negated = [bool(_NEGATION.search(one)) != bool(_NEGATION.search(two)) for one, two in texts]
     digits = [set(re.findall(r"\d+", one)) != set(re.findall(r"\d+", two)) for one, two in texts]
+    unknown = [bool(known) and any(word not in known for word in words(f"{one} {two}")) for one, two in texts]
     return {
         "all": np.ones(len(texts), dtype=bool),
         f"length: up to {middle:g} words": length <= middle,
@@ -112,6 +107,7 @@ def _groups(pairs: ScoredPairs) -> dict[str, NDArray[np.bool_]]:
         f"word overlap: {limits.high:g} or more": overlap >= limits.high,
         "negation in one sentence": np.array(negated),
         "numbers differ": np.array(digits),
+        "unknown words": np.array(unknown),
     }
 
 
@@ -119,14 +115,7 @@ def _groups(pairs: ScoredPairs) -> dict[str, NDArray[np.bool_]]:
 
 
 def errors(
-    page: Page,
-    a: str,
-    b: str,
-    *,
-    dataset: str | None = None,
-    text: bool = False,
-    caption: str = "",
-    run: Run | None = None,
+    page: Page, a: str, b: str, *, dataset: str | None = None, caption: str = "", run: Run | None = None
 ) -> Shown:
     """Show on which pairs A and B err: statistics by length, overlap, negation and numbers, and the worst pairs.
 
@@ -135,21 +124,17 @@ def errors(
 
     Args:
         dataset: None, or one that the run does not have: its first.
-        text: whether sentences are shown that may not be published, from this machine's data.
     """
     parts = []
     for one, title in page.runs(run, caption):
-        held = [found for found in one.findings.get("errors", ()) if found["methods"] == [a, b] and not text]
+        held = [found for found in one.findings.get("errors", ()) if found["methods"] == [a, b]]
         same = [found for found in held if found["dataset"] == dataset] or ([] if dataset and one is page.run else held)
-        found = same[0] if same else _from_scores(one, one is page.run, (a, b), dataset, text)
-        missing = f"The errors of {one.name} are not recorded, or its sentences are not on this machine. {page.how}"
-        parts.append(sentence(missing) if found is None else _shown(page, found, title))
+        found = same[0] if same else _from_scores(one, one is page.run, (a, b), dataset)
+        parts.append(page.unscored(one) if found is None else _shown(page, found, title))
     return page.together(parts)
 
 
-def _from_scores(
-    run: Run, committed: bool, methods: tuple[str, str], dataset: str | None, text: bool
-) -> dict[str, Any] | None:
+def _from_scores(run: Run, committed: bool, methods: tuple[str, str], dataset: str | None) -> dict[str, Any] | None:
     """Describe the errors of a run from its scores per item; None where these or the sentences are not here."""
     path = (committed_path if committed else own_path)(run.name, run.profile).with_suffix(".npz")
     scores = Scores.load(path) if path.exists() else None
@@ -159,7 +144,7 @@ def _from_scores(
         return None
     held = scores.predictions.items()
     tables = {m: np.stack([row for (who, _, on), row in held if (who, on) == (m, pairs.name)]) for m in methods}
-    return describe(pairs, tables, *methods, text=text)
+    return describe_errors(pairs, tables, *methods)
 
 
 def _pairs(name: str, suite: Any) -> ScoredPairs | None:
@@ -176,45 +161,37 @@ def _shown(page: Page, found: Mapping[str, Any], caption: str) -> Shown:
     """Show described errors: a table by group of pairs, and the pairs on which the two differ most."""
     a, b = map(page.label, found["methods"])
     dataset, terms = page.label(found["dataset"]), terms_of(found["dataset"])
-    places, scale = (1, 100) if found["how"] == "labels" else (2, 1)
-    rows, pairs = [], []
+    metric, what = ("share", "Share wrong × 100") if found["how"] == "labels" else ("mae", "Mean absolute error")
+    shown, rows, pairs = partial(numbers.shown, metric=metric), [], []
     for row in found["rows"]:
-        first, second = (scale * error for error in row["errors"])
-        gap, *ends = (
-            numbers.plain(one, places, signed=True)
-            for one in (first - second, *(scale * end for end in row["interval"]))
-        )
-        words = f"{gap} [{', '.join(ends)}]"
-        rows.append({"Pairs": row["group"], "n": row["n"], a: first, b: second, numbers.difference(a, b): words})
+        first, second = row["errors"]
+        low, high = row["interval"]
+        words = f"{shown(first - second, signed=True)} {numbers.interval(low, high, metric, signed=True)}"
+        rows.append([row["group"], row["n"], first, second, words])
     for one in found["examples"][:QUOTED]:
-        said = [f"{score:.1f}" for score in one["scores"]]
+        said = [Markup(f"{score:.1f}") for score in one["scores"]]
         closer = int(one["errors"][1] < one["errors"][0])
         said[closer] = Markup("<b>{}</b>").format(said[closer])
         texts = [Markup(f"pair {one['item'] + 1:,}")]
         if "first" in one:
             texts = [marked(one["first"], one["second"]), marked(one["second"], one["first"])]
         pairs.append([Markup("<br>").join(texts), f"{one['gold']:.1f}", *said])
-    what = "Share wrong × 100" if scale == 100 else "Mean absolute error on the gold scale"
     note = f"{what}, {dataset}; in brackets the 95 % interval over pairs. Below 0, {a} errs less."
-    source = (
-        f"Source: {terms}." if terms else "Numbers are those of the pairs in its file; its terms do not allow quoting."
-    )
+    statistics = pd.DataFrame(rows, columns=["Pairs", "n", a, b, page.difference(*found["methods"])])
     examples = pd.DataFrame(pairs, columns=["Pair", "Gold", a, b], dtype=object)
-    return below(
-        table(pd.DataFrame(rows), caption=caption, note=note, places=places),
-        table(examples, note=f"{dataset}: where the errors differ most; bold: nearer to gold. {source}"),
-    )
+    source = f"Source: {terms}." if terms else "Its terms do not allow quoting; the numbers count its pairs."
+    said_of = f"{dataset}: where the errors differ most; bold: nearer to gold. {source}"
+    means = table(statistics, caption=caption, note=note, formats={a: shown, b: shown})
+    return below(means, table(examples, note=said_of))
 
 
 def marked(text: str, other: str = "") -> Markup:
-    """Write a sentence as safe HTML, its words in common with ``other`` marked; the end of a very long one is left out.
+    """Write a sentence as safe HTML, its words in common with ``other`` marked.
 
     Example:
         >>> str(marked("A <b> dog", "the dog"))
         'A &lt;b&gt; <mark>dog</mark>'
     """
-    common = words(text) & words(other)
-    short = text if len(text) <= _LONGEST else text[:_LONGEST].rstrip() + " \u2026"
-    mark = Markup("<mark>{}</mark>")
-    pieces = re.split(f"({WORD.pattern})", short)
+    common, mark = words(text) & words(other), Markup("<mark>{}</mark>")
+    pieces = re.split(f"({WORD.pattern})", text)
     return Markup("").join(mark.format(one) if one.lower() in common else escape(one) for one in pieces)

@@ -12,7 +12,7 @@ from typing import Any
 from IPython.display import Markdown
 from markupsafe import Markup
 
-from sentbook.io import ConfigError, root
+from sentbook.io import root
 from sentbook.report.html import Shown, captioned
 
 
@@ -32,16 +32,9 @@ def _without_docstring(function: Callable[..., Any]) -> str:
 
 
 def diagram(*names: str, caption: str = "") -> Shown:
-    """Show drawings of ``book/_static/diagrams`` side by side.
-
-    Raises:
-        ConfigError: there is no such drawing.
-    """
-    folder = root() / "book" / "_static" / "diagrams"
-    known = {file.stem: file for file in sorted(folder.glob("*.svg"))}
-    if unknown := [name for name in names if name not in known]:
-        raise ConfigError(f"There is no diagram {', '.join(unknown)} in {folder}; there are {', '.join(known)}.")
-    drawings = Markup("").join(Markup(known[name].read_text(encoding="utf-8").strip()) for name in names)
+    """Show drawings of ``book/_static/diagrams`` side by side."""
+    files = [root() / "book" / "_static" / "diagrams" / f"{name}.svg" for name in names]
+    drawings = Markup("").join(Markup(file.read_text(encoding="utf-8").strip()) for file in files)
     return captioned(Markup('<div class="sb-diagrams">{}</div>').format(drawings), caption)
 
 

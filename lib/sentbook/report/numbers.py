@@ -10,7 +10,8 @@ MINUS = "\u2212"
 DASH = "\u2013"
 _LOWER_IS_BETTER = frozenset({"mse", "mae", "median_rank", "loss", "milliseconds", "peak_mebibytes"})
 _SHARES = frozenset({"pearson", "spearman", "correlation", "accuracy", "f1", "share", "likeness", "difference"})
-_DIGITS = {"mse": 4, "ratio": 2, "rank": 0, "seconds": 0, "words": 0, "parameters": 0, "files": 0, "median_rank": 1}
+_COUNTS = ("rank", "seconds", "words", "parameters", "files")
+_DIGITS = {"mse": 4, "mae": 2, "ratio": 2, "median_rank": 1, **dict.fromkeys(_COUNTS, 0)}
 _NAMES = {
     "pearson": ("Pearson\u2019s r", "r"),
     "spearman": ("Spearman\u2019s \u03c1", "\u03c1"),
@@ -23,28 +24,14 @@ _NAMES = {
 }
 
 
-def _kind(metric: str) -> str:
-    """Return what is measured, without the direction of a search: ``annotation_R@1`` is ``r@1``."""
-    direction, _, rest = metric.partition("_")
-    if direction in ("annotation", "search") and rest:
-        return "median_rank" if rest == "MedR" else rest.lower()
-    return metric
-
-
 def factor(metric: str) -> float:
-    """Return 100 for correlations and shares (stored in [-1, 1] or [0, 1]), 1 for errors and ranks.
-
-    Example:
-        >>> factor("annotation_R@1"), factor("annotation_MedR")
-        (100.0, 1.0)
-    """
-    kind = _kind(metric)
-    return 100.0 if kind in _SHARES or kind.startswith("r@") else 1.0
+    """Return 100 for correlations and shares (stored in [-1, 1] or [0, 1]), 1 for errors and ranks."""
+    return 100.0 if metric in _SHARES else 1.0
 
 
 def digits(metric: str) -> int:
-    """Return the decimals printed: 1 for values shown x 100, 4 for mean squared errors, else 3 or what is counted."""
-    return 1 if factor(metric) == 100.0 else _DIGITS.get(_kind(metric), 3)
+    """Return the decimals printed: 1 for values shown x 100, 4 for mean squared errors, 2 for absolute ones, else 3."""
+    return 1 if factor(metric) == 100.0 else _DIGITS.get(metric, 3)
 
 
 def name(metric: str, *, short: bool = False) -> str:
@@ -55,7 +42,7 @@ def name(metric: str, *, short: bool = False) -> str:
 
 def lower_is_better(metric: str) -> bool:
     """Tell whether a smaller value is the better one."""
-    return _kind(metric) in _LOWER_IS_BETTER or metric.startswith("perplexity")
+    return metric in _LOWER_IS_BETTER or metric.startswith("perplexity")
 
 
 def plain(value: float | None, places: int = 1, *, signed: bool = False) -> str:
@@ -81,11 +68,9 @@ def shown(value: float | None, metric: str, *, places: int | None = None, signed
     return plain(scaled, digits(metric) if places is None else places, signed=signed)
 
 
-def interval(
-    low: float | None, high: float | None, metric: str, *, places: int | None = None, signed: bool = False
-) -> str:
+def interval(low: float, high: float, metric: str, *, places: int | None = None, signed: bool = False) -> str:
     """Print ``[low, high]`` in the metric's unit; nothing where there is no interval."""
-    if low is None or high is None or not low < high:
+    if not low < high:
         return ""
     return f"[{shown(low, metric, places=places, signed=signed)}, {shown(high, metric, places=places, signed=signed)}]"
 
@@ -101,10 +86,9 @@ def p_value(p: float | None) -> str:
 
 
 def minutes(seconds: float) -> str:
-    """Print a duration for people: ``42 s``, ``7.5 min``, ``3.2 h``."""
-    if seconds < 59.5:
-        return f"{seconds:.0f} s" if seconds >= 9.95 else f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    """Print a duration for people: ``4.2 s``, ``7.5 min``, ``3.2 h``."""
+    scale, unit = (1, "s") if seconds < 60 else (60, "min") if seconds < 5400 else (3600, "h")
+    return f"{seconds / scale:.1f} {unit}"
 
 
 def memory(size: float) -> str:
@@ -126,8 +110,3 @@ def tested(test: Test, *, places: int | None = None) -> str:
     """Print a difference with its 95 % interval: ``\u22120.4 [\u22121.2, +0.4]``."""
     ends = interval(test.low, test.high, test.metric, places=places, signed=True)
     return f"{shown(test.estimate, test.metric, places=places, signed=True)} {ends}".strip()
-
-
-def difference(a: str, b: str) -> str:
-    """Name a difference: ``CSE \u2212 PP``."""
-    return f"{a} {MINUS} {b}"

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pandas as pd
+from markupsafe import Markup
 
 from sentbook import records
 from sentbook.io import ConfigError
 from sentbook.judge import Entry, claims, entries, printed
 from sentbook.records import Run
 from sentbook.report import compare, figures, item_errors, verdicts
-from sentbook.report.html import Shown, below, sentence
-from sentbook.report.summary import Values, changes, full_name
+from sentbook.report.html import Shown, below
+from sentbook.report.numbers import MINUS
+from sentbook.report.summary import changes, full_name
 
 
 def page(
-    name: str,
-    *,
-    printed_as: str = "",
-    profile: str = "",
-    protocol: str | None = None,
-    labels: Mapping[str, str] | None = None,
+    name: str, *, printed_as: str = "", profile: str = "", protocol: str = "", labels: Mapping[str, str] | None = None
 ) -> Page:
     """Open a result page.
 
@@ -37,12 +35,12 @@ def page(
         DataError: the file is no run of this schema.
     """
     paper, experiment = name.split("/")
-    runs = (records.read(name, one) for one in ((profile,) if profile else ("small", "paper")))
+    run = next(filter(None, (records.read(name, one) for one in ([profile] if profile else ["small", "paper"]))), None)
     try:
-        numbers = printed.table(paper, printed_as or experiment)
+        theirs = printed.table(paper, printed_as or experiment)
     except ConfigError:  # a page of the book's own
-        numbers = pd.DataFrame()
-    return Page(name, next((run for run in runs if run is not None), None), numbers, protocol, labels or {})
+        theirs = pd.DataFrame()
+    return Page(name, run, theirs, protocol, labels or {})
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Page:
     name: str
     run: Run | None
     paper: pd.DataFrame
-    protocol: str | None = None
+    protocol: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
 
     verdict = verdicts.verdict
@@ -76,20 +74,21 @@ class Page:
     curve = figures.curve
     errors = item_errors.errors
 
-    @property
+    @cached_property
     def claims(self) -> list[Entry]:
         """The claims of this page with the verdicts of the record, the main one first."""
-        found = entries(self.run, claims(*self.name.split("/")))
+        scores = records.read_scores(self.name, self.run.profile) if self.run else None
+        found = entries(self.run, claims(*self.name.split("/")), scores)
         return sorted(found, key=lambda claim: not claim.main)
-
-    @property
-    def printed(self) -> Values:
-        """The paper's numbers by method, data set and metric."""
-        return Values.printed(self.paper)
 
     def label(self, name: str, otherwise: str = "") -> str:
         """Name a method or data set as this page calls it."""
         return self.labels.get(name) or otherwise or full_name(name)
+
+    def difference(self, a: str, b: str) -> str:
+        """Name a difference by the labels of this page, without what they have in brackets: ``CSE − PP``."""
+        short = (self.label(name).partition(" (")[0] if name in self.labels else name for name in (a, b))
+        return f" {MINUS} ".join(short)
 
     def runs(self, run: Run | None, caption: str) -> Iterator[tuple[Run, str]]:
         """Give the record with its caption, then a run in memory with its changed parameters."""
@@ -101,12 +100,15 @@ class Page:
     @property
     def unrecorded(self) -> Shown:
         """One sentence that says how to record this page."""
-        return sentence(f"No run of {self.name} is recorded. {self.how}")
+        return self._missing(f"No run of {self.name} is recorded.")
 
-    @property
-    def how(self) -> str:
-        """How to record this page."""
-        return f"To record one: sentbook run {self.name} --profile small --record"
+    def unscored(self, run: Run) -> Shown:
+        """One sentence that says that errors per item are not here."""
+        return self._missing(f"The errors of {run.name} are not recorded, or its data are not on this machine.")
+
+    def _missing(self, what: str) -> Shown:
+        command = f"sentbook run {self.name} --profile small --record"
+        return Shown(Markup("<p>{} To record it: <code>{}</code></p>").format(what, command))
 
     def together(self, parts: Sequence[Shown]) -> Shown:
         """Show outputs below each other; without any, that nothing is recorded."""

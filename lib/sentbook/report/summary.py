@@ -35,7 +35,7 @@ class Values:
         """Gather the numbers of a run whose protocol holds the words ``protocol``."""
         found: dict[Key, dict[str, list[float]]] = {}
         for row in run.metrics if run else ():
-            if protocol is None or protocol in row.protocol:
+            if (protocol or "") in row.protocol:
                 by_protocol = found.setdefault((row.method, row.dataset, row.metric), {})
                 by_protocol.setdefault(row.protocol, []).append(row.value)
         return cls(run, found)
@@ -68,10 +68,9 @@ class Values:
         """The methods in the run's order."""
         return ordered(method for method, _, _ in self.cells)
 
-    def datasets(self, methods: Iterable[str]) -> list[str]:
+    def datasets(self, methods: Sequence[str]) -> list[str]:
         """The data sets on which one of ``methods`` was scored."""
-        chosen = set(methods)
-        return by_year(dataset for method, dataset, _ in self.cells if method in chosen)
+        return by_year(dataset for method, dataset, _ in self.cells if method in methods)
 
     def metric_on(self, dataset: str, metric: str | Mapping[str, str] | None) -> str:
         """Return the metric asked for, else Pearson's r where the run has it, else the data set's first."""
@@ -117,21 +116,11 @@ def label_of(dataset: str) -> tuple[str, str]:
         >>> label_of("STS2012/avg"), label_of("total_avg"), label_of("SICK2014-test")
         (('STS 2012', 'Average'), ('', 'Total average'), ('', 'SICK 2014 test'))
     """
-    group, _, rest = dataset.rpartition("/")
     if dataset == TOTAL:
         return "", "Total average"
-    if not group:
-        return "", _spaced(rest)
-    return _spaced(group), "Average" if rest == "avg" else rest
-
-
-def _spaced(name: str) -> str:
-    if name == "miniworld":
-        return "Mini-world"
-    for prefix in ("STS", "SICK"):
-        if name.startswith(prefix) and name[len(prefix) :][:1].isdigit():
-            return f"{prefix} {name[len(prefix) :]}".replace("-", " ")
-    return name
+    group, _, rest = dataset.replace("miniworld", "Mini-world").rpartition("/")
+    spaced = re.sub(r"^(STS|SICK)(\d{4})-?", r"\1 \2 ", group or rest).strip()
+    return (spaced, "Average" if rest == "avg" else rest) if group else ("", spaced)
 
 
 def full_name(dataset: str) -> str:
@@ -162,19 +151,11 @@ def headings(datasets: Sequence[str]) -> list[tuple[str | None, str]]:
 
 def changes(run: Run) -> list[str]:
     """Name the settings in which a run differs from its profile, ``cse.activation = tanh``; its profile first."""
-    config = run.provenance.config
-    profile = str(config.get("profile", run.profile))
-    usual = _flat(load(run.paper, {"profile": profile}).model_dump(mode="json"))
-    machine = ("device", "jobs", "profile")
-    changed = {name: value for name, value in _flat(config).items() if usual.get(name) != value and name not in machine}
-    return [f"profile {profile}", *(f"{name} = {value}" for name, value in changed.items())]
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        found |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
-    return found
+    profile = str(run.provenance.config.get("profile", run.profile))
+    usual = load(run.paper, {"profile": profile}).model_dump(mode="json")
+    here, there = (pd.json_normalize(config).iloc[0].to_dict() for config in (run.provenance.config, usual))
+    changed = {name: value for name, value in here.items() if str(there.get(name)) != str(value)}
+    return [f"profile {profile}", *(f"{n} = {value}" for n, value in changed.items() if n not in ("device", "jobs"))]
 
 
 def readable(text: str) -> str:

@@ -11,7 +11,7 @@ from sentbook.judge import Entry
 from sentbook.records import Finding, Run
 from sentbook.report import numbers
 from sentbook.report.html import Shown, render
-from sentbook.report.summary import full_name, is_average, ordered, readable
+from sentbook.report.summary import full_name, ordered, readable
 from sentbook.report.table import table
 
 if TYPE_CHECKING:
@@ -31,17 +31,16 @@ def verdict(page: Page, measured: str = "") -> Shown:
         return page.together([])
     counts = Counter(other.verdict for other in page.claims[1:])
     more = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    methods, sets = (ordered(getattr(row, name) for row in run.metrics) for name in ("method", "dataset"))
-    scored = numbers.counted(sum(not is_average(name) for name in sets), "data set")
+    methods, sets = {row.method for row in run.metrics}, {row.dataset for row in run.metrics}
+    size = f"{numbers.counted(len(methods), 'method')}, {numbers.counted(len(sets), 'row')}."
     notes = [
-        *(claim.notes if claim else [f"{numbers.counted(len(methods), 'method')} on {scored}."]),
+        *(claim.notes if claim else [size]),
         "Substitutes stand in for the paper\u2019s data." if run.provenance.substitutions else "",
         f"{numbers.counted(counts.total(), 'more claim')} in the details: {more}." if more else "",
     ]
     sentence = (claim.sentence if claim else "") or measured
-    words = readable(" ".join(filter(None, notes)))
-    numbers_of = _boxes(claim) if claim else {}
-    return Shown(render("verdict", claim=claim, sentence=sentence, boxes=numbers_of, states=_STATES, notes=words))
+    words, boxes = readable(" ".join(filter(None, notes))), _boxes(claim) if claim else {}
+    return Shown(render("verdict", claim=claim, sentence=sentence, boxes=boxes, states=_STATES, notes=words))
 
 
 def _boxes(claim: Entry) -> dict[str, Any]:
@@ -61,14 +60,12 @@ def _boxes(claim: Entry) -> dict[str, Any]:
 
 def _value(finding: Finding) -> str:
     """Print a value in its unit, or a count of so many."""
-    return (
-        _number(finding, finding.value) if finding.of is None else f"{finding.value:g} of {finding.of} {finding.unit}"
-    )
+    count = f"{finding.value:g} of {finding.of} {finding.unit}"
+    return _number(finding, finding.value) if finding.of is None else count
 
 
 def _number(finding: Finding, value: float) -> str:
-    signed = finding.what == "difference" or numbers.MINUS in finding.what
-    return numbers.shown(value, finding.unit, signed=signed)
+    return numbers.shown(value, finding.unit, signed=finding.what == "difference" or numbers.MINUS in finding.what)
 
 
 # -- the fold ----------------------------------------------------------------------------------------------------------
@@ -79,15 +76,9 @@ def details(page: Page) -> Shown:
     run = page.run
     if run is None:
         return page.together([])
-    body = render(
-        "details",
-        claims=_claims(page.claims).html if page.claims else "",
-        substitutions=run.provenance.substitutions,
-        searches=_searches(run).html if run.searches else "",
-        cost=_cost(run).html if run.cost else "",
-        provenance=_provenance(run),
-    )
-    return Shown(body)
+    tables = {"searches": run.searches and _searches(run), "cost": run.cost and _cost(run)}
+    claims = page.claims and _claims(page.claims)
+    return Shown(render("details", run=run, claims=claims, provenance=_provenance(run), **tables))
 
 
 def _claims(claims: list[Entry]) -> Shown:
@@ -96,69 +87,46 @@ def _claims(claims: list[Entry]) -> Shown:
     for claim in claims:
         why = [f"Rule: {claim.rule_name or claim.rule}.", *claim.notes]
         why += [f"{_STATES[claim.cause.state]}: {claim.cause.cause}"] if claim.cause else []
-        rows.append(
-            {
-                "Claim": claim.id,
-                "It says": f"{'Ours: ' if claim.own else ''}{claim.text} ({claim.source})",
-                "Verdict": claim.verdict,
-                "Evidence": readable(claim.evidence),
-                "Rule and cause": readable(" ".join(why)),
-            }
-        )
-    return table(pd.DataFrame(rows))
+        said = f"{'Ours: ' if claim.own else ''}{claim.text} ({claim.source})"
+        rows.append([claim.id, said, claim.verdict, readable(claim.evidence), readable(" ".join(why))])
+    return table(pd.DataFrame(rows, columns=["Claim", "It says", "Verdict", "Evidence", "Rule and cause"]))
 
 
 def _searches(run: Run) -> Shown:
     """Show for each method what was tried, what was chosen, and whether its training still gained at its end."""
     rows = []
     for one in run.searches:
-        chosen = [f"{name} {_setting(to)}{' (grid edge)' * (name in one.at_edge)}" for name, to in one.chosen.items()]
-        rows.append(
-            {
-                "Method": f"{one.method} on {full_name(one.dataset)}" if one.dataset else one.method,
-                "Points": one.trainings,
-                "Tried": "; ".join(f"{name} {_setting(tried)}" for name, tried in one.grid.items()) or "nothing",
-                "Chosen": "; ".join(chosen) or numbers.DASH,
-                "Gain": None if one.last_quarter_gain is None else 100 * one.last_quarter_gain,
-            }
-        )
+        name = f"{one.method} on {full_name(one.dataset)}" if one.dataset else one.method
+        tried = "; ".join(f"{setting} {_setting(values)}" for setting, values in one.grid.items()) or "nothing"
+        chosen = [f"{key} {_setting(to)}{' (grid edge)' * (key in one.at_edge)}" for key, to in one.chosen.items()]
+        gain = None if one.last_quarter_gain is None else 100 * one.last_quarter_gain
+        rows.append([name, one.trainings, tried, "; ".join(chosen) or numbers.DASH, gain])
     on = ", ".join(ordered(one.selected_on for one in run.searches if one.selected_on))
-    gain = "Gain: of the best validation value in the last quarter of training, × 100."
-    return table(pd.DataFrame(rows), note=f"Chosen on {on}. {gain}" if on else gain)
+    note = f"{f'Chosen on {on}. ' if on else ''}Gain: of the validation value in the last quarter of training, × 100."
+    return table(pd.DataFrame(rows, columns=["Method", "Points", "Tried", "Chosen", "Gain"]), note=note)
 
 
-def _setting(setting: Any) -> str:
-    if isinstance(setting, list | tuple):
-        return ", ".join(map(_setting, setting))
-    return f"{setting:g}" if isinstance(setting, float) else str(setting)
+def _setting(value: Any) -> str:
+    return str(value).strip("[]()").replace("'", "")
 
 
 def _cost(run: Run) -> Shown:
     """Show what a training cost, mean over seeds."""
-    names = {
-        "method": "Method",
-        "seconds": "Time",
-        "peak_memory_bytes": "Memory",
-        "parameters": "Parameters",
-        "examples_per_second": "Examples per second",
-    }
     frame = pd.DataFrame([row.model_dump(exclude={"seed"}) for row in run.cost])
-    frame = frame.groupby("method", sort=False, as_index=False).mean().rename(columns=names)
+    frame = frame.groupby("method", sort=False, as_index=False).mean()
+    frame.columns = pd.Index(["Method", "Time", "Memory", "Parameters", "Examples per second"])
     note = f"Mean over runs, {run.provenance.device}. Parameters: without the word vectors."
     return table(frame, note=note, formats={"Time": numbers.minutes, "Memory": numbers.memory}, places=0)
 
 
-def _provenance(run: Run) -> dict[str, str]:
+def _provenance(run: Run) -> str:
     made = run.provenance
-    return {
-        "Run": f"{run.name}, profile {run.profile}, started {made.started.replace('T', ' ')}",
-        "Commit": f"{made.git_commit}{', stale: numbers were meant to change since' if run.stale else ''}",
-        "Seeds": ", ".join(map(str, made.seeds)),
-        "Time": f"{numbers.minutes(made.wall_seconds)}, training {numbers.minutes(made.training_seconds)}",
-        "Device": f"{made.device}, peak memory {numbers.memory(made.peak_memory_bytes)}",
-        "Packages": f"Python {made.python}, {', '.join(f'{name} {one}' for name, one in made.packages.items())}",
-        "Data": f"{numbers.counted(len(made.data), 'file')}, settings {made.config_hash}",
-    }
+    packages = ", ".join(f"{name} {version}" for name, version in {"Python": made.python, **made.packages}.items())
+    return (
+        f"{run.name}, profile {run.profile}, seeds {', '.join(map(str, made.seeds))}, started {made.started}, "
+        f"{numbers.minutes(made.wall_seconds)}, training {numbers.minutes(made.training_seconds)}, {made.device}, "
+        f"commit {made.git_commit}{', stale: numbers were meant to change since' if run.stale else ''}; {packages}."
+    )
 
 
 def tests(page: Page, a: str | None = None, b: str | None = None, *, caption: str = "") -> Shown:
@@ -166,17 +134,12 @@ def tests(page: Page, a: str | None = None, b: str | None = None, *, caption: st
     if page.run is None:
         return page.together([])
     rows = [row for row in page.run.tests if a in (None, row.a) and b in (None, row.b)]
-    frame = pd.DataFrame(
-        {
-            "A \u2212 B": numbers.difference(page.label(row.a), page.label(row.b)),
-            "Data set": page.label(row.dataset),
-            "Metric": numbers.name(row.metric, short=True),
-            "Difference": numbers.tested(row),
-            "p": numbers.p_value(row.p),
-            "p, Holm": numbers.p_value(row.p_holm),
-        }
-        for row in rows
-    )
+    cells = []
+    for row in rows:
+        names = [page.difference(row.a, row.b), page.label(row.dataset)]
+        measured = [numbers.name(row.metric, short=True), numbers.tested(row)]
+        cells.append([*names, *measured, numbers.p_value(row.p), numbers.p_value(row.p_holm)])
+    frame = pd.DataFrame(cells, columns=["A \u2212 B", "Data set", "Metric", "Difference", "p", "p, Holm"])
     kinds = ", ".join(ordered(row.kind for row in rows))
-    shown = table(frame, caption=caption, note=f"In brackets: the 95 % interval ({kinds}).")
-    return Shown(render("fold", summary=f"{numbers.counted(len(rows), 'comparison')} with p-values", body=shown.html))
+    body = table(frame, caption=caption, note=f"In brackets: the 95 % interval ({kinds}).")
+    return Shown(render("fold", summary=f"{numbers.counted(len(rows), 'comparison')} with p-values", body=body))
