@@ -78,7 +78,7 @@ def test_after_a_kill_the_same_command_goes_on(checkout: Path, note: Path, write
         assert time.monotonic() < until
         time.sleep(0.1)
     time.sleep(1)
-    assert "Another batch is at work in this checkout" in ran(note, code=9)[1]
+    assert "Another batch is at work in this checkout" in ran(note, code=1)[1]
     process.kill()
     process.wait()
     write("one", COUNT.format(note=str(note), name="one"))
@@ -96,7 +96,7 @@ def test_the_grid_names_the_encoders_that_the_papers_share() -> None:
     grid = yaml.safe_load((ROOT / "lib/sentbook/papers/grid.yaml").read_text(encoding="utf-8"))
     for paper, known in grid.items():
         if "encoders" in known:
-            study = Study(f"{paper}/encoders", config.load(paper, {"profile": "demo"}))
+            study = Study(f"{paper}/encoders", settings=config.load(paper, {"profile": "demo"}))
             made = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, study.settings)
             assert list(made) == known["encoders"]
 

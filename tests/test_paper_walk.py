@@ -21,14 +21,13 @@ import yaml
 
 from sentbook import config
 from sentbook.data.miniworld import World
-from sentbook.runs import contents
 from stand_ins import put_answers, put_books, put_coco, put_pairs, put_vectors
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOKS = [f"{path.parent.name}/{path.stem}" for path in contents.notebooks() if not contents.is_lesson(path)]
+NOTEBOOKS = [f"{path.parent.name}/{path.stem}" for path in ROOT.glob("notebooks/*/*.ipynb") if path.stem != "model"]
 FEW: dict[str, Any] = {"epochs": 1, "limit": 200}
 ONE: dict[str, Any] = {"learning_rates": [0.001], "batch_sizes": [32], "epochs": [1], "rescale": [], "pairs": 50}
-SEEDS: dict[str, Any] = {"seeds": [1], "ablation_seeds": [1], "resamples": 100}
+SEEDS: dict[str, Any] = {"ablation_seeds": [1], "resamples": 100}
 STEPS: dict[str, Any] = {"PP": [{"margin": [0.4]}], "CSE": [{"margin": [0.4]}]}
 TEXT: dict[str, Any] = {"epochs": 1, "limit": 64, "held_out": 64, "checks_per_epoch": 1}
 # What is cut of each paper's profile: amounts alone.
@@ -108,7 +107,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 @pytest.mark.long
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_an_owner_runs_the_paper_profile(owner: dict[str, str], notebook: str) -> None:
-    command = [sys.executable, "-m", "sentbook.cli", "run", notebook, "--profile", "paper", "--no-page"]
+    command = [sys.executable, "-m", "sentbook.cli", "run", notebook, "--profile", "paper"]
     done = subprocess.run(command, env=owner, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    assert (Path(owner["SENTBOOK_ROOT"]) / "results" / "paper" / f"{notebook}.json").is_file()
+    assert (Path(owner["SENTBOOK_ROOT"]) / "build" / "runs" / "paper" / f"{notebook}.json").is_file()

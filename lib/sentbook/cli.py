@@ -1,4 +1,4 @@
-"""The command line: ``sentbook run | train | batch | book | compare | data | export``.
+"""The command line: ``sentbook run | batch | book | train | search | check | compare | data | export``.
 
 Each command is a few lines over a function of the package, which it imports when it is called. A mistake that a user
 can mend is one sentence on standard error and a non-zero exit status.
@@ -32,19 +32,8 @@ LARGE = 100e6  # bytes above which `data fetch` takes a file only by name
 existing = click.Path(exists=True, path_type=Path)
 profile_option = click.option("--profile", type=click.Choice(PROFILES), default="demo", show_default=True)
 jobs_option = click.option("--jobs", default=2, show_default=True, help="Cores to use; on a cluster, jobs at a time.")
+record_option = click.option("--record", is_flag=True, help="Replace the committed records in results/.")
 set_option = click.option("--set", "changes", multiple=True, metavar="A.B=C", help="One setting: --set cse.widths=[1].")
-
-
-class NotebookError(SentbookError):
-    """A notebook failed."""
-
-    exit_code = 8
-
-
-class BatchError(SentbookError):
-    """A batch could not begin."""
-
-    exit_code = 9
 
 
 @click.group()
@@ -58,7 +47,7 @@ def sentbook() -> None:
 @sentbook.command()
 @click.argument("name", metavar="PAPER/PAGE")
 @profile_option
-@click.option("--record", is_flag=True, help="Replace the committed record in results/ when the run ends well.")
+@record_option
 @click.option("-p", "singles", type=(str, str), multiple=True, metavar="NAME VALUE", help="One parameter.")
 @click.option("-y", "texts", multiple=True, metavar="YAML", help="Parameters as a mapping.")
 @click.option("-f", "files", multiple=True, type=existing, metavar="FILE", help="A file of them, such as of params/.")
@@ -95,7 +84,7 @@ def _notebook(name: str) -> tuple[Path, list[str]]:
     try:
         return pages[page], list(papermill.inspect_notebook(pages[page]))
     except (ValueError, AttributeError, TypeError) as error:
-        raise NotebookError(f"{pages[page]} is no whole notebook ({error}); restore it with `git checkout`.") from None
+        raise SentbookError(f"{pages[page]} is no whole notebook ({error}); restore it with `git checkout`.") from None
 
 
 def _parameters(
@@ -148,7 +137,7 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
     """Run a notebook in a kernel of this interpreter; ``target`` is replaced when it ends well.
 
     Raises:
-        NotebookError: a cell failed; the output up to there is ``<name>.failed.ipynb`` next to ``target``.
+        SentbookError: a cell failed; the output up to there is ``<name>.failed.ipynb`` next to ``target``.
         StorageError: no space or a read-only folder.
     """
     import papermill
@@ -181,9 +170,9 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
             scratch.replace(failed)
             what = [error.evalue] if hasattr(io, error.ename) else [error.ename, *error.traceback]
             said = "\n".join([*what, f"Its output so far is {failed}."])
-            raise NotebookError(f"{source.stem} failed: {said}") from None
+            raise SentbookError(f"{source.stem} failed: {said}") from None
         except DeadKernelError:
-            raise NotebookError(f"{source.stem} failed: its kernel was killed, often for lack of memory.") from None
+            raise SentbookError(f"{source.stem} failed: its kernel was killed, often for lack of memory.") from None
         scratch.replace(target)
         failed.unlink(missing_ok=True)
 
@@ -196,7 +185,7 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
 @profile_option
 @jobs_option
 @click.option("--executor", type=click.Choice(["slurm"]), help="A folder of workflow/profiles.")
-@click.option("--record", is_flag=True, help="Replace the committed records of what runs.")
+@record_option
 def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None = None, record: bool = False) -> None:
     """Run what changed: all notebooks and the book, or TARGETS such as cse, cse/table1, encoders, notebooks.
 
@@ -209,7 +198,7 @@ def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None 
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise BatchError("Another batch is at work in this checkout; wait for its end, or stop it first.") from None
+        raise SentbookError("Another batch is at work in this checkout; wait for its end, or stop it first.") from None
     os.set_inheritable(lock, True)  # Snakemake takes the place of this process, and holds it as long as it lives
     if executor is None and jobs > 1:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -256,6 +245,34 @@ def train(paper: str, encoder: str | None, profile: str, changes: Sequence[str])
 
 
 @sentbook.command()
+@click.argument("paper")
+@profile_option
+@record_option
+@click.pass_context
+def search(context: click.Context, paper: str, profile: str, record: bool) -> None:
+    """Search the settings of PAPER on validation data: run its page of tuning, which params/ follow."""
+    context.invoke(run, name=f"{paper}/tuning", profile=profile, record=record)
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+@sentbook.command(name="check")
+@click.argument("page", metavar="[PAPER/PAGE]", default="")
+@click.option("--profile", type=click.Choice(PROFILES), default="small", show_default=True)
+@click.option("--write", is_flag=True, help="Write results/<profile>/verdicts.json.")
+def check_records(page: str, profile: str, write: bool) -> None:
+    """Compute the numbers and verdicts of the committed records again, without data and without training."""
+    from sentbook.judge import check
+
+    if write:
+        click.echo(f"written: {check.write(profile)}")
+    lines = check.check(profile, page)
+    click.echo("\n".join([*lines, f"{len(lines)} numbers or verdicts do not follow from the records"]))
+    sys.exit(bool(lines))
+
+
+@sentbook.command()
 @click.argument("names", metavar="PAPER/PAGE", nargs=-1)
 @profile_option
 @click.option("--recorded", type=existing, help="Folder of runs; results/ when left out.")
@@ -266,8 +283,8 @@ def compare(names: Sequence[str], profile: str, recorded: Path | None, own: Path
     from sentbook import compare
 
     folders = (recorded or root() / "results") / profile, (own or root() / "build" / "runs") / profile
-    lines, compared = compare.differences(*folders, names, exact=exact)
-    click.echo("\n".join([*lines, f"{compared} numbers compared, {len(lines)} differ"]))
+    lines, compared = compare.differences(*folders, names, exact)
+    click.echo("\n".join([*lines, f"{compared} numbers and verdicts compared, {len(lines)} differ"]))
     sys.exit(bool(lines) or not compared)
 
 

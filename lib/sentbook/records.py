@@ -221,25 +221,12 @@ class Provenance(Record):
     seeds: list[int]
 
 
-class Items(Record):
-    """Name the items of a data set by their place in official files.
-
-    Attributes:
-        files: path below the data folder -> SHA-256.
-        places: the place of each item among those of the files, from 0; None: all of them in order.
-    """
-
-    files: dict[str, str]
-    places: list[int] | None = None
-
-
 class Run(Record):
     """One recorded table or figure.
 
     Attributes:
         findings: numbers that claims are judged on and that fit no row: numbers, intervals
             (``{"estimate", "low", "high", "p", "how"}``), tests as rows, and lists and dictionaries of these.
-        items: data set -> which items the scores of the ``.npz`` belong to.
         extra: what fits nowhere else, such as the counts of an overlap report.
     """
 
@@ -254,7 +241,6 @@ class Run(Record):
     curves: list[CurvePoint] = Field(default_factory=list)
     searches: list[Search] = Field(default_factory=list)
     cost: list[Cost] = Field(default_factory=list)
-    items: dict[str, Items] = Field(default_factory=dict)
     extra: dict[str, Any] = Field(default_factory=dict)
 
     @property
@@ -276,6 +262,9 @@ Key = tuple[str, int | None, str]
 @dataclass(frozen=True)
 class Scores:
     """Gold and predictions per test item, as one compressed ``.npz`` keeps them: 16-bit predictions and no text.
+
+    An item is named by its place among the scored items of its data set, in the order of the official file, whose
+    digest is in the run's ``provenance.data``.
 
     Attributes:
         gold: data set -> (N,) gold scores or labels.

@@ -41,7 +41,7 @@ class Study:
         name: ``<paper>/<experiment>``, as in ``results/<profile>/<paper>/<experiment>.json``.
         profile: ``demo``, ``small`` or ``paper``.
         seeds: one run per seed; None: the profile's.
-        settings: changes to the profile's settings, by name.
+        settings: changes to the profile's settings, by name; or settings that are already checked.
         sections: single settings, which go over ``settings``; None and ``{}`` leave the profile's.
         given: until each notebook hands over its parameters by name, its ``globals()``, or the paper's ``Settings``.
 
@@ -56,12 +56,13 @@ class Study:
         *,
         profile: str = "demo",
         seeds: Sequence[int] | None = None,
-        settings: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | Paper | None = None,
         **sections: Any,
     ) -> None:
         self.paper, self.experiment = name.split("/")
-        parameters = {**sections, "profile": profile, "seeds": seeds, "settings": settings}
+        given = settings if isinstance(settings, Paper) else given
         if given is None:
+            parameters = {**sections, "profile": profile, "seeds": seeds, "settings": settings}
             self.settings: Any = load(self.paper, parameters)
         elif isinstance(given, Paper):
             self.settings = given

@@ -18,34 +18,32 @@ from sentbook.models.custom import CustomEncoder
 from sentbook.training.recipes import Recipe
 
 SETUP = """
-from sentbook import config
 from sentbook.study import Study
-changes = {"profile": "demo", "seeds": [1, 2], "jobs": 2, "phrase": {"limit": 40, "epochs": 1}}
-settings = config.load("cse", changes)
-study = Study("cse/table1", settings)
+from sentbook.training.recipes import recipes
+study = Study("cse/table1", seeds=[1, 2], jobs=2, phrase={"limit": 40, "epochs": 1})
+s = study.settings
 """
 # The class that the module's own documentation shows.
 SHOWN = str(importlib.import_module("sentbook.models.custom").__doc__)
-MINE = SHOWN[SHOWN.index("class Mine") : SHOWN.index("study.recipes")].replace("width=50", "width=8")
+MINE = SHOWN[SHOWN.index("class Mine") : SHOWN.index("recipes(s")].replace("width=50", "width=8")
 CELL = f"\nimport torch\nfrom sentbook.models import SentenceEncoder, custom\n\n{MINE}"
 TRAIN = """
-recipes = study.recipes("mine", Mine, settings.phrase) + study.recipes(
-    "mine, wider", custom(Mine, width=12), settings.phrase)
-trained = study.train(recipes)
+wanted = recipes(s, "mine", Mine, s.phrase) + recipes(s, "mine, wider", custom(Mine, width=12), s.phrase)
+trained = study.train(wanted)
 book = study.score(trained)
 assert book.methods == ["mine", "mine, wider"], book.methods
-assert len({recipe.key() for recipe in recipes}) == 4
+assert len({recipe.key() for recipe in wanted}) == 4
 assert [item.encoder().dimension for item in trained] == [8, 8, 12, 12]
-keys = [recipe.key() for recipe in recipes]
+keys = [recipe.key() for recipe in wanted]
 """
 AGAIN = """
-again = study.recipes("mine", Mine, settings.phrase)
+again = recipes(s, "mine", Mine, s.phrase)
 assert [recipe.key() for recipe in again] == keys[:2]
 from sentbook.io import artifacts
 from sentbook.training.recipes import from_file
 assert from_file(artifacts() / keys[2]).encoder().dimension == 12  # built again from its record
 """
-CHANGED = CELL.replace("tanh", "relu") + 'assert study.recipes("mine", Mine, settings.phrase)[0].key() not in keys'
+CHANGED = CELL.replace("tanh", "relu") + 'assert recipes(s, "mine", Mine, s.phrase)[0].key() not in keys'
 
 
 @pytest.mark.slow

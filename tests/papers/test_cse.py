@@ -21,8 +21,7 @@ from sentbook.training.search import identity, points
 def test_an_error_of_the_score_is_that_of_the_predictions(error: str, of: np.ufunc) -> None:
     """On the training pairs, where the gold scores are known: by `predict` and by hand."""
     settings = config.load("cse", {"profile": "demo"})
-    study = Study("cse/table3", settings)
-    [begin] = study.recipes("CSE_random", settings.cse, seeds=[1])
+    [begin] = recipes.recipes(settings, "CSE_random", settings.cse, seeds=[1])
     train, trial = (suites.relatedness("miniworld", split) for split in ("train", "trial"))
     encoder, vocabulary = recipes.untrained(begin)
     training = settings.relatedness.changed(normalise=True)
@@ -36,7 +35,7 @@ def test_an_error_of_the_score_is_that_of_the_predictions(error: str, of: np.ufu
 
 def test_each_error_has_a_key_of_its_own() -> None:
     settings = config.load("cse", {"profile": "demo"})
-    [begin] = Study("cse/table3", settings).recipes("CSE_random", settings.cse, seeds=[1])
+    [begin] = recipes.recipes(settings, "CSE_random", settings.cse, seeds=[1])
     given = settings.relatedness.changed(normalise=True)
     keys = {recipes.FineTuning(begin, given.changed(error=error)).key for error in (None, "squared", "absolute")}
     assert len(keys) == 3
@@ -49,7 +48,7 @@ def test_pp_can_have_a_recipe_of_its_own() -> None:
         "corpora": ["ppdb"],
     }  # fmt: skip
     settings = config.load("cse", {"profile": "paper", "pp_phrase": own})
-    made = pretrained(Study("cse/table1", settings), settings)
+    made = pretrained(Study("cse/table1", settings=settings), settings)
     first = {method: of[0].stages[0] for method, of in made.items()}
     assert first["CSE"] == first["GRAN"] == settings.phrase == config.load("cse", {"profile": "paper"}).phrase
     assert (first["PP"].optimiser, first["PP"].learning_rate, first["PP"].batch_size) == ("adagrad", 0.05, 100)
@@ -59,7 +58,7 @@ def test_pp_can_have_a_recipe_of_its_own() -> None:
 def test_at_the_papers_size_each_side_has_what_the_search_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
     settings = config.load("cse", {"profile": "paper"})
-    made = pretrained(Study("cse/table2", settings), settings)
+    made = pretrained(Study("cse/table2", settings=settings), settings)
     recorded = ledger.read("cse", "tuning", "small")
     chosen = {identity(of[0].prefix(stages)) for of in made.values() for stages in (1, 2)}
     assert recorded and len(chosen) == 4

@@ -23,6 +23,7 @@ from sentbook.records import Test
 from sentbook.runs import lineage
 from sentbook.runs import printed as reported
 from sentbook.study import Study
+from sentbook.training import recipes as training
 from sentbook.training.loop import History
 from sentbook.training.recipes import Trained
 from sentbook.training.search import Found
@@ -48,7 +49,7 @@ def settings() -> Settings:
 
 @pytest.fixture(scope="module")
 def study(settings: Settings) -> Study:
-    return Study("dnt/table4", settings)
+    return Study("dnt/table4", settings=settings)
 
 
 def book_of(noise: Mapping[str, float], seeds: Mapping[str, int] | None = None, n: int = 300) -> Predictions:
@@ -94,7 +95,7 @@ def test_a_row_does_what_its_name_says(row: dnt.Row, settings: Settings) -> None
 @pytest.mark.parametrize("profile", ["demo", "small", "paper"])
 def test_every_setting_has_as_many_trainings_to_choose_from(profile: str) -> None:
     own = config.load("dnt", {"profile": profile})
-    starts = {name: Study("dnt/table4", own).recipes(f"{name} [UE]", own.gran, own.simple) for name in ("GRAN", "PP")}
+    starts = {name: training.recipes(own, f"{name} [UE]", own.gran, own.simple) for name in ("GRAN", "PP")}
     dataset = own.datasets[-1] if profile == "demo" else "miniworld"
     counts = {row.method: len(row.descent().points(0)) for row in dnt.wanted_settings(own, starts, datasets=[dataset])}
     assert len(counts) == 6 and len(set(counts.values())) == 1, counts
@@ -103,7 +104,7 @@ def test_every_setting_has_as_many_trainings_to_choose_from(profile: str) -> Non
 def test_a_search_sees_no_more_pairs_than_its_grid_says(study: Study, settings: Settings) -> None:
     """And what it chooses is trained on all of them, under the name of the row that it is."""
     small = settings.model_copy(update={"network_grid": settings.network_grid.changed(pairs=50)})
-    starts = {"GRAN": study.recipes("GRAN [UE]", settings.gran, seeds=[1])}
+    starts = {"GRAN": training.recipes(settings, "GRAN [UE]", settings.gran, seeds=[1])}
     [row] = dnt.wanted_settings(small, starts, ["NT"], ["miniworld"])
     points = row.descent().points(0)
     size = len(suites.pairs("miniworld", "train"))
@@ -115,11 +116,13 @@ def test_a_search_sees_no_more_pairs_than_its_grid_says(study: Study, settings: 
 
 def test_pre_training_is_each_encoders_own_and_meets_no_test_sentence() -> None:
     small = config.load("dnt", {"profile": "small"})
-    starts = dnt.encoders(Study("dnt/table4", small), small)
+    starts = dnt.encoders(Study("dnt/table4", settings=small), small)
     stages = {name: recipes[0].stages for name, recipes in starts.items()}
     assert stages == {"InferSent": (small.inference,), "BiLSTM-Avg": (small.paraphrase,), "GRAN": (small.simple,)}
     owner = config.load("dnt", {"profile": "paper"})
-    vectors = {name: recipes[0].vectors.name for name, recipes in dnt.pretrained(Study("dnt/x", owner), owner).items()}
+    vectors = {
+        name: recipes[0].vectors.name for name, recipes in dnt.pretrained(Study("dnt/x", settings=owner), owner).items()
+    }
     assert vectors.pop("InferSent") == "glove-840b-300d" and set(vectors.values()) == {"paragram-sl999"}
     for recipes in starts.values():
         assert [recipe.seed for recipe in recipes] == [1, 2, 3]

@@ -9,18 +9,18 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sentbook.papers.wsv.claims import FINDINGS
+from sentbook.runs.evidence import Evidence
 
 from sentbook import config
 from sentbook.data import suites, vectors
 from sentbook.data.vectors import WordVectors
 from sentbook.io import ConfigError, DataError
-from sentbook.papers.wsv.claims import FINDINGS
 from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes, scored
 from sentbook.papers.wsv.settings import Settings
 from sentbook.papers.wsv.tables import Ranking, ranking
 from sentbook.records import CurvePoint, Metric, Run
 from sentbook.runs import ledger
-from sentbook.runs.evidence import Evidence
 from sentbook.runs.printed import table as reported
 from sentbook.study import Study
 
@@ -28,7 +28,9 @@ SICK: dict[str, Any] = {"ours": ["ours"], "dataset": "SICK2014-test", "metrics":
 
 
 def study(**changes: Any) -> Study:
-    return Study("wsv/table2", config.load("wsv", config.merge({"profile": "demo", "wsv": {"filters": 6}}, changes)))
+    return Study(
+        "wsv/table2", settings=config.load("wsv", config.merge({"profile": "demo", "wsv": {"filters": 6}}, changes))
+    )
 
 
 @pytest.fixture(scope="module")

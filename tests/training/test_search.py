@@ -21,6 +21,7 @@ from sentbook.models.average import AverageEncoder
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
+from sentbook.training import recipes as training
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.search import (
     Descent,
@@ -63,7 +64,7 @@ class Told(Study):
 
 
 def wanted(study: Study, grid: Grid) -> Wanted:
-    starts = study.recipes("PP [UE]", AverageEncoder(), seeds=[4, 5, 6])
+    starts = training.recipes(study.settings, "PP [UE]", AverageEncoder(), seeds=[4, 5, 6])
     return Wanted("PP [DNT] row1", starts, DirectTransfer(dataset="miniworld"), grid)
 
 
@@ -106,7 +107,9 @@ def test_all_seeds_decide_among_points_that_the_first_leaves_close() -> None:
 
 def test_three_trainings_choose_where_a_row_has_five_and_all_five_are_trained() -> None:
     study = Told({0.01: 0.5, 0.03: 0.6, 0.1: 0.605, 0.3: 0.55})
-    recipes = study.recipes("row", AverageEncoder(), DirectTransfer(dataset="miniworld"), seeds=[1, 2, 3, 4, 5])
+    recipes = training.recipes(
+        study.settings, "row", AverageEncoder(), DirectTransfer(dataset="miniworld"), seeds=[1, 2, 3, 4, 5]
+    )
     rows = [(recipes, [{"learning_rate": [0.03, 0.1, 0.3]}])]
     trained, [found] = trained_at_best(study, rows, "development pairs", keep=True)
     assert found.chosen == {"learning_rate": 0.1}
@@ -150,8 +153,8 @@ def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     for name, make in (("as they are", pairs), ("turned", turned)):
         monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / name))
         monkeypatch.setattr(suites, "pairs", make)
-        study = Study("dnt/table4", settings(**changes))
-        starts = {"PP": study.recipes("PP [UE]", AverageEncoder())}
+        study = Study("dnt/table4", settings=settings(**changes))
+        starts = {"PP": training.recipes(study.settings, "PP [UE]", AverageEncoder())}
         rows = dnt.wanted(study.settings, starts, ["FT KL", "DNT, words updated"], ["miniworld"])
         histories = [(row.stage, row.trained[0].metadata["history"]) for row in search(study, rows)]
         chosen.append([(stage, history["best"], history["best_step"]) for stage, history in histories])
@@ -191,7 +194,7 @@ class Bowl(Told):
 
 
 def descents(study: Study) -> list[Descent]:
-    starts = [study.recipes(name, AverageEncoder(), seeds=[4])[0] for name in ("PP", "CSE")]
+    starts = [training.recipes(study.settings, name, AverageEncoder(), seeds=[4])[0] for name in ("PP", "CSE")]
     rates, margins = {"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True]}, {"margin": [0.2, 0.4]}
     return [
         Descent("PP", starts[0], PAIRS, [rates, margins], "STS 2016"),
@@ -234,8 +237,8 @@ def test_the_last_quarter_gains_what_the_best_value_gains(values: list[float]) -
 
 
 def test_a_trial_leaves_the_history_of_the_training_and_no_encoder(artifacts: Path) -> None:
-    study = Study("dnt/table4", settings())
-    [recipe] = study.recipes("PP", AverageEncoder(), PAIRS, seeds=[1])
+    study = Study("dnt/table4", settings=settings())
+    [recipe] = training.recipes(study.settings, "PP", AverageEncoder(), PAIRS, seeds=[1])
     [tried] = study.histories([recipe])
     assert not list(artifacts.glob("*/encoder.safetensors"))
     [trained] = study.train([recipe])
@@ -260,11 +263,11 @@ def test_a_run_knows_whose_search_chose_its_settings() -> None:
 
 @pytest.mark.usefixtures("artifacts")
 def test_the_composition_may_have_a_rate_of_its_own() -> None:
-    study = Study("dnt/table4", settings())
+    study = Study("dnt/table4", settings=settings())
     rates = {"one rate": None, "the same": PAIRS.learning_rate, "none to speak of": 1e-12}
     stages = {name: PAIRS.changed(composition_rate=rate) for name, rate in rates.items()}
     cse = study.settings.cse
-    recipes = {name: study.recipes(name, cse, stage, seeds=[1]) for name, stage in stages.items()}
+    recipes = {name: training.recipes(study.settings, name, cse, stage, seeds=[1]) for name, stage in stages.items()}
     found = {name: study.train(recipe)[0].encoder().state_dict() for name, recipe in recipes.items()}
     start = study.untrained(cse, seed=1).state_dict()
     for name, values in found["one rate"].items():

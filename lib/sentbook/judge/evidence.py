@@ -84,7 +84,9 @@ class Evidence:
     def rows(self, where: str | Sequence[str] | None) -> list[str]:
         """Name the rows that a claim is about; None: the run's first data set."""
         if where is None:
-            return [row.dataset for row in self.run.metrics[:1]]
+            if not self.run.metrics:
+                raise Missing("needs a data set")
+            return [self.run.metrics[0].dataset]
         return [where] if isinstance(where, str) else list(where)
 
     def metric(self, row: str) -> str:
@@ -126,7 +128,7 @@ class Evidence:
         """Return one value with its interval, and what that is over."""
         seeds, name = self.seeds(method, row, metric), self.chosen(method, dataset_of(row))
         mean, how = float(np.mean(list(seeds.values()))), OVER_ITEMS
-        if self.book and self.book.has(name, members(row)):
+        if self.book and self.book.has(name, dataset_of(row)):
             found = self.book.interval(name, dataset_of(row), metric, self._resamples, resample_seeds=False)
         else:
             ends = self.run.extra.get(INTERVALS, {}).get(metric, {}).get(dataset_of(row), {}).get(name)
@@ -142,8 +144,8 @@ class Evidence:
         """Return A - B on a row, as it was tested or turned about."""
         sides = [self.seeds(method, row, metric) for method in (a, b)]
         first, second = (self.chosen(method, dataset_of(row)) for method in (a, b))
-        if self.book and all(self.book.has(name, members(row)) for name in (first, second)):
-            where = members(row) if len(members(row)) > 1 else dataset_of(row)
+        where = members(row) if row.startswith("mean of ") else dataset_of(row)
+        if self.book and all(self.book.has(name, where) for name in (first, second)):
             test = self.book.difference(first, second, where, metric, self._resamples, resample_seeds=False)
             return self._test_over_seeds(test.model_copy(update={"a": a, "b": b, "dataset": row}), *sides)
         held = [*self.run.tests, *(Test.model_validate(one) for one in self.finding("differences", []))]

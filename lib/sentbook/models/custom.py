@@ -12,8 +12,8 @@ class Mine(SentenceEncoder):
     def forward(self, ids, lengths):
         return torch.tanh(self.map(self.words(ids).sum(1)))
 
-study.recipes("mine", Mine, settings.phrase)
-study.recipes("mine, wider", custom(Mine, width=100), settings.phrase)
+recipes(s, "mine", Mine, s.phrase)
+recipes(s, "mine, wider", custom(Mine, width=100), s.phrase)
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 
 from sentbook.data.readers.sts import SETS
 from sentbook.evaluation.protocols import Aggregation
-from sentbook.papers.cross.protocols import BENCHMARK_HEAD, DROPPED, FIELDS, HOUSE, INNER, STEP, UNSEEN, WITH_TRAINING
 from sentbook.records import Run, Test
 from sentbook.report_old import numbers
 from sentbook.report_old.figures import WIDTH, captioned, legend_above, of_a_run, row_axes
@@ -28,6 +27,12 @@ from sentbook.report_old.view import of_run
 from sentbook.runs import printed as printed_numbers
 
 YEAR = "STS2014/avg"
+# The order in which the fields of a protocol act on a number, and what a run calls its choices.
+FIELDS = ("tokens", "score", "measure", "aggregation")
+HOUSE, STEP = "our protocol", "paired bootstrap, step"
+DROPPED, INNER = "unknown words dropped", "inner product in place of the cosine"
+BENCHMARK_HEAD, UNSEEN = "head trained on STS-B", "pairs met in pre-training left out"
+WITH_TRAINING = "the three sets with training pairs"
 _TOKENS = {
     "ptb": "Penn Treebank",
     "ptb-cased": "Penn Treebank, cased",

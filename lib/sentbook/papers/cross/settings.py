@@ -25,14 +25,20 @@ class Settings(Paper):
     ablation_seeds: Seeds = (1,)
     datasets: tuple[Dataset, ...] = Field((*TRANSFER, "msrp"), min_length=1)
     classification: tuple[Task, ...] = Field(("MR", "CR", "SUBJ", "MPQA", "TREC"), min_length=1)
-    cnn_lstm: str = Field("autoencoder+emb.", description="which of the CNN-LSTM models")
+    cnn_lstm: Literal[
+        "autoencoder+emb.", "future predictor+emb.", "hierarchical model+emb.", "composite model+emb.",
+        "autoencoder", "future predictor", "hierarchical model", "composite model",
+    ] = "autoencoder+emb."  # fmt: skip
     label_pairs: int = Field(
         10_000, ge=100, le=20_000, description="pairs of labelled sentences for direct transfer to a task"
     )
     timed: int = Field(2_000, ge=10, description="sentences whose encoding is timed")
     rounds: int = Field(3, ge=1, description="of timing")
-    encoder: str = Field("BiLSTM-Avg", description="the encoder whose number is taken under every protocol")
+    encoder: Literal["InferSent", "BiLSTM-Avg", "GRAN", "PP", "CSE", "WSV"] = Field(
+        "BiLSTM-Avg", description="is scored under every protocol"
+    )
     protocol_seeds: Seeds | None = Field(None, description="of that encoder; None: those that dnt trains it with")
+    own_scores: str = Field("", description="a CSV file with the columns set and score, scored under every protocol")
     tokenisations: tuple[Tokenisation, ...] = Field(
         ("ptb", "ptb-cased", "words", "whitespace", "content", "stems"), min_length=1
     )

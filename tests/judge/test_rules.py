@@ -1,0 +1,406 @@
+"""Rules on numbers, claims as data, and what else a verdict needs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sentbook.data.types import ScoredPairs
+from sentbook.evaluation.predictions import AND_SEEDS, Predictions, sts_predictions
+from sentbook.evaluation.protocols import COSINE_PEARSON
+from sentbook.evaluation.statistics import seed_spread
+from sentbook.io import ConfigError, root
+from sentbook.judge import claims, judge, judged, printed, specifications
+from sentbook.judge.caps import BUT_FOR
+from sentbook.judge.claims import parse_claims
+from sentbook.judge.papers import papers
+from sentbook.judge.rules import RULES
+from sentbook.records import Claim, Provenance, Run, Search
+
+# Six decimals: a width that only a denormal number has is lost where a bound is taken off.
+PLACES = st.integers(-900_000, 900_000).map(lambda one: one / 1e6)
+ENDS = st.tuples(PLACES, PLACES).map(sorted)
+SAME = "the verdict is the same with these as good as may be"
+
+
+def run_of(
+    *searches: Search, findings: dict[str, Any] | None = None, seeds: tuple[int, ...] = (1, 2), **rows: Any
+) -> Run:
+    made = Provenance(
+        git_commit="c", config={"encoder": {"filters": 200}}, config_hash="h", python="3", device="cpu", started="s",
+        wall_seconds=1, peak_memory_bytes=1, seeds=list(seeds), data={"eval/coco/x": "d"},
+    )  # fmt: skip
+    place = {"paper": "cse", "experiment": "table1", "profile": "small", "provenance": made}
+    return Run(**place, searches=list(searches), findings=findings or {}, **rows)
+
+
+def made(low: float, high: float, **changes: Any) -> dict[str, Any]:
+    row = {"kind": "paired bootstrap", "a": "CSE", "b": "PP", "dataset": "total_avg", "metric": "pearson"}
+    return {**row, "estimate": (low + high) / 2, "low": low, "high": high, **changes}
+
+
+def around(low: float, high: float) -> dict[str, float]:
+    return {"estimate": (low + high) / 2, "low": low, "high": high}
+
+
+def claim(operands: dict[str, Any], run: Run, book: Predictions | None = None, **more: Any) -> Claim:
+    """Judge one claim of ``claims.yaml`` on a run."""
+    entry = {"id": "cse-99", "in": "table1", "source": "here", "text": "A claim", **more, **operands}
+    return judged(parse_claims(yaml.safe_dump({"claims": [entry]}), "cse")["cse-99"], run, book)
+
+
+def verdict(rule: str, finding: Any, **operands: Any) -> str:
+    return claim({rule: {"finding": "it"}, **operands}, run_of(findings={"it": finding})).verdict
+
+
+# -- rules, each as its printed sentence has it ------------------------------------------------------------------------
+
+
+@given(ENDS, st.floats(-0.9, 0.9))
+def test_a_side_of_a_bound(ends: list[float], goal: float) -> None:
+    """``beats`` and ``above`` say on which side an interval lies; with lower better, the mirrored one has the same."""
+    low, high = ends
+    decided = low < high
+    above = "reproduced" if decided and low > goal else "not reproduced" if decided and high < goal else "inconclusive"
+    assert verdict("above", around(low, high), than=goal) == above
+    assert verdict("above", around(-high, -low), than=-goal, worse=True) == above
+    assert verdict("above", around(-high, -low), than=-goal, unit="mse") == above
+    beats = "reproduced" if decided and low > 0 else "not reproduced" if decided and high < 0 else "inconclusive"
+    assert verdict("beats", made(low, high)) == beats
+    assert verdict("beats", made(-high, -low, metric="mse")) == beats
+
+
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [((-0.01, 0.007), "not reproduced"), ((-0.01, 0.009), "inconclusive"), ((0.001, 0.002), "reproduced")],
+)
+def test_a_printed_difference_that_an_undecided_interval_excludes_is_not_reproduced(
+    ends: tuple[float, float], found: str
+) -> None:
+    """The paper prints .677 for PP and .685 for CSE; one on B's side claims nothing."""
+    rows = [{"method": name, "seed": 1, "value": 0.5} for name in ("CSE", "PP")]
+    rows = [{**row, "dataset": "total_avg", "metric": "pearson", "protocol": "cosine", "n": 9} for row in rows]
+    run = run_of(metrics=rows, tests=[made(*ends)])
+    of = {"where": "total_avg", "about": "encoders"}
+    assert claim({"beats": ["CSE", "PP"], **of}, run).verdict == found
+    assert claim({"beats": ["PP", "CSE"], **of}, run).verdict != "reproduced"
+
+
+@given(ENDS, st.floats(0.01, 0.9))
+def test_a_printed_value_is_held_exceeded_or_missed(ends: list[float], value: float) -> None:
+    low, high = ends
+    side = "exceeded" if low > value else "not reproduced" if high < value else "reproduced"
+    wanted = side if low < high else "inconclusive"
+    assert verdict("scores", around(low, high), printed=value) == wanted
+    assert verdict("scores", around(-high, -low), printed=-value, unit="mse") == wanted
+
+
+@given(ENDS, st.floats(-0.5, 0.5).filter(lambda margin: abs(margin) > 0.01))
+def test_no_difference_takes_an_interval_within_the_margin(ends: list[float], margin: float) -> None:
+    """Low power is never evidence of no difference; the sign of a margin, which may be a printed gap, says nothing."""
+    low, high = ends
+    found, size = verdict("equivalent", made(low, high), margin=margin), abs(margin)
+    assert (found == "reproduced") == (low < high and -size < low and high < size)
+    assert (found == "not reproduced") == (low < high and (low > size or high < -size))
+    assert found == verdict("equivalent", made(-high, -low), margin=margin)
+
+
+@given(
+    st.floats(0.7, 0.9),
+    st.integers(0, 50).map(lambda one: one / 1000),
+    st.integers(1, 7),
+    st.sampled_from(["pearson", "mse"]),
+)
+def test_a_rank_is_that_of_both_ends(value: float, half: float, rank: int, metric: str) -> None:
+    among = ["ECNU", "The Meaning Factory", "UNAL-NLP", "Illinois-LH", "CECL", "SemantiKLUE"]
+    place = {"dataset": "SICK2014-test", "metric": metric}
+    rows = [{"method": "ours", "seed": None, "value": value, "protocol": "cosine", "n": 9, **place}]
+    interval = {"method": "ours", "low": value - half, "high": value + half, "how": "items", **place}
+    run = run_of(metrics=rows, findings={"intervals": [interval]}).model_copy(
+        update={"paper": "wsv", "experiment": "figure5"}
+    )
+    operands = {"ranks": "ours", "printed": rank, "among": among, "where": "SICK2014-test", "metric": metric}
+    found = claim(operands, run).ours
+    others = [printed.value("wsv", "figure5", name, "SICK2014-test", metric) for name in among]
+    ends = (value - half, value + half) if metric == "mse" else (value + half, value - half)
+    first, last = (1 + sum(one < end if metric == "mse" else one > end for one in others) for end in ends)
+    assert found is not None
+    if half:
+        assert (found.low, found.high) == (first, last)
+        exceeded, missed = last < rank, first > rank
+        held = "reproduced" if first == last else "inconclusive"
+        assert claim(operands, run).verdict == ("exceeded" if exceeded else "not reproduced" if missed else held)
+
+
+WINS = [
+    ([(0.1, 0.2), (-0.1, 0.2), (-0.1, 0.2)], 3, "reproduced"),
+    ([(0.1, 0.2), (-0.2, -0.1), (-0.1, 0.2)], 2, "reproduced"),  # one significant win, one loss
+    ([(-0.2, -0.1), (-0.1, 0.2), (-0.1, 0.2)], 2, "inconclusive"),  # one loss outnumbers none by luck
+    ([(-0.2, -0.1)] * 5 + [(0.1, 0.2)] * 4, 4, "inconclusive"),
+    ([(-0.2, -0.1)] * 5 + [(-0.1, 0.2)] * 4, 4, "not reproduced"),  # five outnumber none
+    ([(0.1, 0.2), (-0.2, 0.1), (-0.2, 0.1)], 2, "inconclusive"),  # too few wins, but not beyond doubt
+    ([(0.1, 0.2), (-0.2, -0.1), (-0.2, 0.1)], 3, "not reproduced"),  # the loss alone leaves two
+]
+
+
+@pytest.mark.parametrize(("ends", "at_least", "found"), WINS)
+def test_wins(ends: list[tuple[float, float]], at_least: int, found: str) -> None:
+    tests = [made(*one) for one in ends]
+    assert verdict("wins", tests, at_least=f"{at_least} of {len(ends)}") == found
+    sides = [low > 0 for low, high in ends if low > 0 or high < 0]
+    above = sum(low + high > 0 for low, high in ends)
+    counts = {"above": above, "won": above, "better": sum(sides), "worse": len(sides) - sum(sides), "of": len(ends)}
+    operands = {"wins": ["CSE", "PP"], "at_least": f"{at_least} of {len(ends)}", "counts": "it"}
+    assert claim(operands, run_of(findings={"it": counts})).verdict == found  # the rows were not recorded
+
+
+def test_wins_counts_ties_where_the_paper_does() -> None:
+    tests = [made(0.1, 0.2), made(-0.01, 0.009, estimate=-0.001), made(-0.01, 0.006, estimate=-0.002)]
+    assert verdict("wins", tests, at_least="2 of 3") == "inconclusive"
+    assert verdict("wins", tests, at_least="2 of 3", tie=0.002) == "reproduced"
+    assert verdict("wins", tests, at_least="3 of 3", tie=0.002) == "inconclusive"  # .002 itself is no tie
+    assert verdict("wins", tests, at_least="most", tie=0.002) == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "held"), [({"at_most": 1}, "0 1"), ({"at_least": 1}, "1 2"), ({"at_least": 1, "at_most": 1}, "1")]
+)
+def test_an_exact_number_is_what_the_claim_says_or_not(bounds: dict[str, float], held: str) -> None:
+    for value in (0, 1, 2):
+        wanted = "reproduced" if str(value) in held else "not reproduced"
+        assert verdict("identity", value, what="a count", **bounds) == wanted
+
+
+def test_all_parts_have_the_worst_verdict() -> None:
+    parts = {"yes": made(0.1, 0.2), "no": made(-0.2, -0.1), "maybe": made(-0.1, 0.2), "more": around(0.3, 0.4)}
+    run = run_of(findings=parts)
+
+    def of(*names: str) -> str:
+        beats = [{"beats": {"finding": name}} for name in names if name != "more"]
+        scores = [{"scores": {"finding": "more"}, "printed": 0.2}] if "more" in names else []
+        return claim({"all": beats + scores}, run).verdict
+
+    assert [of("yes", "yes"), of("yes", "more"), of("yes", "maybe"), of("maybe", "no", "more")] == [
+        "reproduced", "exceeded", "inconclusive", "not reproduced",
+    ]  # fmt: skip
+    assert claim({"all": [{"beats": {"finding": "yes"}}, {"beats": {"finding": "none"}}]}, run).verdict == "not run"
+
+
+def test_evidence_shows_numbers_in_the_units_of_the_house() -> None:
+    def said(rule: str, finding: Any, **operands: Any) -> str:
+        return claim({rule: {"finding": "it"}, **operands}, run_of(findings={"it": finding})).evidence
+
+    assert said("beats", made(0.012, 0.034)) == "CSE − PP on total_avg: 2.3 [1.2, 3.4]"
+    assert said("beats", made(-0.05, -0.01, metric="mse")) == "CSE − PP on total_avg: -0.0300 [-0.0500, -0.0100]"
+    assert said("beats", made(0.3, 0.3)).endswith("[no interval]")
+    assert said("scores", around(0.24, 0.26), printed=0.27) == "it: 25.0 [24.0, 26.0], printed 27.0, gap -2.0"
+    assert said("wins", [made(0.1, 0.2)], at_least="1 of 1").startswith("it on 1 of 1 sets; the interval excludes 0")
+
+
+# -- claims as data ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_claims_are_well_formed(paper: str) -> None:
+    specs = claims(paper)
+    assert [spec.id for spec in specs] == sorted(spec.id for spec in specs)
+    for spec in specs:
+        assert len(spec.text.split()) <= 40 and (spec.rule or spec.absent), spec.id
+        assert re.search(r"section|table|abstract|not of the paper", spec.source), spec.id
+    assert claims(paper, specs[0].experiment)[0] == specs[0]
+
+
+def test_the_rules_of_the_book_are_those_that_judge() -> None:
+    """Every rule's sentence is in the book word for word."""
+    told = " ".join((root() / "book" / "reading.md").read_text(encoding="utf-8").split())
+    for rule in RULES.values():
+        assert f"**{rule.name[0].upper()}{rule.name[1:]}.** {rule.says}" in told, rule.name
+
+
+def test_a_contradiction_is_in_the_papers_own_numbers() -> None:
+    assert {spec.id for spec in specifications().values() if spec.contradicts} == {"cse-37", "wsv-15", "dnt-09"}
+    phrase, sentence = (printed.value("cse", "table4", f"CSE_{one}", "STS2012/avg") for one in ("phrase", "sentence"))
+    assert phrase > sentence
+    ours = printed.value("wsv", "table2", "WSV-SCNN-SV d=200 L=1", "SICK2014-test")
+    assert ours < printed.value("wsv", "figure5", "Illinois-LH", "SICK2014-test")
+    kl, none = (printed.value("dnt", "table4", f"InferSent {one}", "SAG") for one in ("[FT] KL", "[UE]"))
+    assert kl - none < 0.529
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- {id: a, in: t, source: s, text: t, beat: [A, B]}", "names no rule; name one of beats"),
+        ("- {id: a, in: t, source: s, text: t, beats: [A, B], above: A}", "beats and above"),
+        ("- {id: a, in: t, source: s, text: t, beats: [A, B], about: seeds}", "about"),
+        ("- {id: a, in: t, source: s, text: t, beats: [A, B], scale: {widths: 2}}", "scale"),
+        ("- {id: a, in: t, source: s, text: t, beats: [A, B], were: x}", "were"),
+        ("- {id: a, in: t, source: s, text: t, all: [{above: A, then: 2}]}", "then"),
+        ("- {id: a, in: t, source: s, beats: [A, B]}", "text"),
+        ("- {id: a, in: t, source: s, text: t, beats: $pairs}", "pairs"),
+        ("- {id: a, in: t, source: s, text: t, beats: [A, B]}\n" * 2, "a more than once"),
+        ("- {id: a", "mend that entry"),
+        ("", "mend that entry"),
+    ],
+)
+def test_a_mistake_in_the_claims_is_named(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse_claims(f"claims:\n{text}", "cse")
+
+
+# -- from scores to the claims of a page -------------------------------------------------------------------------------
+
+
+def book_of(*methods: str, seeds: tuple[int, ...] = (1, 2, 3)) -> Predictions:
+    """The first method knows gold best, the last least."""
+    rng = np.random.default_rng(1)
+    names = ("STS2012/a", "STS2013/FNWN")
+    sets = [ScoredPairs(name, [""] * 60, [""] * 60, rng.integers(0, 26, 60) / 5, (0, 5)) for name in names]
+    book = sts_predictions(sets)
+    for noise, method in enumerate(methods, start=1):
+        for pairs in sets:
+            for seed in seeds:
+                book.add(method, seed, pairs.name, pairs.gold / 5 + 0.3 * noise * rng.normal(size=60))
+    return book
+
+
+def test_verdicts_follow_the_scores_per_item() -> None:
+    book = book_of("CSE", "PP")
+    run = run_of(searched("CSE"), searched("PP"), metrics=book.metric_rows(COSINE_PEARSON))
+    found = {one.id: one for one in judge(run, book.stored())}
+    assert list(found) == [spec.id for spec in claims("cse", "table1")]
+    assert found["cse-01"].verdict == "not run"  # of its 20 data sets there are two
+    assert found["cse-02"].rule == "beats" and found["cse-02"].verdict == "reproduced"
+    assert found["cse-02"].printed is not None and found["cse-02"].printed.value == pytest.approx(0.008)
+    assert found["cse-03"].verdict == "not reproduced"  # here CSE is better on FNWN
+    assert found["cse-04"].verdict == "not run" and "no ablation" in found["cse-04"].evidence
+    assert {one.verdict for one in judge(run)} == {"not run"}  # rows without a test or scores
+    toy = run.model_copy(update={"provenance": run.provenance.model_copy(update={"config": {"profile": "demo"}})})
+    assert {one.evidence for one in judge(toy, book.stored())} == {"a run on toy data carries no verdict"}
+
+
+def test_the_interval_of_a_claim_about_models_is_over_seeds_too() -> None:
+    book = book_of("CSE", "PP")
+    items = book.difference("CSE", "PP", "total_avg", resamples=2000, resample_seeds=False)
+    run = run_of(metrics=book.metric_rows(COSINE_PEARSON), tests=[items])
+    half = seed_spread(book.values("CSE", "total_avg"), book.values("PP", "total_avg"))
+    for scores in (book, None):  # from scores per item, and from the recorded test
+        of_items, of_models = (
+            claim({"beats": ["CSE", "PP"], "where": "total_avg"}, run, scores, about=about).ours
+            for about in ("encoders", "models")
+        )
+        assert of_items is not None and (of_items.low, of_items.high) == (items.low, items.high)
+        assert of_models is not None and of_models.how == f"paired bootstrap{AND_SEEDS}"
+        assert of_models.value - of_models.low == pytest.approx(np.hypot(items.estimate - items.low, half))  # type: ignore[operator]
+    twice = run.model_copy(update={"tests": [book.difference("CSE", "PP", "total_avg")]})
+    again = claim({"beats": ["CSE", "PP"], "where": "total_avg"}, twice).ours
+    assert again is not None and again.low == twice.tests[0].low  # never widened twice
+
+
+# -- what else a verdict needs -----------------------------------------------------------------------------------------
+
+
+def judged_with(*searches: Search, seeds: tuple[int, ...] = (1, 2, 3)) -> Claim:
+    book = book_of("CSE", "PP", seeds=seeds)
+    run = run_of(*searches, metrics=book.metric_rows(COSINE_PEARSON))
+    return claim({"beats": ["CSE", "PP"], "where": "total_avg"}, run, book)
+
+
+def searched(method: str, **changes: Any) -> Search:
+    grid = {"rate": [1e-4, 1e-3, 1e-2]}
+    return Search.model_validate({"method": method, "grid": grid, "chosen": {"rate": 1e-3}, "trainings": 3} | changes)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, ""),
+        ({"last_quarter_gain": 1e-4}, ""),
+        ({"trainings": 2}, "PP was searched less than CSE"),
+        ({"at_edge": ["rate"]}, "PP took the edge of its grid in rate"),
+        ({"last_quarter_gain": 0.5}, "PP was still rising, by 50.0 points in its last quarter of training"),
+    ],
+)
+def test_a_verdict_against_an_under_tuned_side_is_inconclusive_and_names_it(change: dict[str, Any], said: str) -> None:
+    found = judged_with(searched("CSE"), searched("PP", **change))
+    bounded = "inconclusive", ["by its numbers alone reproduced", said]
+    assert (found.verdict, found.notes) == (bounded if said else ("reproduced", []))
+    # An under-tuned side that is ahead could only be further ahead.
+    ahead = judged_with(searched("CSE", **change), searched("PP"))
+    assert ahead.verdict == "reproduced" and ahead.notes[1:] == ([SAME] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("doubted", "on", "at_least", "found"),
+    [
+        ("PP", "won", "3 of 4", "inconclusive"),
+        ("PP", "won", "2 of 4", "reproduced"),
+        ("CSE", "won", "3 of 4", "reproduced"),
+        ("PP", "lost", "3 of 4", "reproduced"),
+        ("CSE", "lost", "3 of 4", "reproduced"),
+        ("CSE", "lost", "4 of 4", "inconclusive"),
+    ],
+)
+def test_a_count_stays_where_no_under_tuned_side_could_turn_it(
+    doubted: str, on: str, at_least: str, found: str
+) -> None:
+    ahead = {"won": 0.1, "two": 0.1, "three": 0.1, "lost": -0.1}
+    values = {("CSE", name): 0.5 + by for name, by in ahead.items()} | {("PP", name): 0.5 for name in ahead}
+    common: dict[str, Any] = {"metric": "pearson", "protocol": "cosine", "n": 9}
+    metrics = [
+        {"method": method, "dataset": name, "seed": seed, "value": value, **common}
+        for (method, name), value in values.items()
+        for seed in (1, 2)
+    ]
+    searches = [searched(method, dataset=name) for method, name in values]
+    searches.append(searched(doubted, dataset=on, at_edge=["rate"]))
+    tests = [made(by - 0.01, by + 0.01, dataset=name) for name, by in ahead.items()]
+    run = run_of(*searches, metrics=metrics, tests=tests)
+    assert claim({"wins": ["CSE", "PP"], "where": list(ahead), "at_least": at_least}, run).verdict == found
+
+
+def test_a_search_that_is_not_recorded_is_said_and_one_training_is_not_enough() -> None:
+    said = ["no search of the settings of CSE, PP is recorded"]
+    given = [searched("CSE", grid={}), searched("PP", grid={})]
+    assert all((judged_with(*held).verdict, judged_with(*held).notes) == ("reproduced", said) for held in ([], given))
+    book = book_of("CSE", "PP")
+    run, against = run_of(metrics=book.metric_rows(COSINE_PEARSON)), {"beats": ["PP", "CSE"], "where": "total_avg"}
+    assert claim(against, run, book).verdict == "inconclusive"
+    of_one = run.model_copy(update={"searches": [searched("PP")]})
+    assert claim(against, of_one, book, untuned=["CS"]).verdict == "not reproduced"  # of CSE nothing was to choose
+    found = judged_with(searched("CSE"), searched("PP"), seeds=(1,))
+    assert found.verdict == "inconclusive"
+    assert found.notes == [f"{BUT_FOR}reproduced", "one training of CSE, PP, where a claim about models needs several"]
+
+
+def test_encoders_of_one_training_decide_nothing_against_a_claim() -> None:
+    for seeds, against in (((1,), "inconclusive"), ((1, 2), "not reproduced")):
+        run = run_of(findings={"no": made(-0.2, -0.1), "yes": made(0.1, 0.2)}, seeds=seeds)
+        assert claim({"beats": {"finding": "no"}}, run, about="encoders").verdict == against
+        assert claim({"beats": {"finding": "yes"}}, run, about="encoders").verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("scale", "lacks"),
+    [
+        ({"examples": 10}, "9 training examples"),
+        ({"examples": 9}, ""),
+        ({"settings": {"encoder.filters": 800}}, "encoder.filters of 200"),
+        ({"settings": {"encoder.filters": 200}}, ""),
+        ({"files": ["eval/flickr"]}, "no eval/flickr"),
+        ({"files": ["eval/coco"]}, ""),
+    ],
+)
+def test_what_a_smaller_run_does_not_show_is_out_of_scale(scale: dict[str, Any], lacks: str) -> None:
+    findings = {"no": made(-0.2, -0.1), "yes": made(0.1, 0.2)}
+    run = run_of(findings=findings, extra={"artifacts": [{"pairs": 9}]})
+    found = claim({"beats": {"finding": "no"}}, run, scale={**scale, "says": "more"})
+    assert found.verdict == ("out of scale" if lacks else "not reproduced")
+    assert found.notes == ([f"the claim is about more; this run has {lacks}"] if lacks else [])
+    assert claim({"beats": {"finding": "yes"}}, run, scale={**scale, "says": "more"}).verdict == "reproduced"

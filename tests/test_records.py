@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from pydantic import ValidationError
+
+from sentbook import io, records
+from sentbook.io import ConfigError, DataError
+from sentbook.records import Metric, Provenance, Run, Scores, Test
+
+NAME = "cse/table1"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(records, "root", lambda: tmp_path)
+    return tmp_path
+
+
+def run(**changes: Any) -> Run:
+    made = Run(
+        paper="cse",
+        experiment="table1",
+        profile="small",
+        provenance=Provenance(
+            git_commit="unknown", config={"margin": 0.4, "seeds": [1, 2]}, config_hash="abc", python="3.11.0",
+            device="cpu", started="2026-01-01T00:00:00+00:00", wall_seconds=1.5, peak_memory_bytes=1, seeds=[1, 2],
+        ),
+        metrics=[
+            Metric(
+                method="CSE", dataset="STS2012/MSRpar", metric="pearson", protocol="cosine", seed=seed, value=0.5, n=750
+            )
+            for seed in (1, 2)
+        ],
+        tests=[
+            Test(kind="paired bootstrap", a="CSE", b="PP", dataset="total_avg", metric="pearson",
+                 estimate=0.01, low=-0.01, high=0.03, p=0.4)
+        ],
+    )  # fmt: skip
+    return made.model_copy(update=changes)
+
+
+texts = st.text(max_size=30) | st.sampled_from(["{\n  }", '{"a": [\n 1 ]}', "}\n{", "−", "\u2028", '"', "\\n"])
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-1, 1) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=12,
+)
+ALIKE = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@ALIKE
+@given(extra=st.dictionaries(texts, values, max_size=4), findings=st.dictionaries(texts, values, max_size=4))
+def test_the_layout_of_the_file_changes_no_content(
+    checkout: Path, extra: dict[str, Any], findings: dict[str, Any]
+) -> None:
+    made = run(findings=findings, extra=extra)
+    path = records.write(made)
+    assert json.loads(path.read_text(encoding="utf-8")) == json.loads(made.model_dump_json())
+    assert records.read_own(NAME, "small") == made
+
+
+def test_a_row_takes_a_line_and_writing_twice_changes_nothing(checkout: Path) -> None:
+    path = records.write(run())
+    assert path == checkout / "build" / "runs" / "small" / "cse" / "table1.json"
+    first = path.read_text(encoding="utf-8")
+    rows = [line for line in first.splitlines() if '"dataset": "STS2012/MSRpar"' in line]
+    assert len(rows) == 2 and all(json.loads(row.strip().removesuffix(","))["n"] == 750 for row in rows)
+    records.write(run())
+    assert path.read_text(encoding="utf-8") == first
+
+
+def test_a_run_reaches_results_with_its_scores_when_it_is_recorded_alone(checkout: Path) -> None:
+    scores = Scores({"x": np.arange(3)}, {("CSE", 1, "x"): np.ones(3)})
+    records.write(run(), scores)
+    assert records.read(NAME) is None and records.read_scores(NAME) is None
+    path = records.commit(NAME, "small")
+    assert path == checkout / "results" / "small" / "cse" / "table1.json" and records.read(NAME) == run()
+    assert records.read_scores(NAME) is not None
+    records.write(run())  # a run without scores leaves none of an earlier one
+    records.commit(NAME, "small")
+    assert [file.name for file in path.parent.iterdir()] == ["table1.json"]
+    for profile in ("demo", "paper", "custom/abc"):
+        if profile != "paper":
+            records.write(run(profile=profile))
+        with pytest.raises(ConfigError, match="cannot be recorded"):
+            records.commit(NAME, profile)
+
+
+def test_a_record_of_an_earlier_version_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = run()
+    assert not made.stale
+    monkeypatch.setattr(records, "VERSION", records.VERSION + 1)
+    assert made.stale
+
+
+names = st.text(min_size=1, max_size=12)
+
+
+@st.composite
+def scored(draw: st.DrawFn) -> Scores:
+    """Scores of some methods on some data sets, not all on all, with or without folds."""
+    sizes = draw(st.dictionaries(names, st.integers(1, 9), min_size=1, max_size=3))
+    numbers = st.floats(-5, 5, width=32)
+    gold = {name: draw(arrays(np.float32, size, elements=numbers)) for name, size in sizes.items()}
+    keys = draw(st.sets(st.tuples(names, st.none() | st.integers(0, 9), st.sampled_from(list(sizes))), max_size=6))
+    predictions = {
+        key: draw(arrays(np.float64, sizes[key[2]], elements=st.floats(-5, 5))) for key in sorted(keys, key=str)
+    }
+    folded = draw(st.sets(st.sampled_from(list(sizes))))
+    folds = {name: draw(arrays(np.int64, sizes[name], elements=st.integers(0, 9))) for name in folded}
+    return Scores(gold, predictions, folds, {"means": {"avg": list(sizes)}})
+
+
+@ALIKE
+@given(scores=scored())
+def test_scores_are_read_as_they_were_written(checkout: Path, scores: Scores) -> None:
+    """Rounded once, to half a 16-bit step; read and written again they are the same bytes."""
+    path = checkout / "x.npz"
+    scores.save(path)
+    first, found = path.read_bytes(), Scores.load(path)
+    for name in ("gold", "predictions", "folds"):
+        ours, read = getattr(scores, name), getattr(found, name)
+        assert ours.keys() == read.keys() and all(np.array_equal(ours[key], read[key]) for key in ours)
+    assert found.layout == scores.layout and all(one.dtype == np.float16 for one in found.predictions.values())
+    found.save(path)
+    assert path.read_bytes() == first
+
+
+@given(values=arrays(np.float64, 5, elements=st.floats(-5, 5)))
+def test_a_score_is_stored_to_three_digits(values: np.ndarray) -> None:
+    stored = Scores({"x": np.zeros(5)}, {("A", 1, "x"): values}).predictions["A", 1, "x"]
+    assert np.abs(stored - values).max() <= 2.0**-9  # half a step of 16 bits between 4 and 8
+
+
+@pytest.mark.parametrize("values", [[1e6], [np.nan], [np.inf], [0.1, 0.2]])
+def test_scores_that_no_file_could_hold_are_refused(values: list[float]) -> None:
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="A, seed 1: the scores on x cannot be stored"):
+        Scores({"x": np.zeros(1)}, {("A", 1, "x"): np.array(values)})
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"{}"])
+def test_damaged_scores_are_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.npz").write_bytes(content)
+    with pytest.raises(DataError, match="damaged"):
+        Scores.load(tmp_path / "x.npz")
+
+
+ODD = ["", "{", "[]", '{"paper": "cse"}', "<html>404</html>", "null"]
+OTHER_SCHEMA = [{"schema_version": 1}, {"unknown": 1}, {"metrics": [{"method": "CSE"}]}]
+
+
+@pytest.mark.parametrize("content", [*ODD, *OTHER_SCHEMA])
+def test_what_is_not_a_run_is_refused_with_the_command_that_mends_it(checkout: Path, content: Any) -> None:
+    path = records.write(run())
+    text = content if isinstance(content, str) else json.dumps(run().model_dump(mode="json") | content)
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=r"not a recorded run of schema 2.*sentbook run cse/table1"):
+        records.read_own(NAME, "small")
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_no_number_that_is_none(bad: float) -> None:
+    with pytest.raises(ValidationError):
+        Metric(method="a", dataset="b", metric="c", protocol="d", seed=1, value=bad, n=1)
+    with pytest.raises(ValidationError):
+        Test(kind="k", a="a", b="b", dataset="d", metric="m", estimate=0, low=bad, high=1)
+
+
+def test_misspelt_fields_and_verdicts_are_refused() -> None:
+    with pytest.raises(ValidationError):
+        Metric(method="a", dataset="b", metric="c", protocol="d", seed=1, value=1, n=1, sead=2)  # type: ignore[call-arg]
+    with pytest.raises(ValidationError):
+        records.Claim(id="x", text="t", source="s", rule="r", verdict="sort of", evidence="e")  # type: ignore[arg-type]
+
+
+def test_the_commit_is_of_the_checkouts_own_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a module that git does not know the code is another one; what was unpacked in a repository has no commit."""
+    monkeypatch.setattr(io, "root", lambda: tmp_path)
+    assert io.git_commit() == "unknown"
+    for words in ("init -q", "-c user.name=a -c user.email=a commit -q --allow-empty -m one"):
+        subprocess.run(["git", "-C", str(tmp_path), *words.split()], check=True)
+    commit = io.git_commit()
+    assert re.fullmatch("[0-9a-f]{40}", commit)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "new.py").touch()
+    assert io.git_commit() == f"{commit}+changes"
+    monkeypatch.setattr(io, "root", lambda: tmp_path / "lib")
+    assert io.git_commit() == "unknown"
