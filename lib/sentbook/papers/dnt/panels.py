@@ -51,7 +51,7 @@ def differences(
     drawing.supxlabel(axis, fontsize=9)
     if len(kinds) > 1:
         marks = [panels[0][0].plot([], [], "o", color=COLOURS[at], label=name)[0] for at, name in enumerate(kinds)]
-        drawing.legend(handles=marks, loc="outside upper left", ncols=4)
+        drawing.legend(handles=marks, loc="outside upper left", ncols=4, frameon=False)
     ahead = sum(test.estimate > 0 for test in tests)
     alt = f"{axis}: {len(tests)} differences in {len(encoders)} panels, {ahead} above zero."
     note = "Bars: 95 % over seeds and pairs. Filled: the interval excludes zero. A triangle: the interval goes on."

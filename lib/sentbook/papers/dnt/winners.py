@@ -183,11 +183,11 @@ def in_cells(run: Run, cell: CellOf = cell_of, curve: str = "") -> Run:
 
     Tests that compare two cells go, and the curves of all cells but ``curve`` or, where it has none, the first.
     """
-    rows = []
-    for row in run.metrics:
-        if row.dataset in suites.TEST_NAMES.values() and row.metric == measure_on(row.dataset):
-            method, dataset = cell(row.method, row.dataset)
-            rows.append(row.model_copy(update={"method": method, "dataset": dataset}))
+    rows, order = [], list(suites.TEST_NAMES.values())
+    own = [row for row in run.metrics if row.dataset in order and row.metric == measure_on(row.dataset)]
+    for row in sorted(own, key=lambda row: order.index(row.dataset)):
+        method, dataset = cell(row.method, row.dataset)
+        rows.append(row.model_copy(update={"method": method, "dataset": dataset}))
     tests = []
     for test in run.tests:
         (a, dataset), (b, other) = (cell(method, test.dataset) for method in (test.a, test.b))
