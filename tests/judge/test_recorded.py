@@ -46,7 +46,9 @@ def test_one_altered_number_is_found(copied: Path) -> None:
     whole = copied.read_bytes()
     assert check.check("small", "cse/table4") == []
     _altered(copied, "metrics", {"value": 0.7}, method="CSE_sentence", dataset="total_avg", seed=1)
-    assert any("CSE_sentence" in words and "by its rows" in words for words in check.check("small", "cse/table4"))
+    assert any(
+        "CSE_sentence" in words and "by its rows or scores" in words for words in check.check("small", "cse/table4")
+    )
     copied.write_bytes(whole)
     test = {"a": "CSE_sentence", "b": "CSE_phrase", "dataset": "total_avg", "metric": "pearson"}
     _altered(copied, "tests", {"low": -0.001}, **test)

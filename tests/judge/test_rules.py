@@ -199,7 +199,7 @@ def test_evidence_shows_numbers_in_the_units_of_the_house() -> None:
     assert said("beats", made(0.012, 0.034)) == "CSE − PP on total_avg: 2.3 [1.2, 3.4]"
     assert said("beats", made(-0.05, -0.01, metric="mse")) == "CSE − PP on total_avg: -0.0300 [-0.0500, -0.0100]"
     assert said("beats", made(0.3, 0.3)).endswith("[no interval]")
-    assert said("scores", around(0.24, 0.26), printed=0.27) == "it: 25.0 [24.0, 26.0], printed 27.0, gap -2.0"
+    assert said("scores", around(0.24, 0.26), printed=0.27) == "it: 25.0 [24.0, 26.0]; printed 27.0"
     assert said("wins", [made(0.1, 0.2)], at_least="1 of 1").startswith("it on 1 of 1 sets; the interval excludes 0")
 
 

@@ -1,4 +1,4 @@
-/* The arithmetic of the playground: tokens, four encoders, cosines. A test compares it with the package. */
+/* The playground's arithmetic: words, four encoders, cosines. No page, no network; a test holds it to the package. */
 "use strict";
 
 var sentbookPlayground = (() => {
@@ -31,8 +31,7 @@ var sentbookPlayground = (() => {
     words.forEach((word, at) => line.set(word, at * depth));
     for (let at = 0; at < count; at++) {
       for (let f = 0; f < filters.rows; f++) {
-        const value = dot(line, at * depth, filters.values, f * filters.columns, filters.columns);
-        use(f, value + (bias ? bias[f] : 0), count);
+        use(f, dot(line, at * depth, filters.values, f * filters.columns, filters.columns) + (bias ? bias[f] : 0), count);
       }
     }
   }
@@ -94,7 +93,7 @@ var sentbookPlayground = (() => {
     return Float64Array.from(parts.flat());
   }
 
-  /* The matrices of data.js: 8-bit integers times one scale per row. */
+  /* The matrices of `sentbook.exchange.playground`: numbers of 8 bits, times a scale a row. */
   function unpack(header, text) {
     const raw = atob(text), bytes = new Uint8Array(raw.length);
     for (let at = 0; at < raw.length; at++) bytes[at] = raw.charCodeAt(at);

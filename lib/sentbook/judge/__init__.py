@@ -49,7 +49,6 @@ class Entry(Claim):
     paper: str
     experiment: str
     run: str = ""
-    commit: str = ""
     seeds: list[int] = Field(default_factory=list)
     substitutions: list[str] = Field(default_factory=list)
     cause: Cause | None = None
@@ -120,7 +119,7 @@ def entries(run: Run | None, specs: Iterable[ClaimSpec], scores: Scores | None =
             own |= {"rule_name": rule.name, "rule_says": rule.says}
         if run is not None:
             made = run.provenance
-            own |= {"run": f"{run.profile}/{run.name}", "commit": made.git_commit, "seeds": made.seeds}
+            own |= {"run": f"{run.profile}/{run.name}", "seeds": made.seeds}
             own |= {"substitutions": made.substitutions, "cause": cause_of(spec.id, claim.verdict, run.profile)}
         found.append(Entry(**claim.model_dump(), **own))
     return found

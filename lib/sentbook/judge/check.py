@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from sentbook.evaluation.predictions import KIND, Predictions
+from sentbook.evaluation.predictions import AND_SEEDS, KIND, Predictions
 from sentbook.evaluation.protocols import Aggregation
 from sentbook.io import root, write_atomically
 from sentbook.judge import gather
@@ -27,9 +28,10 @@ def check(profile: str = "small", page: str = "") -> list[str]:
     Raises:
         DataError: a file is no run of this schema.
     """
-    folder = root() / "results" / profile
-    names = [page] if page else sorted(f"{path.parent.name}/{path.stem}" for path in folder.glob("*/*.json"))
-    found = [words for name in names for words in _numbers(name, profile)]
+    found, folder = [], root() / "results" / profile
+    for name in [page] if page else sorted(f"{path.parent.name}/{path.stem}" for path in folder.glob("*/*.json")):
+        if run := read(name, profile):
+            found += [f"{profile}/{name}: {words}" for words in _numbers(run, read_scores(name, profile))]
     held = json.loads(_path(profile).read_text(encoding="utf-8")) if _path(profile).exists() else {}
     for entry in gather(profile):
         if page in ("", f"{entry.paper}/{entry.experiment}") and held.get(entry.id) != entry.verdict:
@@ -52,18 +54,9 @@ def _path(profile: str) -> Path:
     return root() / "results" / profile / "verdicts.json"
 
 
-def _numbers(name: str, profile: str) -> Iterator[str]:
-    run = read(name, profile)
-    if run is None:
-        return
-    scores = read_scores(name, profile)
-    said = [*_metrics(run, scores), *_tests(run, scores)] if scores else _differences(run)
-    yield from (f"{profile}/{name}: {words}" for words in said)
-
-
-def _metrics(run: Run, scores: Scores) -> Iterator[str]:
-    """Compute each value from the scores per item."""
-    book = Predictions.restored(scores)
+def _numbers(run: Run, scores: Scores | None) -> Iterator[str]:
+    """Compare values and differences with those of the scores per item, and differences with those of the values."""
+    book, evidence = Predictions.restored(scores) if scores else Predictions(), Evidence(run)
     for row in run.metrics:
         if book.has(row.method, row.dataset) and row.seed in book.seeds(row.method, row.dataset):
             how = next((one for one in Aggregation if str(one) in row.protocol), Aggregation.MEAN)
@@ -71,27 +64,15 @@ def _metrics(run: Run, scores: Scores) -> Iterator[str]:
             if abs(value - row.value) > STORED:
                 words = f"{row.metric} of {row.method} on {row.dataset}, seed {row.seed}"
                 yield f"{words} is {row.value:.4f}, by its scores {value:.4f}"
-
-
-def _tests(run: Run, scores: Scores) -> Iterator[str]:
-    """Compute each difference and its interval from the scores per item."""
-    book, resamples = Predictions.restored(scores), run.provenance.config.get("resamples", 2000)
-    for test in run.tests:
-        if test.kind.startswith(KIND) and all(book.has(one, test.dataset) for one in (test.a, test.b)):
-            seeds = "seeds" in test.kind
-            again = book.difference(test.a, test.b, test.dataset, test.metric, resamples, resample_seeds=seeds)
-            ends = [(getattr(test, end), getattr(again, end)) for end in ("estimate", "low", "high")]
-            if any(abs(recorded - computed) > STORED for recorded, computed in ends):
-                yield f"{test.a} - {test.b} on {test.dataset} is not that of their scores"
-
-
-def _differences(run: Run) -> Iterator[str]:
-    """Compare each difference with those of the means over seeds."""
-    evidence = Evidence(run)
-    for test in (one for one in run.tests if one.kind.startswith(KIND)):  # others have a mean of their own
-        try:
-            means = [evidence.mean(name, test.dataset, test.metric) for name in (test.a, test.b)]
-        except Missing:
-            continue
-        if abs(test.estimate - (means[0] - means[1])) > ROWS:
-            yield f"{test.a} - {test.b} on {test.dataset} is {test.estimate:.4f}, by its rows {means[0] - means[1]:.4f}"
+    for test in (one for one in run.tests if one.kind.startswith(KIND)):
+        place, pairs = (test.dataset, test.metric), []
+        with suppress(Missing):
+            gap = evidence.mean(test.a, *place) - evidence.mean(test.b, *place)
+            pairs.append((test.estimate, gap, ROWS))
+        if book.has(test.a, test.dataset) and book.has(test.b, test.dataset):
+            seeds = test.kind.endswith(AND_SEEDS)
+            again = book.difference(test.a, test.b, *place, evidence.resamples, resample_seeds=seeds)
+            pairs += [(getattr(test, end), getattr(again, end), STORED) for end in ("estimate", "low", "high")]
+        if any(abs(recorded - computed) > least for recorded, computed, least in pairs):
+            words = f"{test.a} - {test.b} on {test.dataset}"
+            yield f"{words} is {test.estimate:.4f}, by its rows or scores {pairs[0][1]:.4f}"

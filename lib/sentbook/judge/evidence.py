@@ -121,37 +121,46 @@ class Evidence:
 
     def trainings(self, place: Place) -> int:
         """Count the trainings behind a method's numbers on a data set; 0 where nothing was trained."""
-        seeds = self.seeds(*place, self.metric(place.dataset))
-        return sum(seed is not None for seed in seeds)
+        return sum(seed is not None for seed in self.seeds(*place, self.metric(place.dataset)))
 
-    def measured(self, method: str, row: str, metric: str) -> tuple[Estimate, str]:
-        """Return one value with its interval, and what that is over."""
-        seeds, name = self.seeds(method, row, metric), self.chosen(method, dataset_of(row))
-        mean, how = float(np.mean(list(seeds.values()))), OVER_ITEMS
-        if self.book and self.book.has(name, dataset_of(row)):
-            found = self.book.interval(name, dataset_of(row), metric, self._resamples, resample_seeds=False)
+    def value(self, method: str, row: str, metric: str) -> Test:
+        """Return a method's value with its interval, as a test without a side B.
+
+        Raises:
+            Missing: it was not recorded.
+        """
+        seeds, where = self.seeds(method, row, metric), dataset_of(row)
+        name, how = self.chosen(method, where), OVER_ITEMS
+        if self.book and self.book.has(name, where):
+            found = self.book.interval(name, where, metric, self.resamples, resample_seeds=False)
+            ends = found.low, found.high
         else:
-            ends = self.run.extra.get(INTERVALS, {}).get(metric, {}).get(dataset_of(row), {}).get(name)
+            ends = self.run.extra.get(INTERVALS, {}).get(metric, {}).get(where, {}).get(name)
             for held in self.finding("intervals", []):
-                if (held["method"], held["dataset"], held["metric"]) == (method, dataset_of(row), metric):
+                if (held["method"], held["dataset"], held["metric"]) == (method, where, metric):
                     ends, how = (held["low"], held["high"]), held["how"]
-            if ends is None:
-                raise Missing(f"needs the interval of {method} on {row}")
-            found = Estimate(mean, *ends)
-        return self._over_seeds(found, how, seeds)
+        if not ends:
+            raise Missing(f"needs the interval of {method} on {row}")
+        mean = float(np.mean(list(seeds.values())))
+        made = Test(kind=how, a=method, b="", dataset=row, metric=metric, estimate=mean, low=ends[0], high=ends[1])
+        return self._over_seeds(made, seeds)
 
     def difference(self, a: str, b: str, row: str, metric: str) -> Test:
-        """Return A - B on a row, as it was tested or turned about."""
+        """Return A - B on a row, as it was tested or turned about.
+
+        Raises:
+            Missing: it was not recorded.
+        """
         sides = [self.seeds(method, row, metric) for method in (a, b)]
         first, second = (self.chosen(method, dataset_of(row)) for method in (a, b))
         where = members(row) if row.startswith("mean of ") else dataset_of(row)
-        if self.book and all(self.book.has(name, where) for name in (first, second)):
-            test = self.book.difference(first, second, where, metric, self._resamples, resample_seeds=False)
-            return self._test_over_seeds(test.model_copy(update={"a": a, "b": b, "dataset": row}), *sides)
         held = [*self.run.tests, *(Test.model_validate(one) for one in self.finding("differences", []))]
+        if self.book and all(self.book.has(name, where) for name in (first, second)):
+            made = self.book.difference(first, second, where, metric, self.resamples, resample_seeds=False)
+            held = [made.model_copy(update={"a": a, "b": b, "dataset": row})]
         for test in (two for one in held if one.kind != "williams" for two in (one, turned(one))):
             if (test.a, test.b, test.metric) == (a, b, metric) and test.dataset in (row, dataset_of(row)):
-                return self._test_over_seeds(test.model_copy(update={"dataset": row}), *sides)
+                return self._over_seeds(test.model_copy(update={"dataset": row}), *sides)
         raise Missing(f"needs {a} against {b} on {row}")
 
     def at_level(self, test: Test) -> tuple[Test, bool]:
@@ -160,23 +169,21 @@ class Evidence:
             sides = [self.seeds(method, test.dataset, test.metric) for method in (test.a, test.b)]
         except Missing:
             return test, False
-        return self._test_over_seeds(test, *sides), True
+        return self._over_seeds(test, *sides), True
 
     @property
-    def _resamples(self) -> int:
+    def resamples(self) -> int:
+        """How many resamples the run's intervals are of."""
         return int(self.run.provenance.config.get("resamples", 2000))
 
-    def _over_seeds(self, found: Estimate, how: str, *sides: Mapping[Any, float]) -> tuple[Estimate, str]:
+    def _over_seeds(self, test: Test, *sides: Mapping[Any, float]) -> Test:
         """Widen an interval over items by what seeds add, where the claim is about models."""
         half = seed_spread(*(list(side.values()) for side in sides))
-        if self.about != "models" or "seeds" in how or "runs" in how or not found.low < found.high or not half:
-            return found, how
-        return two_levels(found, half), how + AND_SEEDS
-
-    def _test_over_seeds(self, test: Test, *sides: Mapping[Any, float]) -> Test:
-        found, kind = self._over_seeds(Estimate(test.estimate, test.low, test.high, test.p), test.kind, *sides)
-        ends = {"kind": kind, "low": found.low, "high": found.high, "p": found.p, "p_holm": None}
-        return test if kind == test.kind else test.model_copy(update=ends)
+        over = "seeds" in test.kind or "runs" in test.kind
+        if self.about != "models" or over or not test.low < test.high or not half:
+            return test
+        found = two_levels(Estimate(test.estimate, test.low, test.high), half)
+        return test.model_copy(update={"kind": test.kind + AND_SEEDS, "low": found.low, "high": found.high})
 
     def printed(self, method: str, row: str, metric: str, table: str = "") -> float:
         """Return a value of the paper's table, the experiment's own where none is named.

@@ -110,20 +110,21 @@ class Number(NamedTuple):
         return Finding(what=self.what, unit=self.unit, value=self.value, **ends)
 
     def __str__(self) -> str:
-        sign = "+" if self.b else ""
-        value, low, high = (shown(one, self.unit, sign) for one in (self.value, self.low, self.high))
-        return f"{self.what}: {value} [{f'{low}, {high}' if self.low < self.high else 'no interval'}]"
+        ends = f"{shown(self.low, self.unit)}, {shown(self.high, self.unit)}"
+        return f"{self.what}: {shown(self.value, self.unit)} [{ends if self.low < self.high else 'no interval'}]"
 
 
-def shown(value: float, unit: str, sign: str = "") -> str:
+def shown(value: float, unit: str) -> str:
     """Show a number of a unit."""
     scale, places = (1, 1) if unit.endswith("MedR") else _SHOWN.get(unit, (100, 1))
-    return f"{value * scale:{sign},.{places}f}"
+    return f"{value * scale:,.{places}f}"
 
 
-def bound(what: str, unit: str, value: float, stated: bool, of: int | None = None) -> Finding:
-    """Name what a rule compares a number with."""
-    return Finding(what=what, unit=unit, value=value, of=of, how=PRINTED if stated else BOUND)
+def number(test: Test, what: str = "", own: bool = True) -> Number:
+    """Return the number of a test, or of a value, whose sides have rows of their `own`."""
+    a, b = (Place(side, dataset_of(test.dataset)) if own and side else None for side in (test.a, test.b))
+    what = what or f"{test.a} − {test.b} on {test.dataset}"
+    return Number(what, test.metric, test.estimate, test.low, test.high, test.kind, a, b)
 
 
 def cells(evidence: Evidence, o: Operands) -> list[tuple[str, str]]:
@@ -140,9 +141,8 @@ def values(evidence: Evidence, o: Operands) -> Iterator[Number]:
             yield Number(name, o.unit, one["estimate"], one["low"], one["high"], o.how)
         return
     for method in o.of if isinstance(o.of, list) else [o.of]:
-        for row, unit in cells(evidence, o):
-            one, how = evidence.measured(method, row, unit)
-            yield Number(f"{method} on {row}", unit, one.estimate, one.low, one.high, how, Place(method, row))
+        for row, metric in cells(evidence, o):
+            yield number(evidence.value(method, row, metric), f"{method} on {row}")
 
 
 def differences(evidence: Evidence, o: Operands) -> Iterator[Number]:
@@ -154,30 +154,24 @@ def differences(evidence: Evidence, o: Operands) -> Iterator[Number]:
     if isinstance(o.of, dict):
         found = evidence.finding(o.of["finding"])
         for one in found if isinstance(found, list) else [found]:
-            yield _number(*evidence.at_level(Test.model_validate(one)))
+            test, own = evidence.at_level(Test.model_validate(one))
+            yield number(test, own=own)
         return
     for a, b in o.of if isinstance(o.of[0], list) else [o.of]:
-        for row, unit in cells(evidence, o):
-            first, second = (_best(evidence, side, row, unit) for side in (a, b))
+        for cell in cells(evidence, o):
+            first, second = (_best(evidence, side, *cell) for side in (a, b))
             if isinstance(second, dict):
-                value, how = evidence.measured(first, row, unit)
-                goal, _ = _printed(evidence, second, row, unit)
-                ends = {"estimate": value.estimate - goal, "low": value.low - goal, "high": value.high - goal}
-                test = Test(kind=how, a=first, b="", dataset=row, metric=unit, **ends)
+                made, (goal, _) = evidence.value(first, *cell), _printed(evidence, second, *cell)
+                ends = {"estimate": made.estimate - goal, "low": made.low - goal, "high": made.high - goal}
+                test = made.model_copy(update=ends)
             else:
-                test = evidence.difference(first, second, row, unit)
+                test = evidence.difference(first, second, *cell)
             try:
                 # The paper has at most four decimals; the rest would be rounding error of binary fractions.
-                gap = round(_printed(evidence, a, row, unit)[0] - _printed(evidence, b, row, unit)[0], 6)
+                gap = round(_printed(evidence, a, *cell)[0] - _printed(evidence, b, *cell)[0], 6)
             except Missing:
                 gap = None
-            yield _number(test)._replace(what=f"{_said(a)} − {_said(b)} on {row}", printed=gap)
-
-
-def _number(test: Test, own: bool = True) -> Number:
-    a, b = (Place(side, dataset_of(test.dataset)) if own and side else None for side in (test.a, test.b))
-    what = f"{test.a} − {test.b} on {test.dataset}"
-    return Number(what, test.metric, test.estimate, test.low, test.high, test.kind, a, b)
+            yield number(test, f"{_said(a)} − {_said(b)} on {cell[0]}")._replace(printed=gap)
 
 
 def _best(evidence: Evidence, side: Any, row: str, metric: str) -> Any:
@@ -189,10 +183,10 @@ def _best(evidence: Evidence, side: Any, row: str, metric: str) -> Any:
 def _printed(evidence: Evidence, side: Any, row: str, metric: str, table: str = "") -> tuple[float, str]:
     """Return the best of what the paper prints of a side, and whose it is."""
     names = next(iter(side.values())) if isinstance(side, dict) else side
-    names = [names] if isinstance(names, str) else names
-    printed = {name: evidence.printed(name, row, metric, table) for name in names}
-    best = (min if less_is_better(metric) else max)(printed, key=lambda name: printed[name])
-    return printed[best], best
+    printed = [
+        (evidence.printed(name, row, metric, table), name) for name in ([names] if isinstance(names, str) else names)
+    ]
+    return (min if less_is_better(metric) else max)(printed)
 
 
 def _said(side: Any) -> str:
@@ -205,6 +199,9 @@ def _said(side: Any) -> str:
 # -- verdicts ----------------------------------------------------------------------------------------------------------
 
 
+Decide = Callable[[float, float], Verdict]
+
+
 @dataclass(frozen=True)
 class Judgement:
     """A verdict, the sentence of numbers it looked at, and these numbers.
@@ -212,7 +209,6 @@ class Judgement:
     Attributes:
         ours, printed: what was measured, and what it is compared with.
         parts: the judgements that this one sums up.
-        margin: by how much the claim holds, which tells the weakest of many parts.
         numbers, decide: what the verdict is of, more being better, and the function from these to the verdict.
     """
 
@@ -221,7 +217,6 @@ class Judgement:
     ours: Finding | None = None
     printed: Finding | None = None
     parts: tuple[Judgement, ...] = ()
-    margin: float = 0.0
     numbers: tuple[Number, ...] = ()
     decide: Callable[[Sequence[Number]], Verdict] | None = None
 
@@ -249,45 +244,39 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
     return next((verdict for verdict in _WORST if verdict in verdicts), "reproduced")
 
 
-def leaf(
-    number: Number,
-    decide: Callable[[float, float], Verdict],
-    printed: Finding | None = None,
-    goal: float = 0.0,
-    words: str = "",
-) -> Judgement:
+def bound(what: str, unit: str, value: float, stated: bool, of: int | None = None) -> Finding:
+    """Name what a rule compares a number with."""
+    return Finding(what=what, unit=unit, value=value, of=of, how=PRINTED if stated else BOUND)
+
+
+def leaf(one: Number, decide: Decide, printed: Finding | None = None, goal: float = 0.0, whose: str = "") -> Judgement:
     """Judge one number by the interval of how much better it is than ``goal``."""
-    better = number.better(goal)
-    verdict = decide(better.low, better.high)
-    return Judgement(
-        verdict,
-        f"{number}{words}",
-        number.finding(),
-        printed,
-        margin=better.low,
-        numbers=(better,),
-        decide=lambda numbers: decide(numbers[0].low, numbers[0].high),
-    )
+    better = one.better(goal)
+
+    def of(numbers: Sequence[Number]) -> Verdict:
+        return decide(numbers[0].low, numbers[0].high)
+
+    words = ""
+    if printed:
+        what = PRINTED if printed.how == PRINTED else printed.what
+        words = f"; {what} {shown(printed.value, one.unit)} {whose}".rstrip()
+    return Judgement(of([better]), f"{one}{words}", one.finding(), printed, (), (better,), of)
 
 
 def all_of(parts: Sequence[Judgement]) -> Judgement:
     """Take the worst verdict of the parts; of many the sentence counts those that hold and shows the least."""
     if len(parts) == 1:
         return parts[0]
-    verdicts = [part.verdict for part in parts]
-    holding, least = sum(one in HOLDS for one in verdicts), min(parts, key=lambda part: part.margin)
+    verdicts, of = [part.verdict for part in parts], len(parts)
+    holding = sum(one in HOLDS for one in verdicts)
     words = "; ".join(part.evidence for part in parts)
-    if len(parts) >= _MANY:
-        words = f"{holding} of {len(parts)} hold, undecided {verdicts.count('inconclusive')}; least: {least.evidence}"
-    return Judgement(
-        worst(verdicts),
-        words,
-        Finding(what="parts that hold", unit="parts", value=holding, of=len(parts)),
-        bound("all parts", "parts", len(parts), False, len(parts)),
-        tuple(parts),
-        least.margin,
-        tuple(one for part in parts for one in part.numbers),
-    )
+    if of >= _MANY:
+        least = min(parts, key=lambda part: min(one.low for one in part.numbers))
+        words = f"{holding} of {of} hold, undecided {verdicts.count('inconclusive')}; least: {least.evidence}"
+    ours = Finding(what="parts that hold", unit="parts", value=holding, of=of)
+    numbers = tuple(one for part in parts for one in part.numbers)
+    goal = bound("all parts", "parts", of, False, of)
+    return Judgement(worst(verdicts), words, ours, goal, tuple(parts), numbers)
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -324,13 +313,14 @@ def wins(evidence: Evidence, o: Operands) -> Judgement:
     least = -(-k * n // of)
     sides = o.of[0] if isinstance(o.of, list) and isinstance(o.of[0], list) else o.of
     what = sides["finding"] if isinstance(sides, dict) else f"{_said(sides[0])} above {_said(sides[1])}"
-    tied = f" and less than {o.tie * 100:.1f} points below on {found['won'] - found['above']} more" if o.tie else ""
+    tied = f", within {100 * o.tie:.1f} points on {found['won'] - found['above']} more" if o.tie else ""
+    words = f"{what} on {found['above']} of {n} {o.rows}{tied}; the interval excludes 0 in its favour on "
+    stated = o.stated is not False and of == n and o.at_least != "most"
     return Judgement(
         by_counts(found, least),
-        f"{what} on {found['above']} of {n} {o.rows}{tied}; "
-        f"the interval excludes 0 in its favour on {found['better']}, against it on {found['worse']}",
+        f"{words}{found['better']}, against it on {found['worse']}",
         Finding(what=what, unit=o.rows, value=found["won"], of=n),
-        bound("at least", o.rows, least, o.stated is not False and of == n and o.at_least != "most", n),
+        bound("at least", o.rows, least, stated, n),
         numbers=numbers,
         decide=lambda numbers: by_counts(_counted(numbers, o.tie), least),
     )
@@ -362,16 +352,14 @@ def above(evidence: Evidence, o: Operands) -> Judgement:
 
     parts = []
     for one in values(evidence, o):
-        goal, whose, row = o.than, "", one.a.dataset if one.a else ""
-        if isinstance(goal, dict):
-            found = goal.get("finding")
-            goal, whose = (
-                (evidence.finding(found)[row], "") if found else _printed(evidence, goal, row, one.unit, o.table)
-            )
-        goal += o.margin if less_is_better(one.unit) else -o.margin  # type: ignore[operator]
-        what = "to be below" if o.worse != less_is_better(one.unit) else "to be above"
-        words = f" against {shown(goal, one.unit)} {whose}".rstrip()
-        parts.append(leaf(one, decide, bound(what, one.unit, goal, o.stated is not False), goal, words))
+        less, goal, whose = less_is_better(one.unit), o.than, ""
+        if isinstance(goal, dict) and "finding" in goal:
+            goal = evidence.finding(goal["finding"])[one.a.dataset if one.a else ""]
+        elif isinstance(goal, dict):
+            goal, whose = _printed(evidence, goal, one.a.dataset if one.a else "", one.unit, o.table)
+        goal += o.margin if less else -o.margin  # type: ignore[operator]
+        what = "to be below" if o.worse != less else "to be above"
+        parts.append(leaf(one, decide, bound(what, one.unit, goal, o.stated is not False), goal, whose))
     return all_of(parts)
 
 
@@ -386,11 +374,10 @@ def scores(evidence: Evidence, o: Operands) -> Judgement:
 
     parts = []
     for one in values(evidence, o):
-        place = one.a or Place("", "")
         goal = o.printed[one.unit] if isinstance(o.printed, dict) else o.printed
-        goal = evidence.printed(*place, one.unit, o.table) if goal is None else goal
-        words = f", printed {shown(goal, one.unit)}, gap {shown(one.value - goal, one.unit, '+')}"
-        parts.append(leaf(one, decide, bound("to hold", one.unit, goal, True), goal, words))
+        if goal is None:
+            goal = evidence.printed(*(one.a or ("", "")), one.unit, o.table)
+        parts.append(leaf(one, decide, bound("to hold", one.unit, goal, True), goal))
     return all_of(parts)
 
 
@@ -411,9 +398,10 @@ def ranks(evidence: Evidence, o: Operands) -> Judgement:
 
     best = one.better()
     ours, first, last = (rank(end) for end in (best.value, best.high, best.low))
-    words = f", rank {ours} [{first}, {last}] among {len(others)} others, printed {theirs}"
-    found = leaf(one, decide, bound("rank", "rank", theirs, True), 0.0, words)
-    return replace(found, ours=Finding(what="rank", unit="rank", value=ours, low=first, high=last, how=one.how))
+    found = leaf(one, decide, bound("rank", "rank", theirs, True))
+    words = f"{one}; rank {ours} [{first}, {last}] of {len(others) + 1}, printed {theirs}"
+    own = Finding(what="rank", unit="rank", value=ours, low=first, high=last, how=one.how)
+    return replace(found, ours=own, evidence=words)
 
 
 def equivalent(evidence: Evidence, o: Operands) -> Judgement:
@@ -427,21 +415,14 @@ def equivalent(evidence: Evidence, o: Operands) -> Judgement:
         if margin is None:
             raise Missing(f"needs the difference that the paper prints of {one.what}")
         size = abs(float(margin))
-        limit = bound("at most so far from 0", one.unit, size, bool(o.stated))
-        parts.append(leaf(one, within(size), limit, 0.0, f", margin {shown(size, one.unit)}"))
+
+        def decide(low: float, high: float, size: float = size) -> Verdict:
+            if not low < high or low <= size <= high or low <= -size <= high:
+                return "inconclusive"
+            return "reproduced" if -size < low and high < size else "not reproduced"
+
+        parts.append(leaf(one, decide, bound("at most so far from 0", one.unit, size, bool(o.stated))))
     return all_of(parts)
-
-
-def within(margin: float) -> Callable[[float, float], Verdict]:
-    """Return the function that judges "no difference" of an interval."""
-    size = abs(margin)
-
-    def decide(low: float, high: float) -> Verdict:
-        if not low < high or low <= size <= high or low <= -size <= high:
-            return "inconclusive"
-        return "reproduced" if -size < low and high < size else "not reproduced"
-
-    return decide
 
 
 def identity(evidence: Evidence, o: Operands) -> Judgement:
@@ -449,12 +430,10 @@ def identity(evidence: Evidence, o: Operands) -> Judgement:
     value, form = float(evidence.finding(o.of["finding"])), ".1e" if o.unit == "distance" else ",.0f"
     low, high = float(-inf if o.at_least is None else o.at_least), inf if o.at_most is None else o.at_most
     words, goal = ("exactly", low) if low == high else ("at most", high) if low == -inf else ("at least", low)
-    return Judgement(
-        "reproduced" if low <= value <= high else "not reproduced",
-        f"{o.what}: {value:{form}}, {words} {goal:{form}}",
-        Finding(what=o.what, unit=o.unit, value=value),
-        bound(words, o.unit, goal, bool(o.stated)),
-    )
+    verdict: Verdict = "reproduced" if low <= value <= high else "not reproduced"
+    ours = Finding(what=o.what, unit=o.unit, value=value)
+    limit = bound(words, o.unit, goal, bool(o.stated))
+    return Judgement(verdict, f"{o.what}: {value:{form}}, {words} {goal:{form}}", ours, limit)
 
 
 def every(evidence: Evidence, o: Operands) -> Judgement:

@@ -1,21 +1,19 @@
-"""Train and score an encoder that a notebook's cell defines, like every other.
+"""An encoder of one's own: a class in a notebook's cell, trained and scored as every other.
 
-For example::
+class Mine(SentenceEncoder):
+    def __init__(self, weight, width=50):
+        super().__init__(weight)
+        self.map = torch.nn.Linear(weight.shape[1], width)
 
-    class Mine(SentenceEncoder):
-        def __init__(self, weight, width=50):
-            super().__init__(weight)
-            self.map = torch.nn.Linear(weight.shape[1], width)
+    @property
+    def dimension(self):
+        return self.map.out_features
 
-        @property
-        def dimension(self):
-            return self.map.out_features
+    def forward(self, ids, lengths):
+        return torch.tanh(self.map(self.words(ids).sum(1)))
 
-        def forward(self, ids, lengths):
-            return torch.tanh(self.map(self.words(ids).sum(1)))
-
-    recipes(s, "mine", Mine, s.phrase)
-    recipes(s, "mine, wider", custom(Mine, width=100), s.phrase)
+recipes(s, "mine", Mine, s.phrase)
+recipes(s, "mine, wider", custom(Mine, width=100), s.phrase)
 """
 
 from __future__ import annotations
