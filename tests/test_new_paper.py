@@ -18,7 +18,7 @@ from sentbook.records import Run
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = "lib/sentbook/papers/toy"
-PROFILE = """
+SETTINGS = """
 seeds: [1, 2]
 settings:
   suite: miniworld
@@ -45,31 +45,25 @@ claims:
     f"{PAPER}/printed/table1.csv": """paper,table,method,dataset,metric,value
 toy,table1,trained,STS2012/MSRpar,pearson_x100,50.0
 """,
-    **{f"params/toy/{name}.yaml": f"profile: {name}{PROFILE}" for name in ("demo", "small", "paper")},
+    **{f"params/toy/{name}.yaml": f"profile: {name}{SETTINGS}" for name in ("demo", "small", "paper")},
     "book/toy.md": "# A toy\n",
 }
-TABLE = (
-    'profile = "demo"  # small is the same here\nseeds = None  # try [1]\nphrase = {}  # try {"epochs": 2}',
+CELLS = (
+    'from sentbook import report\n\npage = report.page("toy/table1")\npage.verdict()',
+    'profile = "demo"\nseeds = None\nphrase = {}\nsettings = {}',
     """
-from sentbook import report_old as report
 from sentbook.evaluation.protocols import COSINE_PEARSON
-from sentbook.report_old import tables
 from sentbook.study import Study
+from sentbook.training.recipes import recipes
 
-study = Study("toy/table1", globals())
-encoders = study.train(
-    study.recipes("trained", study.settings.average, study.settings.phrase),
-    study.recipes("untrained", study.settings.average, seeds=[0]),
-)
-scores = study.score(encoders)
+study = Study("toy/table1", profile=profile, seeds=seeds, settings=settings, phrase=phrase)
+s = study.settings
+runs = study.train(recipes(s, "trained", s.average, s.phrase), recipes(s, "untrained", s.average, seeds=[0]))
+scores = study.score(runs)
+run = study.record(scores, protocol=COSINE_PEARSON, tests=scores.table_tests("trained", "untrained", s.resamples))
 """,
-    """
-run = study.record(
-    metrics=scores.metric_rows(COSINE_PEARSON), tests=scores.table_tests("trained", "untrained", 100), book=scores
-)
-tables.comparison(report.View.of(run), pair=("trained", "untrained"))
-""",
-    'report.answer("toy/table1")',
+    'page.comparison(["trained"], difference=("trained", "untrained"), run=run)',
+    "page.details()",
 )
 ENTRY = {
     "name": "Toy", "authors": "Nobody et al.", "year": 2030, "title": "On toys", "address": "https://example.org/toy"
@@ -85,17 +79,16 @@ def section(title: str) -> str:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout with one paper more; what it shares with this one it cannot change."""
     folder = tmp_path_factory.mktemp("checkout")
-    made = shutil.ignore_patterns("__pycache__", "_api", "_executed", "_generated", "_runs")
-    for name in ("lib", "params", "book", "notebooks"):
-        shutil.copytree(ROOT / name, folder / name, ignore=made)
-    (folder / "results").mkdir()
-    (folder / "results" / "small").symlink_to(ROOT / "results" / "small")
-    shutil.copy(ROOT / "_toc.yml", folder)
+    for name in ("lib", "params", "notebooks", "workflow"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("_toc.yml", "_config.yml", "Snakefile", "requirements.lock"):
+        shutil.copy(ROOT / name, folder)
+    (folder / "results").symlink_to(ROOT / "results")
     for name, content in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")
-    cells = [v4.new_markdown_cell("# A toy\n"), *map(v4.new_code_cell, TABLE)]
-    cells[1].metadata.tags = ["parameters"]
+    cells = [v4.new_markdown_cell("# A toy\n"), *map(v4.new_code_cell, CELLS)]
+    cells[2].metadata.tags, cells[4].metadata.tags = ["parameters"], ["your-run"]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     (folder / "notebooks" / "toy").mkdir()
     notebook = v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
@@ -104,7 +97,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.write(yaml.safe_dump({"toy": ENTRY}))
     toc = yaml.safe_load((folder / "_toc.yml").read_text(encoding="utf-8"))
     page = {"file": "book/toy", "sections": [{"file": "book/_executed/toy/table1"}]}
-    toc["parts"].append({"caption": "Toys", "chapters": [page, {"file": "book/_runs/toy/table1"}]})
+    toc["parts"].append({"caption": "Toys", "chapters": [page]})
     (folder / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
     return folder
 
@@ -113,20 +106,17 @@ def call(checkout: Path, *arguments: str) -> str:
     variables = {name: value for name, value in os.environ.items() if not name.startswith("SENTBOOK_")}
     variables |= {"PYTHONPATH": str(checkout / "lib"), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, *arguments]
-    made = subprocess.run(command, cwd=checkout, env=variables, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return made.stdout
+    done = subprocess.run(command, cwd=checkout, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_the_text_names_every_file() -> None:
-    said = {
-        name
-        for title in ("How to add a paper", "How to add a table")
-        for name in re.findall("`([^`]+)`", section(title))
-    }
+    titles = ("How to add a paper", "How to add a table")
+    said = {name for title in titles for name in re.findall("`([^`]+)`", section(title))}
     said = {name.replace("<paper>", "toy").replace("<name>", "table1") for name in said}
     assert FILES.keys() | {"notebooks/toy/table1.ipynb", "_toc.yml", "lib/sentbook/papers/papers.yaml"} <= said
-    assert {"book/_executed/toy/table1", "book/_runs/toy/table1", "results/small/toy/table1.json"} <= said
+    assert {"book/_executed/toy/table1", "results/small/toy/table1.json"} <= said
 
 
 @pytest.mark.parametrize("title", ["How to add an encoder", "How to add a table", "How to add a paper"])
@@ -135,27 +125,15 @@ def test_it_is_said_in_about_ten_lines(title: str) -> None:
 
 
 @pytest.mark.slow
-def test_its_notebook_runs_and_is_recorded(checkout: Path) -> None:
-    call(checkout, "-m", "sentbook.cli", "run", "toy/table1")
-    text = (checkout / "results/demo/toy/table1.json").read_text(encoding="utf-8")
-    run = Run.model_validate_json(text)
-    assert (run.paper, run.experiment, run.profile) == ("toy", "table1", "demo")
+def test_its_page_runs_and_its_claims_are_known(checkout: Path) -> None:
+    call(checkout, "-m", "sentbook.cli", "batch", "toy/table1", "--jobs", "1")
+    run = Run.model_validate_json((checkout / "build/runs/demo/toy/table1.json").read_bytes())
+    assert (run.name, run.profile) == ("toy/table1", "demo")
     assert {row.method for row in run.metrics} == {"trained", "untrained"}
-    assert run.claims == []  # on toy data
     executed = nbformat.read(checkout / "build/executed/demo/toy/table1.ipynb", as_version=4)
     outputs = [output for cell in executed.cells for output in cell.get("outputs", ()) if "data" in output]
     shown = "".join(output["data"].get("text/html", "") for output in outputs)
-    assert "50.0" in shown  # what the paper prints
-    assert "Toy data" in shown  # the run just made
-    assert "make run NOTEBOOK=toy/table1 PROFILE=small" in shown  # the answer: nothing is recorded yet
-
-
-@pytest.mark.slow
-def test_its_claims_are_known_and_its_page_is_planned(checkout: Path) -> None:
-    asked = """
-from sentbook import config
-from sentbook.runs import batch, claims, papers
-print([spec.id for spec in claims.claims("toy")], papers.paper_of("toy").heading, "toy" in config.papers())
-print("notebooks/toy/table1" in batch.jobs("demo"))
-"""
-    assert call(checkout, "-c", asked).split("\n")[:2] == ["['toy-01'] Toy (Nobody et al. 2030) True", "True"]
+    assert "sentbook run toy/table1 --profile small --record" in shown  # nothing is recorded yet
+    assert "untrained" in shown  # the run just made
+    code = "from sentbook.judge import claims, papers; print(claims('toy')[0].id, papers.paper_of('toy').heading)"
+    assert call(checkout, "-c", code) == "toy-01 Toy (Nobody et al. 2030)\n"
