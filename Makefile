@@ -35,8 +35,8 @@ $(STAMP): requirements.lock pyproject.toml
 book: $(STAMP) ## run what changed, build the book: _build/html/index.html
 	$(BIN)/sentbook book --profile "$$PROFILE" --jobs $(JOBS)
 
-pdf: .venv/.installed-pdf book ## the whole book as one PDF, printed by Chromium: _build/sentbook.pdf
-	$(BIN)/sentbook pdf
+pdf: book ## the whole book as one PDF, printed by Chromium: _build/sentbook.pdf
+	cd book && ../$(BIN)/python -m _ext.build --pdf
 
 cluster: .venv/.installed-cluster ## what SLURM needs, for sentbook batch --executor slurm
 

@@ -141,4 +141,4 @@ rule book:
     log: f"{AT}/book.log"
     message: "book"
     params: code=code(*GRID)
-    shell: "rm -f build/batch/*/book.done; {PYTHON} -c \"from sentbook.report_old import book; book.build('{PROFILE}')\" > {log} 2>&1"
+    shell: "rm -f build/batch/*/book.done; cd book; {PYTHON} -m _ext.build --profile {PROFILE} > ../{log} 2>&1"

@@ -17,13 +17,13 @@ import nbformat
 import pytest
 import torch
 import yaml
+from _ext.build import BROWSERS
 from nbformat import v4
 from playwright.sync_api import Browser, sync_playwright
 
 from kept import forget
 from reader import DESK, HTML, Reader
 from sentbook.io import root
-from sentbook.report_old.pdf import BROWSERS
 
 HERE = Path(__file__).resolve().parents[1]
 

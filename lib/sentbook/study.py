@@ -6,11 +6,9 @@ import datetime
 import platform
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from sentbook import io, records
 from sentbook.config import digest, from_notebook, is_recorded, load
@@ -23,7 +21,6 @@ from sentbook.evaluation.predictions import (
     sts_predictions,
 )
 from sentbook.evaluation.protocols import Protocol
-from sentbook.evaluation.statistics import Estimate
 from sentbook.models import Encoder, SentenceEncoder
 from sentbook.models.average import AverageEncoder
 from sentbook.records import Cost, CurvePoint, Metric, Provenance, Run, Scores, Search, Test
@@ -71,42 +68,39 @@ class Study:
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
         self._trained: dict[str, Trained | FineTuned] = {}
-        self._data: dict[str, str] = {}
-        self._corpora: dict[str, None] = {}
-        self._vectors: dict[str, None] = {}
+        self._recipes: list[Recipe] = []
 
     # -- models -----------------------------------------------------------------------------------------------------
 
     @property
     def ablation_seeds(self) -> tuple[int, ...]:
-        """The seeds of a page of many variants: the profile's, which are few, or those that the reader has set."""
+        """Return the seeds of a page of many variants: the profile's few, or those that the reader has set."""
         return self.seeds_of("ablation_seeds")
 
     def seeds_of(self, name: str) -> tuple[int, ...]:
-        """The seeds that the configuration has under ``name`` for some pages, or those that the reader has set."""
-        settings, profile = self.settings, load(self.paper, {"profile": self.settings.profile})
-        own: tuple[int, ...] = getattr(settings, name)
-        reader_chose = settings.seeds != profile.seeds and own == getattr(profile, name)
-        return settings.seeds if reader_chose else own
+        """Return the seeds that the settings have under ``name`` for some pages, or those that the reader has set."""
+        s, profile = self.settings, load(self.paper, {"profile": self.settings.profile})
+        own: tuple[int, ...] = getattr(s, name)
+        return s.seeds if s.seeds != profile.seeds and own == getattr(profile, name) else own
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words that have an initial vector, for `sentbook.models.encode`."""
+        """Return the words that have an initial vector, for `sentbook.models.encode`."""
         return untrained(*recipes(self.settings, "words", AverageEncoder(), seeds=[0]))[1]
 
     def untrained(self, encoder: Encoder | type[SentenceEncoder], seed: int | None = None) -> SentenceEncoder:
         """Build an encoder over the initial word vectors, before any training.
 
         Args:
-            encoder: its options, or a class of one's own.
-            seed: of its initial values; None: the first of the configuration's.
+            encoder: its options, or a class of your own.
+            seed: of its initial values; None: the first of the settings'.
         """
         seed = self.settings.seeds[0] if seed is None else seed
         return untrained(*recipes(self.settings, "untrained", encoder, seeds=[seed]))[0].eval()
 
     @property
     def curves(self) -> list[CurvePoint]:
-        """The training curves so far, which `sentbook.report_old.figures.training_curves` draws."""
+        """Return the training curves so far."""
         return [point for item in self._trained.values() if item.metadata for point in item.curve()]
 
     # -- training ---------------------------------------------------------------------------------------------------
@@ -134,10 +128,10 @@ class Study:
         )
 
     def train(self, *recipes: Sequence[Recipe], jobs: int | None = None) -> list[Trained]:
-        """The encoders of all ``recipes``: from their artifacts, or trained now.
+        """Train the encoders of all ``recipes``, or load them from the cache where the recipe is unchanged.
 
         Args:
-            jobs: trainings side by side, in place of the configuration's; 1 where their seconds are compared.
+            jobs: trainings side by side, in place of the settings'; 1 where their seconds are compared.
         """
         flat = [recipe for group in recipes for recipe in group]
         trained = obtain(flat, device=self.settings.device, jobs=self.settings.jobs if jobs is None else jobs)
@@ -145,64 +139,58 @@ class Study:
         return trained
 
     def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
-        """As `train`; None where the last stage diverged."""
+        """Train as `train`; None where the last stage diverged."""
         found = attempt(recipes, device=self.settings.device, jobs=self.settings.jobs)
         self.note([encoder for encoder in found if encoder is not None])
         return found
 
     def histories(self, recipes: Sequence[Recipe]) -> list[dict[str, Any] | None]:
         """Return what training left of ``recipes`` but their encoders, which are not kept; None where one diverged."""
-        found = histories(recipes, device=self.settings.device, jobs=self.settings.jobs)
-        return found
+        return histories(recipes, device=self.settings.device, jobs=self.settings.jobs)
 
     def note(self, encoders: Sequence[Trained | FineTuned], beginnings: Sequence[Recipe] = ()) -> None:
-        """Remember encoders, whose cost, curves and pedigree the run records; `train` does so itself.
+        """Remember encoders, whose cost, curves and data the run records; `train` does so itself.
 
         Args:
             beginnings: what fine-tuned ones began with, whose data the run names.
         """
         # A method is trained on many data sets, and may be another one's beginning.
         self._trained |= {f"{item.method}/{item.seed}/{item.key}": item for item in encoders}
-        for item in encoders:
-            self._data |= item.metadata.get("data", {})
-        for recipe in (*beginnings, *(item.recipe for item in encoders if isinstance(item, Trained))):
-            # Word vectors and corpora may stand in for the paper's.
-            self._vectors |= {recipe.vectors.name: None}
-            self._corpora |= dict.fromkeys(recipe.texts())
+        self._recipes += [*beginnings, *(item.recipe for item in encoders if isinstance(item, Trained))]
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
     def score(
         self, trained: Iterable[Trained], *, sick_in_total: bool = True, sets: Sequence[ScoredPairs] | None = None
     ) -> Predictions:
-        """The cosine of every pair of every test set, under every encoder.
+        """Score every pair of every test set by the cosine of its vectors, under every encoder.
 
         Args:
             sick_in_total: whether the total average counts SICK (table 1) or STS alone (table 5).
-            sets: in place of the configuration's.
+            sets: in place of the settings'.
         """
         sets = suites.test_sets(self.settings.suite) if sets is None else sets
-        book = sts_predictions(sets)
+        found = sts_predictions(sets)
         if not sick_in_total:
-            book = sts_predictions(sets, [name for name in book.total if not name.startswith("SICK")])
+            found = sts_predictions(sets, [name for name in found.total if not name.startswith("SICK")])
         tokens: dict[tuple[int, Tokenisation], Any] = {}
         for item in trained:
             vocabulary, tokenisation = item.vocabulary, item.recipe.tokenisation
-            known = (id(vocabulary), tokenisation)
-            if known not in tokens:
-                tokens[known] = tokenise_sets(sets, vocabulary, tokenisation)
-            for dataset, values in cosine_scores(item.encoder(self.settings.device), tokens[known]).items():
-                book.add(item.method, item.seed, dataset, values)
-        return book
+            key = (id(vocabulary), tokenisation)
+            if key not in tokens:
+                tokens[key] = tokenise_sets(sets, vocabulary, tokenisation)
+            for dataset, values in cosine_scores(item.encoder(self.settings.device), tokens[key]).items():
+                found.add(item.method, item.seed, dataset, values)
+        return found
 
     # -- record -----------------------------------------------------------------------------------------------------
 
     def _substitutions(self) -> list[str]:
-        """What stands in for the paper's word vectors and training corpora."""
-        used = self._vectors or {self.settings.vectors.name: None}
+        """Name what stands in for the paper's word vectors and training corpora."""
+        used = dict.fromkeys(one.vectors.name for one in self._recipes) or [self.settings.vectors.name]
+        texts = dict.fromkeys(name for one in self._recipes for name in one.texts())
         named = [vectors.substitute(name, self.paper) for name in used]
-        named += [corpora.substitute(name, self.paper) for name in self._corpora]
-        return [words for words in named if words]
+        return [words for words in [*named, *(corpora.substitute(name, self.paper) for name in texts)] if words]
 
     def _searches(self, trained: Sequence[Trained | FineTuned]) -> list[Search]:
         """Return how the settings of what was trained were chosen, as the page *tuning* of the paper has recorded it.
@@ -244,7 +232,7 @@ class Study:
             protocol: how ``metrics`` are computed from ``scores``.
             metrics: the numbers; None: those of ``scores`` under ``protocol``.
             tests: differences of two methods.
-            findings: what claims are judged on and fits no row: numbers, `Estimate`s, tests, lists and dicts of these.
+            findings: what claims are judged on and fits no row: numbers, intervals, tests, lists and dicts of these.
             curves, cost: None: those of all trainings of this study.
             searches: how the settings of each method were chosen; None: what the paper's page *tuning* recorded.
             extra: what fits nowhere else.
@@ -254,6 +242,7 @@ class Study:
             StorageError: no space or a read-only folder; an earlier run is intact.
         """
         s, trained = self.settings, [item for item in self._trained.values() if item.metadata]
+        data = {name: value for item in trained for name, value in item.metadata.get("data", {}).items()}
         if scores is None and isinstance(book, Predictions):
             scores = book
         if metrics is None:
@@ -266,7 +255,7 @@ class Study:
                 git_commit=io.git_commit(),
                 config=s.model_dump(mode="json"),
                 config_hash=digest(s),
-                data=dict(sorted((self._data | sources.used()).items())),
+                data=dict(sorted((data | sources.used()).items())),
                 substitutions=self._substitutions(),
                 packages=io.packages(),
                 python=platform.python_version(),
@@ -279,7 +268,7 @@ class Study:
             ),
             metrics=list(metrics),
             tests=list(tests),
-            findings=_plain(findings or {}),
+            findings=to_jsonable_python(findings or {}, fallback=lambda array: array.tolist()),
             curves=self.curves if curves is None else list(curves),
             cost=[item.cost() for item in trained] if cost is None else list(cost),
             searches=self._searches(trained) if searches is None else list(searches),
@@ -289,24 +278,8 @@ class Study:
         return run
 
 
-def _plain(value: Any) -> Any:
-    """Return what JSON holds: estimates and rows as dictionaries, arrays as lists."""
-    match value:
-        case BaseModel():
-            return value.model_dump(mode="json")
-        case Estimate():
-            return asdict(value)
-        case Mapping():
-            return {str(name): _plain(part) for name, part in value.items()}
-        case np.ndarray() | np.generic():
-            return value.tolist()
-        case list() | tuple():
-            return [_plain(part) for part in value]
-    return value
-
-
 def _pedigree(item: Trained | FineTuned) -> dict[str, Any]:
-    """Where an encoder's numbers come from."""
+    """Say where an encoder's numbers come from."""
     names = ("git_commit", "started", "wall_seconds", "pairs")
     found = {name: item.metadata[name] for name in names if name in item.metadata}
     return {"method": item.method, "seed": item.seed, "key": item.key, **found}

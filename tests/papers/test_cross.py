@@ -125,6 +125,12 @@ def test_what_cannot_be_compared_is_refused(changes: dict[str, Any], words: str)
         config.load("cross", {"profile": "demo", **changes})
 
 
+@pytest.mark.parametrize("profile", config.PROFILES)
+def test_the_encoder_has_the_seeds_of_the_pages_that_train_it(profile: str) -> None:
+    cross, dnt = (config.load(paper, {"profile": profile}) for paper in ("cross", "dnt"))
+    assert cross.seeds == dnt.seeds
+
+
 def own_scores(file: Path, rows: Mapping[str, Any]) -> dict[str, Any]:
     """Run the cell of a reader's own scores on a file of ``rows``."""
     pd.DataFrame(rows).to_csv(file, index=False)

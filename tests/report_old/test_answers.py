@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sentbook.report_old.run_pages import experiments
 
 from sentbook import report_old as report
 from sentbook.records import Claim, Finding, Run
 from sentbook.report_old.names import readable
-from sentbook.report_old.run_pages import experiments
 from sentbook.runs.ledger import read, write
 
 Check = Callable[[str], ET.Element]

@@ -1,4 +1,4 @@
-/* The playground's arithmetic: words, four encoders, cosines. No page, no network; a test holds it to the package. */
+/* The arithmetic of the playground: tokens, four encoders, cosines. A test compares it with the package. */
 "use strict";
 
 var sentbookPlayground = (() => {
@@ -31,7 +31,8 @@ var sentbookPlayground = (() => {
     words.forEach((word, at) => line.set(word, at * depth));
     for (let at = 0; at < count; at++) {
       for (let f = 0; f < filters.rows; f++) {
-        use(f, dot(line, at * depth, filters.values, f * filters.columns, filters.columns) + (bias ? bias[f] : 0), count);
+        const value = dot(line, at * depth, filters.values, f * filters.columns, filters.columns);
+        use(f, value + (bias ? bias[f] : 0), count);
       }
     }
   }
@@ -93,7 +94,7 @@ var sentbookPlayground = (() => {
     return Float64Array.from(parts.flat());
   }
 
-  /* The matrices of `sentbook.exchange.playground`: numbers of 8 bits, times a scale a row. */
+  /* The matrices of data.js: 8-bit integers times one scale per row. */
   function unpack(header, text) {
     const raw = atob(text), bytes = new Uint8Array(raw.length);
     for (let at = 0; at < raw.length; at++) bytes[at] = raw.charCodeAt(at);

@@ -1,19 +1,21 @@
-"""An encoder of one's own: a class in a notebook's cell, trained and scored as every other.
+"""Train and score an encoder that a notebook's cell defines, like every other.
 
-class Mine(SentenceEncoder):
-    def __init__(self, weight, width=50):
-        super().__init__(weight)
-        self.map = torch.nn.Linear(weight.shape[1], width)
+For example::
 
-    @property
-    def dimension(self):
-        return self.map.out_features
+    class Mine(SentenceEncoder):
+        def __init__(self, weight, width=50):
+            super().__init__(weight)
+            self.map = torch.nn.Linear(weight.shape[1], width)
 
-    def forward(self, ids, lengths):
-        return torch.tanh(self.map(self.words(ids).sum(1)))
+        @property
+        def dimension(self):
+            return self.map.out_features
 
-recipes(s, "mine", Mine, s.phrase)
-recipes(s, "mine, wider", custom(Mine, width=100), s.phrase)
+        def forward(self, ids, lengths):
+            return torch.tanh(self.map(self.words(ids).sum(1)))
+
+    recipes(s, "mine", Mine, s.phrase)
+    recipes(s, "mine, wider", custom(Mine, width=100), s.phrase)
 """
 
 from __future__ import annotations

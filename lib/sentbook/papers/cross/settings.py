@@ -21,8 +21,8 @@ class Settings(Paper):
     """
 
     suite: Suite = "dnt"
-    seeds: Seeds = (1,)
-    ablation_seeds: Seeds = (1,)
+    seeds: Seeds = Field((1, 2, 3), description="of the encoder under every protocol: those that dnt trains it with")
+    ablation_seeds: Seeds = Field((1,), description="of the nine encoders in every setting")
     datasets: tuple[Dataset, ...] = Field((*TRANSFER, "msrp"), min_length=1)
     classification: tuple[Task, ...] = Field(("MR", "CR", "SUBJ", "MPQA", "TREC"), min_length=1)
     cnn_lstm: Literal[
@@ -37,7 +37,6 @@ class Settings(Paper):
     encoder: Literal["InferSent", "BiLSTM-Avg", "GRAN", "PP", "CSE", "WSV"] = Field(
         "BiLSTM-Avg", description="is scored under every protocol"
     )
-    protocol_seeds: Seeds | None = Field(None, description="of that encoder; None: those that dnt trains it with")
     own_scores: str = Field("", description="a CSV file with the columns set and score, scored under every protocol")
     tokenisations: tuple[Tokenisation, ...] = Field(
         ("ptb", "ptb-cased", "words", "whitespace", "content", "stems"), min_length=1

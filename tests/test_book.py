@@ -1,0 +1,97 @@
+"""What the book's extension makes before Sphinx reads it: pages of notebooks, docstrings, data of the explorers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from _ext import api, dial, results, runs, staging
+from nbformat import v4
+
+from sentbook.judge import printed
+from sentbook.records import read
+
+
+def code(source: str, *outputs: nbformat.NotebookNode, tags: tuple[str, ...] = ()) -> nbformat.NotebookNode:
+    return v4.new_code_cell(source, outputs=list(outputs), metadata={"tags": list(tags)}, execution_count=3)
+
+
+def printed_text(text: str, name: str = "stdout") -> nbformat.NotebookNode:
+    return v4.new_output("stream", name=name, text=text)
+
+
+def test_a_page_folds_code_and_shows_neither_progress_nor_this_machine() -> None:
+    noise = f"[CSE] epoch 1/3\nread {staging.ROOT}/build/x at 2026-11-29T10:11:12\n"
+    page = staging.lay_out(
+        v4.new_notebook(
+            cells=[
+                v4.new_markdown_cell("# A page"),
+                code("x", printed_text(noise), printed_text("a warning", "stderr")),
+                code("model", printed_text("[PP] epoch 3/3\n"), tags=("show-code",)),
+                code("profile = 'demo'", tags=("injected-parameters",)),
+            ]
+        )
+    )
+    folded, shown = page.cells[1:]
+    assert folded.metadata.tags == ["hide-input"] and shown.metadata.tags == ["show-code"]
+    assert [output.text for output in folded.outputs] == ["read ./build/x at 2026-11-29\n"] and shown.outputs == []
+    assert folded.execution_count is None
+
+
+def test_one_line_replaces_what_the_reader_s_own_run_shows() -> None:
+    table = v4.new_output("display_data", {"text/html": "<td>12.3</td>"})
+    cells = [code("x", table), code("y", table, tags=("your-run",)), code("z", table, tags=("your-run",))]
+    page = staging.lay_out(v4.new_notebook(cells=cells), "Demo run finished: 31 numbers in 9 s.")
+    assert [[output.get("text", "html") for output in cell.outputs] for cell in page.cells] == [
+        ["html"], ["Demo run finished: 31 numbers in 9 s."], [],
+    ]  # fmt: skip
+    assert staging.lay_out(v4.new_notebook(cells=cells)).cells[1].outputs == []
+
+
+def test_links_and_styles_of_outputs_are_those_of_the_book() -> None:
+    html = '<div class="sentbook"><style>p{}</style><a href="../cse/tuning.ipynb">x</a></div>'
+    page = staging.lay_out(v4.new_notebook(cells=[code("x", v4.new_output("display_data", {"text/html": html}))]))
+    shown = '<div class="sentbook"><a href="../cse/tuning.html">x</a></div>'
+    assert page.cells[0].outputs[0].data["text/html"] == shown
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut short", "error"])
+def test_a_notebook_that_did_not_end_well_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.setattr(staging, "ROOT", tmp_path)
+    (tmp_path / "_toc.yml").write_text("root: book/index\nchapters:\n- file: book/_executed/cse/table1\n")
+    file = tmp_path / "build" / "executed" / "demo" / "cse" / "table1.ipynb"
+    if damage != "missing":
+        file.parent.mkdir(parents=True)
+        failed = v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
+        nbformat.write(v4.new_notebook(cells=[code("1 / 0", failed)]), file)
+    if damage == "cut short":
+        file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(staging.StagingError, match=r"sentbook (run|batch) .*cse/table1"):
+        staging.stage("demo")
+
+
+def test_a_docstring_s_equations_and_tables_reach_sphinx() -> None:
+    lines = ["A loss of |a| words_.", "", "$$x_{1} = |a|,", "  y$$", "", "with $a_i$.", "", "| a | b |", "|---|---|"]
+    api.markdown_to_rst(None, "", "", None, None, lines)  # type: ignore[arg-type]
+    text = "\n".join(lines)
+    assert "A loss of \\|a\\| words\\_." in text and ".. math:: x_{1} = |a|, y" in text
+    assert "with :math:`a_i`." in text and "::\n\n    | a | b |" in text
+
+
+def test_the_dial_and_the_table_of_all_results_have_the_recorded_numbers() -> None:
+    run, first = read("cross/protocols"), read("cse/table1")
+    assert run is not None and first is not None
+    held = dial.dial_data(run)
+    values = [row.value for row in run.metrics if (row.dataset, row.protocol) == (dial.FIRST, run.extra["house"])]
+    shown = next(one for one in held["sets"] if one["name"] == dial.FIRST)["numbers"]
+    assert next(line[4:] for line in shown if line[:4] == held["house"]) == pytest.approx(
+        [100 * v for v in values], abs=1e-3
+    )
+    rows = results.frame()
+    own = rows[(rows["Run"] == first.name) & (rows["Profile"] == "small") & (rows["Method"] == "CSE")]
+    paper = printed.table("cse", "table1").query("method == 'CSE' and dataset == 'total_avg'")["value"].item()
+    assert own[own["Data set"] == "Total average"]["Paper"].item() == f"{100 * paper:.1f}"
+    assert len(rows) > 5000 and set(rows["Run"]) <= {one.name for one in runs.recorded()}
