@@ -45,7 +45,7 @@ def run() -> Run:
 
 def test_a_row_of_the_papers_own_vectors_has_all_seeds() -> None:
     made = study(wsv={"filters": 50})
-    groups = dimension_recipes(made, made.settings)
+    groups = dimension_recipes(made.settings)
     assert [[(item.method, item.seed) for item in group] for group in groups] == [
         [("WSV-SCNN-SV d=50 L=1", 1), ("WSV-SCNN-SV d=50 L=1", 2)],
         [("WSV-SCNN-SV d=25 L=1", 1)],
@@ -66,7 +66,7 @@ def test_rows_take_the_first_vectors_that_are_here_and_count_as_printed(
     monkeypatch.setattr(vectors, "load", load)
     monkeypatch.setattr(vectors, "available", lambda name: here or name not in vectors.LARGE)
     made = study(dimensions=[row.model_dump() for row in Settings().dimensions])
-    groups = dimension_recipes(made, made.settings)
+    groups = dimension_recipes(made.settings)
     used = [group[0].vectors.name for group in groups]
     assert used == [row.vectors[not here and at < 3] for at, row in enumerate(made.settings.dimensions)]
     *as_printed, larger = (group[0] for group in groups)
@@ -82,7 +82,7 @@ def test_without_any_vectors_of_a_row_there_is_one_sentence(monkeypatch: pytest.
     made = study(dimensions=[{"vectors": ["glove-6b-300d", "glove-840b-300d-sick"], "filters": 6}])
     monkeypatch.setattr(vectors, "available", lambda name: name == "miniworld")
     with pytest.raises(DataError, match=r"^None of glove-6b-300d, glove-840b-300d-sick is here; run `sentbook data"):
-        dimension_recipes(made, made.settings)
+        dimension_recipes(made.settings)
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from sentbook.evaluation.predictions import Predictions, relatedness_predictions
 from sentbook.io import DataError
 from sentbook.papers.wsv.settings import Settings
 from sentbook.study import Study
-from sentbook.training.recipes import Recipe, Trained
+from sentbook.training.recipes import Recipe, Trained, recipes
 
 
 def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
     """The encoders that several notebooks start from: the paper's own configuration, trained on SICK."""
-    return {"WSV-SCNN-SV": study.recipes("WSV-SCNN-SV", settings.wsv, settings.sick)}
+    return {"WSV-SCNN-SV": recipes(settings, "WSV-SCNN-SV", settings.wsv, settings.sick)}
 
 
 def dimension_of(method: str) -> int | None:
@@ -31,7 +31,7 @@ def dimension_of(method: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def dimension_recipes(study: Study, settings: Settings) -> list[list[Recipe]]:
+def dimension_recipes(settings: Settings) -> list[list[Recipe]]:
     """A group for each row of table 2, named as in the paper; the first of a row's vector sets that is here is taken.
 
     The row of the paper's own configuration has all seeds, the others those of ablations.
@@ -47,7 +47,8 @@ def dimension_recipes(study: Study, settings: Settings) -> list[list[Recipe]]:
         own = name == settings.vectors.name and row.filters == settings.wsv.filters
         size = vectors.load(name).dimension
         groups.append(
-            study.recipes(
+            recipes(
+                settings,
                 f"WSV-SCNN-SV d={size} L={settings.wsv.layers}{row.note and f', {row.note}'}",
                 settings.wsv.model_copy(update={"filters": row.filters}),
                 settings.sick,
