@@ -16,6 +16,7 @@ FOLDED, OPEN, OWN_RUN = "hide-input", ("show-code", "parameters"), "your-run"
 # A line of a training's progress begins with its name in brackets; one that was cut in two ends with its speed.
 _PROGRESS = re.compile(r"^(?:\[[^]\n]+\].*|.*\bepoch \d+/\d+\b.*)\n?", re.MULTILINE)
 _CLOCK = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
+_SHEET = re.compile(r'(<div class="sentbook">)<style>.*?</style>', re.DOTALL)  # the book loads it once
 _WIDGET = "application/vnd.jupyter.widget-view+json"  # no kernel listens to a page
 
 
@@ -120,7 +121,7 @@ def _cleaned(output: nbformat.NotebookNode, link: str) -> nbformat.NotebookNode:
         output.data.pop(_WIDGET, None)
         output.metadata = {}
         if html := "".join(output.data.get("text/html", "")):
-            html = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)  # the book loads it once
+            html = _SHEET.sub(r"\1", html)
             if "sb-plot" in html or "sb-scroll" in html:
                 html = html.replace("</figcaption>", f"{link}</figcaption>")
             output.data["text/html"] = re.sub(r'(href="(?:\.\./)?[\w/]+)\.ipynb', r"\1.html", html)
