@@ -64,8 +64,8 @@ def interval(finding: Finding | None) -> str:
 
 
 def _number(finding: Finding, found: float) -> str:
-    if finding.unit == "distance":
-        return f"{found:.0e}" if found else "0"
+    if 0 < abs(found) <= 1e-5:  # a distance
+        return f"{found:.0e}"
     return numbers.shown(found, finding.unit, signed=finding.what == "difference" or numbers.MINUS in finding.what)
 
 
