@@ -102,20 +102,33 @@ def _tables(
     page: Page, methods: Sequence[str] | None, rows: Sequence[str] | None, caption: str, run: Run | None
 ) -> Iterator[tuple[Sources, list[str], list[str], str]]:
     """Give sources, methods, data sets and caption of the record's table, and of one of the run's own data sets."""
-    ours, yours = Values.measured(page.run, page.protocol), Values.measured(run, page.protocol)
     tables: list[tuple[Sources, Sequence[str] | None, str]] = []
-    if page.run is not None:
-        tables = [({PAPER: Values.printed(page.paper), OURS: ours, YOURS: yours}, rows, caption)]
-    own = [name for name in yours.datasets(yours.methods) if name not in ours.datasets(ours.methods)]
-    if run is not None and own:
-        words = f"Your run, on data sets that the record does not have. {'; '.join(changes(run))}."
-        tables.append(({YOURS: yours}, own, words))
+    shared, own = _split(run, page.run)
+    if page.run is not None and (shared is None or shared.metrics):
+        paper, ours = Values.printed(page.paper), Values.measured(page.run, page.protocol)
+        tables = [({PAPER: paper, OURS: ours, YOURS: Values.measured(shared, page.protocol)}, rows, caption)]
+    if own is not None and own.metrics:
+        words = f"Your run, {', '.join(changes(own))}, on data sets that the record does not have."
+        tables.append(({YOURS: Values.measured(own, page.protocol)}, None, words))
     for sources, wanted, words in tables:
         held = {name: source.methods for name, source in sources.items()}
         known = [*held.get(OURS, ()), *held[YOURS]]
         shown = ordered(known if methods is None else [one for one in methods if one in {*known, *held.get(PAPER, ())}])
         sets = _main(sources).datasets(shown)
         yield sources, shown, sets if wanted is None else [name for name in wanted if name in sets], words
+
+
+def _split(run: Run | None, record: Run | None) -> tuple[Run | None, Run | None]:
+    """Split a run into the items that the record has too, and its own: a name of other items is another data set."""
+    if run is None:
+        return None, None
+    known = {(row.dataset, row.n) for row in (record.metrics if record else ())}
+    own = {row.dataset for row in run.metrics if (row.dataset, row.n) not in known}
+    parts = []
+    for wanted in (False, True):
+        metrics, tests = ([row for row in rows if (row.dataset in own) is wanted] for rows in (run.metrics, run.tests))
+        parts.append(run.model_copy(update={"metrics": metrics, "tests": tests}))
+    return parts[0], parts[1]
 
 
 def _main(sources: Sources) -> Values:
@@ -148,7 +161,7 @@ def _columns(
     if OURS in sources and ours is not None:
         seeds = len(ours.provenance.seeds)
         notes.append(f"Ours: {'one seed' if seeds == 1 else f'mean of {seeds} seeds'}; bold: best of ours.")
-        notes += [f"Yours: {'; '.join(changes(yours))}."] if yours and YOURS in {name for _, name in columns} else []
+        notes += [f"Yours: {', '.join(changes(yours))}."] if yours and YOURS in {name for _, name in columns} else []
     return columns, notes
 
 

@@ -1,4 +1,4 @@
-"""Who errs where: errors by length, overlap, negation and numbers, and the pairs on which two methods differ most.
+"""Who errs where: errors by length, overlap, negation and numbers, and the items on which two methods differ most.
 
 A record holds no bulk text, so a notebook describes errors when it records, see `describe_errors`. Sentences are quoted
 only from data sets whose terms allow it, at most ten of each.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,12 +16,10 @@ import pandas as pd
 from markupsafe import Markup, escape
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.error_groups import WORD, MapName, Thresholds, jaccard, mapped, words
 from sentbook.evaluation.statistics import mean_bootstrap
-from sentbook.io import ConfigError, DataError
-from sentbook.records import Run, Scores, committed_path, own_path
+from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.html import Shown, below
 from sentbook.report.table import table
@@ -55,18 +52,18 @@ def terms_of(dataset: str) -> str | None:
 def describe_errors(
     pairs: ScoredPairs, scores: Mapping[str, ArrayLike], a: str, b: str, *, how: How = "isotonic", known: Any = ()
 ) -> dict[str, Any]:
-    """Describe the errors of A and B on pairs, for ``findings={"errors": [...]}`` of `Study.record`.
+    """Describe the errors of A and B on a data set, for ``findings={"errors": [...]}`` of `Study.record`.
 
     Args:
-        pairs: a data set with its gold.
+        pairs: items with their gold; of single sentences each second one is empty.
         scores: method -> (N,) or (S, N) scores, a row per seed.
         how: the map from scores to the gold scale, see `sentbook.evaluation.error_groups.mapped`; ``labels``: a score
             is a label, and right or wrong.
         known: the words that have a vector, such as ``set(study.vocabulary.words)``; empty: not counted.
 
     Returns:
-        Mean errors of each group of pairs, and the pairs on which the two differ most; their text only where the
-        terms of the data set allow it.
+        Mean errors of each group of items, and the items on which the two differ most; their text only where the terms
+        of the data set allow it.
     """
     said = {name: np.atleast_2d(np.asarray(scores[name], dtype=np.float64)) for name in (a, b)}
     if how != "labels":
@@ -91,22 +88,25 @@ def describe_errors(
 
 
 def _groups(pairs: ScoredPairs, known: Any) -> dict[str, NDArray[np.bool_]]:
-    """Return which pairs belong to each group, by its name."""
-    texts = list(zip(pairs.first, pairs.second, strict=True))
-    length = np.array([(len(WORD.findall(one)) + len(WORD.findall(two))) / 2 for one, two in texts])
+    """Return which items belong to each group, by its name."""
+    texts, paired = list(zip(pairs.first, pairs.second, strict=True)), any(pairs.second)
+    length = np.array([len(WORD.findall(f"{one} {two}")) / (1 + paired) for one, two in texts])
     overlap, limits, middle = jaccard(pairs.first, pairs.second), Thresholds(), float(np.median(length))
     negated = [bool(_NEGATION.search(one)) != bool(_NEGATION.search(two)) for one, two in texts]
     digits = [set(re.findall(r"\d+", one)) != set(re.findall(r"\d+", two)) for one, two in texts]
     unknown = [bool(known) and any(word not in known for word in words(f"{one} {two}")) for one, two in texts]
+    shared = {
+        f"word overlap: {limits.low:g} or less": overlap <= limits.low,
+        "word overlap: between": (overlap > limits.low) & (overlap < limits.high),
+        f"word overlap: {limits.high:g} or more": overlap >= limits.high,
+    }
     return {
         "all": np.ones(len(texts), dtype=bool),
         f"length: up to {middle:g} words": length <= middle,
         f"length: more than {middle:g} words": length > middle,
-        f"word overlap: {limits.low:g} or less": overlap <= limits.low,
-        "word overlap: between": (overlap > limits.low) & (overlap < limits.high),
-        f"word overlap: {limits.high:g} or more": overlap >= limits.high,
-        "negation in one sentence": np.array(negated),
-        "numbers differ": np.array(digits),
+        **(shared if paired else {}),
+        "negation in one sentence" if paired else "negation": np.array(negated),
+        "numbers differ" if paired else "a number": np.array(digits),
         "unknown words": np.array(unknown),
     }
 
@@ -117,48 +117,21 @@ def _groups(pairs: ScoredPairs, known: Any) -> dict[str, NDArray[np.bool_]]:
 def errors(
     page: Page, a: str, b: str, *, dataset: str | None = None, caption: str = "", run: Run | None = None
 ) -> Shown:
-    """Show on which pairs A and B err: statistics by length, overlap, negation and numbers, and the worst pairs.
-
-    What the run recorded is shown. Other methods and data sets are described from its scores per item, where the text
-    of the data set is on this machine.
+    """Show on which items A and B err: statistics by length, overlap, negation and numbers, and the worst items.
 
     Args:
-        dataset: None, or one that the run does not have: its first.
+        dataset: None, or one that the run does not have: the first that its notebook described, see `describe_errors`.
     """
     parts = []
     for one, title in page.runs(run, caption):
         held = [found for found in one.findings.get("errors", ()) if found["methods"] == [a, b]]
         same = [found for found in held if found["dataset"] == dataset] or ([] if dataset and one is page.run else held)
-        found = same[0] if same else _from_scores(one, one is page.run, (a, b), dataset)
-        parts.append(page.unscored(one) if found is None else _shown(page, found, title))
+        parts.append(_shown(page, same[0], title) if same else page.unscored(one))
     return page.together(parts)
 
 
-def _from_scores(run: Run, committed: bool, methods: tuple[str, str], dataset: str | None) -> dict[str, Any] | None:
-    """Describe the errors of a run from its scores per item; None where these or the sentences are not here."""
-    path = (committed_path if committed else own_path)(run.name, run.profile).with_suffix(".npz")
-    scores = Scores.load(path) if path.exists() else None
-    names = [name for method, _, name in scores.predictions if method == methods[0]] if scores else []
-    pairs = _pairs(dataset if dataset in names else names[0], run.provenance.config.get("suite")) if names else None
-    if scores is None or pairs is None or len(pairs.first) != len(scores.gold[pairs.name]):
-        return None
-    held = scores.predictions.items()
-    tables = {m: np.stack([row for (who, _, on), row in held if (who, on) == (m, pairs.name)]) for m in methods}
-    return describe_errors(pairs, tables, *methods)
-
-
-def _pairs(name: str, suite: Any) -> ScoredPairs | None:
-    """Read the pairs of a data set by its name in records; None where they are not on this machine."""
-    try:
-        sets = {one.name: one for one in suites.test_sets(suite)}
-        of_test = {test: dataset for dataset, test in suites.TEST_NAMES.items()}
-        return sets[name] if name in sets else replace(suites.pairs(of_test[name], "test"), name=name)
-    except (ConfigError, DataError, KeyError):
-        return None
-
-
 def _shown(page: Page, found: Mapping[str, Any], caption: str) -> Shown:
-    """Show described errors: a table by group of pairs, and the pairs on which the two differ most."""
+    """Show described errors: a table by group of items, and the items on which the two differ most."""
     a, b = map(page.label, found["methods"])
     dataset, terms = page.label(found["dataset"]), terms_of(found["dataset"])
     metric, what = ("share", "Share wrong × 100") if found["how"] == "labels" else ("mae", "Mean absolute error")
@@ -169,19 +142,20 @@ def _shown(page: Page, found: Mapping[str, Any], caption: str) -> Shown:
         words = f"{shown(first - second, signed=True)} {numbers.interval(low, high, metric, signed=True)}"
         rows.append([row["group"], row["n"], first, second, words])
     for one in found["examples"][:QUOTED]:
-        said = [Markup(f"{score:.1f}") for score in one["scores"]]
+        said = [Markup(f"{score:.3g}") for score in one["scores"]]
         closer = int(one["errors"][1] < one["errors"][0])
         said[closer] = Markup("<b>{}</b>").format(said[closer])
-        texts = [Markup(f"pair {one['item'] + 1:,}")]
+        texts = [Markup(f"item {one['item'] + 1:,}")]
         if "first" in one:
-            texts = [marked(one["first"], one["second"]), marked(one["second"], one["first"])]
-        pairs.append([Markup("<br>").join(texts), f"{one['gold']:.1f}", *said])
-    note = f"{what}, {dataset}; in brackets the 95 % interval over pairs. Below 0, {a} errs less."
-    statistics = pd.DataFrame(rows, columns=["Pairs", "n", a, b, page.difference(*found["methods"])])
-    examples = pd.DataFrame(pairs, columns=["Pair", "Gold", a, b], dtype=object)
-    source = f"Source: {terms}." if terms else "Its terms do not allow quoting; the numbers count its pairs."
+            sides = (one["first"], one["second"]), (one["second"], one["first"])
+            texts = [marked(*both) for both in sides if both[0]]
+        pairs.append([Markup("<br>").join(texts), f"{one['gold']:.3g}", *said])
+    note = f"{what}, {dataset}; in brackets the 95 % interval over items. Below 0, {a} errs less."
+    statistics = pd.DataFrame(rows, columns=["Items", "n", a, b, page.difference(*found["methods"])])
+    examples = pd.DataFrame(pairs, columns=["Item", "Gold", a, b], dtype=object)
+    source = f"Source: {terms}." if terms else "Its terms do not allow quoting; the numbers count its items."
     said_of = f"{dataset}: where the errors differ most; bold: nearer to gold. {source}"
-    means = table(statistics, caption=caption, note=note, formats={a: shown, b: shown})
+    means = table(statistics, caption=caption, note=note, formats={a: shown, b: shown, statistics.columns[-1]: str})
     return below(means, table(examples, note=said_of))
 
 

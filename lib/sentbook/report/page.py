@@ -95,7 +95,7 @@ class Page:
         if self.run is not None:
             yield self.run, caption
         if run is not None:
-            yield run, f"Your run. {'; '.join(changes(run))}."
+            yield run, f"Your run, {', '.join(changes(run))}."
 
     @property
     def unrecorded(self) -> Shown:
@@ -104,7 +104,7 @@ class Page:
 
     def unscored(self, run: Run) -> Shown:
         """One sentence that says that errors per item are not here."""
-        return self._missing(f"The errors of {run.name} are not recorded, or its data are not on this machine.")
+        return self._missing(f"No errors of {run.name} were described when it was recorded.")
 
     def _missing(self, what: str) -> Shown:
         command = f"sentbook run {self.name} --profile small --record"

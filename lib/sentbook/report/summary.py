@@ -165,5 +165,5 @@ def readable(text: str) -> str:
         >>> readable("CSE above PP on STS2012/avg and total_avg, gap -7.5")
         'CSE above PP on STS 2012 average and the total average, gap −7.5'
     """
-    text = re.sub(r"\b(STS|SICK)(\d{4})/avg\b", r"\1 \2 average", text).replace(TOTAL, "the total average")
-    return re.sub(r"(?<=[\s\[(])-(?=\d)", MINUS, text)
+    text = re.sub(r"\b(STS|SICK)(\d{4})[/-]", r"\1 \2 ", text.replace(TOTAL, "the total average"))
+    return re.sub(r"(?<=[\s\[(])-(?=[\d\s])", MINUS, text.replace(" avg", " average"))

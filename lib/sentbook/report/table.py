@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -81,5 +82,8 @@ def drawn(
     uuid = hashlib.sha256(f"{text.to_csv()}{heads}{caption}".encode()).hexdigest()[:8]
     styler = Styler(text, uuid=uuid, cell_ids=False).set_td_classes(classes.astype(object)).format(escape="html")
     html = styler.format_index(escape="html", axis=1).format_index(lambda at: heads[at]).to_html()
+    for at, kinds in enumerate(classes.T.to_numpy()):
+        if all({"sb-text", HEADING} & {*kind.split()} for kind in kinds):  # its header stands over its text
+            html = re.sub(rf"(col_heading level\d col{at})(?=\W)", r"\1 sb-text", html)
     body = Markup(html[html.index("<table") :].replace("&nbsp;", str(escape(corner)), 1).strip())
     return captioned(Markup('<div class="sb-scroll" tabindex="0">{}</div>').format(body), caption, note)

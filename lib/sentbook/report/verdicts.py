@@ -38,7 +38,7 @@ def verdict(page: Page, measured: str = "") -> Shown:
         "Substitutes stand in for the paper\u2019s data." if run.provenance.substitutions else "",
         f"{numbers.counted(counts.total(), 'more claim')} in the details: {more}." if more else "",
     ]
-    sentence = (claim.sentence if claim else "") or measured
+    sentence = readable((claim.sentence if claim else "") or measured)
     words, boxes = readable(" ".join(filter(None, notes))), _boxes(claim) if claim else {}
     return Shown(render("verdict", claim=claim, sentence=sentence, boxes=boxes, states=_STATES, notes=words))
 
@@ -85,7 +85,7 @@ def _claims(claims: list[Entry]) -> Shown:
     """List each claim with its verdict, the numbers that decided it, its rule and its cause."""
     rows = []
     for claim in claims:
-        why = [f"Rule: {claim.rule_name or claim.rule}.", *claim.notes]
+        why = [f"Rule: {claim.rule_name}." if claim.rule_name else "", *claim.notes]
         why += [f"{_STATES[claim.cause.state]}: {claim.cause.cause}"] if claim.cause else []
         said = f"{'Ours: ' if claim.own else ''}{claim.text} ({claim.source})"
         rows.append([claim.id, said, claim.verdict, readable(claim.evidence), readable(" ".join(why))])
