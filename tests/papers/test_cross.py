@@ -136,8 +136,8 @@ def own_scores(file: Path, rows: Mapping[str, Any]) -> dict[str, Any]:
     pd.DataFrame(rows).to_csv(file, index=False)
     inside = {
         "s": SimpleNamespace(own_scores=str(file)), "sets": sets(), "years": {YEAR: list(SIZES)}, "report": report,
-        "short": str, "pd": pd, "np": np, "product": itertools.product, "Predictions": Predictions,
-        "CORRELATIONS": CORRELATIONS, "AGGREGATIONS": AGGREGATIONS,
+        "page": report.page("cross/protocols"), "pd": pd, "np": np, "product": itertools.product,
+        "Predictions": Predictions, "CORRELATIONS": CORRELATIONS, "AGGREGATIONS": AGGREGATIONS,
     }  # fmt: skip
     exec(code("protocols", "own-scores"), inside)
     return inside
@@ -147,7 +147,9 @@ def test_own_scores_are_read_and_anything_but_whole_sets_is_refused(tmp_path: Pa
     names = [name for name, size in SIZES.items() for _ in range(size)]
     values = [float(value) for pairs in sets() for value in pairs.gold]
     shown = own_scores(tmp_path / "scores.csv", {"set": names, "score": values})["by_way"]
-    assert shown["pearson, pooled pairs"][YEAR] == pytest.approx(100)
+    assert shown["pearson, pooled pairs"] == pytest.approx(
+        {"STS 2014 average": 100} | {f"STS 2014 {n[-1]}": 100 for n in SIZES}
+    )
     for rows in (
         {"set": names, "scores": values},
         {"set": names[1:], "score": values[1:]},
