@@ -16,11 +16,11 @@ from sentbook import config
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import Predictions, sts_predictions
+from sentbook.io import root
 from sentbook.papers.dnt import experiments as dnt
 from sentbook.papers.dnt import winners
 from sentbook.papers.dnt.settings import Settings
 from sentbook.records import Test
-from sentbook.runs import lineage
 from sentbook.runs import printed as reported
 from sentbook.study import Study
 from sentbook.training import recipes as training
@@ -268,6 +268,6 @@ def test_other_names_are_no_rows(name: str) -> None:
 
 
 def test_table_4_draws_nothing_before_its_hours_are_recorded() -> None:
-    cells = json.loads(lineage.notebook_path("dnt", "table4").read_bytes())["cells"]
+    cells = json.loads((root() / "notebooks" / "dnt" / "table4.ipynb").read_bytes())["cells"]
     code = "".join(line for cell in cells if cell["cell_type"] == "code" for line in cell["source"])
     assert 0 < code.index("study.record(") < code.index("figures.training_curves(")

@@ -143,7 +143,7 @@ def lines(name: str | Path, encoding: str = "utf-8-sig") -> list[str]:
         text = unpack(file.read_bytes()).decode(encoding)
     except (UnicodeDecodeError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise DataError(
-            f"{name} cannot be read as {encoding} text; run `sentbook data check` and fetch it again."
+            f"{name} cannot be read as {encoding} text; fetch it again with `sentbook data fetch`."
         ) from error
     return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
 
@@ -155,7 +155,7 @@ def expect(name: str, found: int, official: int) -> None:
         DataError: with both numbers.
     """
     if found != official:
-        raise DataError(f"{name} has {found:,} items, not {official:,}; run `sentbook data check` and fetch it again.")
+        raise DataError(f"{name} has {found:,} items, not {official:,}; fetch it again with `sentbook data fetch`.")
 
 
 def one_of(what: str, name: str, choices: Mapping[str, T]) -> T:
