@@ -18,7 +18,6 @@ import pytest
 
 from sentbook.papers.cnn_lstm import experiments as cnn_lstm
 from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
-from sentbook.papers.cross import protocol_tables
 from sentbook.papers.dnt import tables as dnt_tables
 from sentbook.papers.wsv.tables import ranking
 from sentbook.records import Run
@@ -72,7 +71,7 @@ SHOWN: Mapping[str, tuple[Callable[[Run, Any], Any], ...]] = {
     "dnt/table4": (show(dnt_tables.cells_table),),
     "dnt/table5": (show(dnt_tables.cells_table), lambda run, printed: tables.test_matrix(run)),
     "cross/matrix": (),
-    "cross/protocols": tuple(show(draw) for draw in (protocol_tables.checklist, protocol_tables.twice)),
+    "cross/protocols": (),
 }
 PRINTED_AS = {"cnn_lstm/figure3": "fig3_text_numbers"}
 
