@@ -60,7 +60,8 @@ def table(
         if groups is not None and (at == 0 or frame[groups].iloc[at] != frame[groups].iloc[at - 1]):
             rows.append((None, str(frame[groups].iloc[at]), HEADING))
         rows.append((at, text(first, label), ""))
-    return of_cells(rows, columns, corner=str(first), caption=caption, note=note)
+    corner = first[0] if isinstance(first, tuple) else first  # of a frame with spanners
+    return of_cells(rows, columns, corner=str(corner), caption=caption, note=note)
 
 
 def of_cells(rows: Sequence[Row], columns: Mapping[Any, Mapping[Any, Cell]], **words: str) -> Shown:
