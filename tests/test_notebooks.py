@@ -101,7 +101,7 @@ def test_it_hands_its_parameters_over_and_records(path: Path) -> None:
     call = re.search(rf'Study\(\s*"{name(path)}",(.*?)\n?\)', source, re.DOTALL)
     assert call is not None and ".record(" in source
     assert re.findall(r"(\w+)=(\w+)", call[1]) == [(parameter, parameter) for parameter in defaults(path)]
-    assert f'report.page("{name(path)}")' in source
+    assert f'report.page("{name(path)}"' in source
 
 
 @pages

@@ -1,34 +1,61 @@
-"""The rows of Gan et al.'s tables, and what a table says of them."""
+"""The rows of Gan et al.'s tables, and what the cells of their pages compute."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ast
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
+import nbformat
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
 from sentbook import config
 from sentbook import records as results
 from sentbook.data.tasks import task
-from sentbook.evaluation.predictions import INTERVALS
-from sentbook.io import ConfigError
-from sentbook.models.average import AverageEncoder
-from sentbook.papers.cnn_lstm import experiments, tables
-from sentbook.papers.cnn_lstm.settings import Settings
-from sentbook.runs.printed import table as reported
+from sentbook.evaluation.classification import pair_features
+from sentbook.io import ConfigError, root
+from sentbook.judge.printed import table as printed
+from sentbook.papers.cnn_lstm import experiments
+from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
 from sentbook.study import Study
+from sentbook.training.loop import fit
 from sentbook.training.recipes import Trained, untrained
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
 NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]
 ROWS = [*NAMES, "combine"]
 CHANGES: dict[str, Any] = {
-    "profile": "demo", "device": "cpu", "resamples": 200, "encoder": {"filters": 8}, "pretraining": SMALL,
-    "hierarchical": SMALL, "classification": ["miniworld/question", "miniworld/paraphrase"],
-    "ranking": {"dimension": 6, "epochs": 1},
+    "device": "cpu", "resamples": 200, "encoder": {"filters": 8}, "pretraining": SMALL, "hierarchical": SMALL,
+    "classification": ["miniworld/question", "miniworld/paraphrase"],
 }  # fmt: skip
+
+
+def of_page(page: str, *names: str, **given: Any) -> dict[str, Any]:
+    """Run the imports of a page, and the definitions of ``names``, without its other cells."""
+    cells = nbformat.read(root() / "notebooks" / "cnn_lstm" / f"{page}.ipynb", as_version=4).cells
+    nodes = [node for cell in cells if cell.cell_type == "code" for node in ast.parse(cell.source).body]
+    wanted = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names)
+        or (
+            isinstance(node, ast.Assign)
+            and {part.id for part in ast.walk(node.targets[0]) if isinstance(part, ast.Name)} & {*names}
+        )
+    ]
+    inside = dict(given)
+    exec(compile(ast.Module(wanted, []), page, "exec"), inside)
+    return inside
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,94 +67,56 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def paper(**changes: Any) -> Settings:
-    return config.load("cnn_lstm", config.merge(CHANGES, changes))
-
-
-def study_of(settings: Settings) -> Study:
-    return Study("cnn_lstm/table3", settings)
+    return config.load("cnn_lstm", {"profile": "demo", **config.merge(CHANGES, changes)})
 
 
 @pytest.fixture(scope="module")
-def settings() -> Settings:
-    return paper()
+def trained(artifacts: None) -> dict[str, Trained]:
+    study = Study("cnn_lstm/table3", profile="demo", settings=CHANGES)
+    made = experiments.models(study.settings, [""])
+    return {name: study.train(made[name])[0] for name in experiments.COMBINE}
 
 
-@pytest.fixture(scope="module")
-def study(settings: Settings) -> Study:
-    return study_of(settings)
-
-
-@pytest.fixture(scope="module")
-def trained(settings: Settings, study: Study, artifacts: None) -> dict[str, Trained]:
-    made = experiments.recipes(study, settings, [""])
-    return {name: study.train(made[name])[0] for name in ("hierarchical model", "composite model")}
-
-
-# -- rows --------------------------------------------------------------------------------------------------------------
-
-
-def test_a_row_is_trained_as_its_name_says(settings: Settings, study: Study) -> None:
-    made = experiments.recipes(study, settings)
+def test_a_row_is_trained_as_its_name_says() -> None:
+    s = paper(rates={"composite model+emb.": 0.03})
+    made = experiments.models(s)
     assert list(made) == NAMES + [f"{name}+emb." for name in NAMES]
     kinds = ["autoencoder", "future predictor", "hierarchical", "composite"]
     for (name, [recipe]), kind in zip(made.items(), kinds * 2, strict=True):
-        stage = recipe.generation
-        assert stage is not None and len(recipe.stages) == 1
-        update = "frozen" if name.endswith("+emb.") else "dense"
-        base = settings.hierarchical if kind == "hierarchical" else settings.pretraining
-        assert stage.model_dump() == base.model_dump() | {"model": kind, "embedding_update": update}
-        assert (recipe.method, recipe.seed, recipe.encoder) == (name, 1, settings.encoder)
+        base = s.hierarchical if kind == "hierarchical" else s.pretraining
+        own = {"model": kind, "embedding_update": "frozen" if name.endswith("+emb.") else "dense"}
+        own |= {"learning_rate": 0.03} if name == "composite model+emb." else {}
+        assert recipe.stages[0].model_dump() == base.model_dump() | own
+        assert (recipe.method, recipe.seed, recipe.encoder) == (name, 1, s.encoder)
 
 
 def test_all_rows_read_one_text() -> None:
     own = {"corpus": "folder", "path": "my/books", "layout": "lines"}
-    settings = paper(pretraining=own)
-    stages = [experiments.stage_of(settings, name) for name in NAMES]
+    stages = [experiments.stage_of(paper(pretraining=own), name) for name in NAMES]
     assert [stage.model_dump(include=set(own)) for stage in stages] == [own] * len(NAMES)
-    assert paper(pretraining=own, hierarchical=own) == settings
     with pytest.raises(ConfigError, match="all models read one text, so set"):
         paper(pretraining=own, hierarchical=own | {"path": "my/others"})
-    with pytest.raises(ConfigError, match="layout 'lines' goes with corpus 'folder'"):
-        paper(pretraining={"layout": "lines"})
 
 
-def test_every_seed_is_a_row_and_marks_have_theirs() -> None:
-    settings = paper(seeds=[3, 5])
-    study = study_of(settings)
-    rows = experiments.features(experiments.recipes(study, settings))
-    assert [(row.method, row.seed) for row in rows] == [
-        (f"{name}{suffix}", seed) for suffix in ("", "+emb.") for name in ROWS for seed in (3, 5)
-    ]
+def test_every_seed_is_a_row_called_as_it_is_printed() -> None:
+    s = paper(seeds=[3, 5])
+    rows, baselines = experiments.features(experiments.models(s)), experiments.baselines(s)
+    names = [f"{name}{suffix}" for suffix in ("", "+emb.") for name in ROWS]
+    assert [(row.method, row.seed) for row in rows] == list(itertools.product(names, (3, 5)))
     assert len({row.key() for row in rows}) == 20
-    marks = experiments.marks(study, settings)
-    names = ["random CNN", "random CNN+emb.", "random wide CNN", "random wide CNN+emb."]
-    assert [(mark.method, mark.seed) for mark in marks] == [
-        *((name, seed) for name in names for seed in (3, 5)),
+    assert [(row.method, row.seed) for row in baselines[-3:]] == [
         *(("random LSTM", 1), ("random LSTM+emb.", 1), ("average of words", 3)),
     ]
-    recipes = [part for mark in marks for part in mark.parts if not isinstance(part, str)]
-    assert not any(recipe.stages for recipe in recipes)
-    assert recipes[-1].encoder == AverageEncoder()
-
-
-def test_rows_are_called_as_they_are_printed(settings: Settings, study: Study) -> None:
-    rows = {row.method for row in experiments.features(experiments.recipes(study, settings))}
     for name in ("table3", "table4", "table5"):
-        printed = set(reported("cnn_lstm", name).method)
-        assert {method for method in printed if method.removesuffix("+emb.") in ROWS} <= rows
-    marks = {mark.method for mark in experiments.marks(study, settings)}
-    assert {method for pair in [*experiments.WORDS, *experiments.STARTS] for method in pair} <= rows | marks
+        assert {one for one in set(printed("cnn_lstm", name).method) if one.removesuffix("+emb.") in ROWS} <= {*names}
+    known = {*names, *(row.method for row in baselines)}
+    assert {method for pair in [*experiments.WORDS, *experiments.STARTS] for method in pair} <= known
 
 
-def test_a_rate_of_its_own_moves_its_row_alone(study: Study) -> None:
-    settings = paper(rates={"composite model+emb.": 0.03})
-    found = {name: group[0].stages[0].learning_rate for name, group in experiments.recipes(study, settings).items()}
-    assert found.pop("composite model+emb.") == 0.03 and set(found.values()) == {0.01}
-
-
-def test_what_is_moved_is_one_thing(settings: Settings, study: Study) -> None:
-    made = {**experiments.variants(study, settings), **experiments.lstms(study, settings)}
-    base = {name: group[0] for name, group in experiments.recipes(study, settings).items()}
+def test_what_is_moved_is_one_thing() -> None:
+    s = paper()
+    made = {**experiments.variants(s), **experiments.lstms(s)}
+    base = {name: group[0] for name, group in experiments.models(s).items()}
 
     def moved(name: str, of: str) -> set[str]:
         one, other = made[name][0], base[of]
@@ -138,98 +127,176 @@ def test_what_is_moved_is_one_thing(settings: Settings, study: Study) -> None:
     assert moved("hierarchical model (2)", "hierarchical model") == {"paragraph", "batch_size"}
     assert moved(experiments.WIDE, "composite model+emb.") == {"filters"}
     assert made["LSTM autoencoder"][0].stages == base["autoencoder"].stages
-    widths = {name: group[0].encoder for name, group in made.items()}
-    assert widths["LSTM autoencoder"].hidden == settings.encoder.filters * len(settings.encoder.widths)
+    assert made["LSTM autoencoder"][0].encoder.hidden == s.encoder.filters * len(s.encoder.widths)
 
 
-def test_combine_is_the_hierarchical_beside_the_composite_model(
-    settings: Settings, study: Study, trained: Mapping[str, Trained]
-) -> None:
-    made = experiments.recipes(study, settings)
-    rows = {row.method: row for row in experiments.features(made)}
+def test_combine_is_both_halves_and_a_projection_keeps_the_largest_directions(trained: dict[str, Trained]) -> None:
+    s = paper()
+    rows = {row.method: row for row in experiments.features(experiments.models(s))}
     said = ["the dog ran .", "the cook saw a cat .", "the dog ran ."]
     one, other = (rows[name].vectors(said) for name in experiments.COMBINE)
-    np.testing.assert_array_equal(rows["combine"].vectors(said), np.hstack([one, other]))
-    assert one.shape == other.shape == (3, 24) and not np.array_equal(one, other)
-    some = experiments.features({name: made[name] for name in ("autoencoder", "composite model")})
-    assert [row.method for row in some] == ["autoencoder", "composite model"]
-
-
-def test_a_projection_keeps_the_largest_directions(
-    settings: Settings, study: Study, trained: Mapping[str, Trained]
-) -> None:
-    combine = next(
-        row for row in experiments.features(experiments.recipes(study, settings, [""])) if len(row.parts) > 1
-    )
-    [row] = experiments.projected([*experiments.features(experiments.recipes(study, settings, [""]))])
-    said = ["the dog ran .", "the cook saw a cat .", "a girl went home ."]
-    z, p = combine.vectors(said), row.vectors(said)
-    assert p.shape == (3, 24) and z.shape == (3, 48) and row.key() != combine.key()
-    lengths, kept = np.linalg.norm(z, axis=1), np.linalg.norm(p, axis=1)
+    z = rows["combine"].vectors(said)
+    np.testing.assert_array_equal(z, np.hstack([one, other]))
+    page = of_page("table3", "Projected", "projected", s=s)
+    row = page["projected"](rows["combine"], 24)
+    kept = np.linalg.norm(row.vectors(said), axis=1)
+    assert row.vectors(said).shape == (3, 24) and row.key() != rows["combine"].key()
+    lengths = np.linalg.norm(z, axis=1)
     assert (kept <= lengths * (1 + 1e-6)).all() and (kept > 0.9 * lengths).all()
 
 
-def test_the_last_check_of_a_training_is_the_state_it_ended_with(study: Study, trained: Mapping[str, Trained]) -> None:
+def test_the_last_check_of_a_training_is_the_state_it_ended_with(trained: dict[str, Trained]) -> None:
     one = trained["composite model"]
     history = one.metadata["history"]
     steps = [point["step"] for point in history["curve"] if point["split"] == "train"]
     best = one.at(1 + steps.index(history["best_step"])).encoder().state_dict()
-    whole = one.encoder().state_dict()
-    assert len(steps) == 2 and all(torch.equal(best[name], whole[name]) for name in whole)
-    other = one.at(2 - steps.index(history["best_step"])).encoder().state_dict()
-    assert not torch.equal(other["weights.0"], whole["weights.0"])
+    assert len(steps) == 2 and all(torch.equal(best[name], value) for name, value in one.encoder().state_dict().items())
 
 
-@pytest.mark.parametrize(("fixed", "bound"), [(True, 0.07), (False, 0.07 / 25)])
-def test_a_random_start_has_filters_of_a_common_size(fixed: bool, bound: float, study: Study) -> None:
-    settings = paper(encoder={"filters": 60, "padding": "released"})
-    found = experiments.random_start(settings, fixed=fixed)
-    assert found.model_dump() == settings.encoder.model_dump() | {"bound": bound}
-    [recipe] = study.recipes("random CNN", found, random_words=not fixed)
-    filters = torch.cat([value.detach().ravel() for value in untrained(recipe)[0].composition() if value.ndim == 2])
-    assert 0.99 * bound < filters.abs().max() <= bound
-
-
-def test_random_starts_neither_saturate_nor_vanish(settings: Settings, study: Study) -> None:
-    for mark in experiments.marks(study, settings)[:2]:
-        size = np.abs(mark.vectors(task("miniworld/question").train.first[:50])).mean()
-        assert 0.005 < size < 0.5, mark.method
+def test_a_random_start_has_filters_of_a_common_size() -> None:
+    s = paper(encoder={"filters": 60})
+    for row, bound in zip(experiments.baselines(s)[:2], (0.07 / 25, 0.07), strict=True):
+        (recipe,) = row.parts
+        assert not isinstance(recipe, str) and not recipe.stages
+        filters = torch.cat([one.detach().ravel() for one in untrained(recipe)[0].composition() if one.ndim == 2])
+        assert 0.99 * bound < filters.abs().max() <= bound
+        assert 0.005 < np.abs(row.vectors(task("miniworld/question").train.first[:50])).mean() < 0.5
 
 
 def test_a_gain_is_that_of_the_last_quarter_of_the_checks_over_tasks_and_seeds() -> None:
-    checks = enumerate((0.5, 0.7, 0.6, 0.75), start=1)
-    run = run_of(*((f"autoencoder{experiments.CHECK}{at}", "p", value) for at, value in checks))
-    other = [row.model_copy(update={"seed": 2, "value": 0.7}) for row in run.metrics]
-    assert experiments.task_gains([*run.metrics, *other]) == {"autoencoder": pytest.approx(0.025)}
-    assert experiments.task_gains(run_of(("autoencoder", "p", 0.7)).metrics) == {}
-
-
-# -- the table ---------------------------------------------------------------------------------------------------------
-
-
-def run_of(*values: tuple[str, str, float], **extra: Any) -> results.Run:
-    made = {"git_commit": "0", "config": {}, "config_hash": "0", "python": "3", "device": "cpu", "started": "now"}
-    provenance = results.Provenance(**made, wall_seconds=1, peak_memory_bytes=1, seeds=[1])
+    given = {"dataset": "TREC", "metric": "accuracy", "protocol": "p", "n": 500}
+    values = {1: (0.5, 0.7, 0.6, 0.75), 2: (0.7, 0.7, 0.7, 0.7)}
     rows = [
-        results.Metric(method=name, dataset="TREC", metric="accuracy", protocol=protocol, seed=1, value=value, n=500)
-        for name, protocol, value in values
+        results.Metric(method=f"autoencoder{experiments.CHECK}{at}", seed=seed, value=value, **given)
+        for seed, of_seed in values.items()
+        for at, value in enumerate(of_seed, start=1)
     ]
-    return results.Run(
-        paper="cnn_lstm", experiment="made", profile="small", provenance=provenance, metrics=rows, extra=extra
-    )
+    assert experiments.task_gains(rows) == {"autoencoder": pytest.approx(0.025)}
+    assert experiments.task_gains([rows[0].model_copy(update={"method": "autoencoder"})]) == {}
 
 
-def table(run: results.Run, **options: Any) -> str:
-    return tables.methods_table(run, columns=tables.classification_columns, **options).html(style=False)
+# -- table 1: sums of vectors ------------------------------------------------------------------------------------------
 
 
-def test_an_interval_stands_beside_values_of_its_own_protocol() -> None:
-    ends = {INTERVALS: {"accuracy": {"TREC": {"combine": [0.71, 0.79]}}}}
-    run = run_of(("combine", "one", 0.75), ("combine", "other", 0.9), **ends)
-    assert "71.0, 79.0" in table(run, protocol="one")
-    assert "71.0, 79.0" not in table(run, protocol="other")
+def test_a_sum_is_of_the_four_vectors_and_a_sentence_is_measured_by_its_words() -> None:
+    page = of_page("table1", "SUMS", "summed", "likeness")
+    four = np.random.default_rng(0).normal(size=(4, 5, 3))
+    np.testing.assert_allclose(page["summed"](four, "A - B + C"), four[0] - four[1] + four[2])
+    np.testing.assert_array_equal(page["summed"](four, "D"), four[3])
+    analogy = ("the old man ran.", "the old dog ran.", "the big dog ran.", "the big man ran.")
+    assert page["likeness"]("the big man ran .", *analogy) == (1.0, 1.0, 1.0)
+    assert page["likeness"]("the old man ran .", *analogy) == (0.0, 0.5, 0.5)
+    assert page["likeness"]("", *analogy) == (0.0, 0.0, 1.0)
 
 
-def test_the_readers_run_stands_below_the_recorded_one() -> None:
-    shown = table(run_of(("combine", "p", 0.75)), beside=run_of(("combine", "p", 0.813)))
-    assert "75.0" in shown and "your run 81.3" in shown
+# -- figure 3: which sentences a run sees ------------------------------------------------------------------------------
+
+
+def test_a_division_of_data() -> None:
+    divide = of_page("figure3", "divide")["divide"]
+    labels = np.zeros(203, dtype=np.int64)
+    for run in (1, 4, 13):
+        division = divide(labels, run)
+        assert sorted(np.concatenate(division)) == list(range(203))
+        assert len(division.trial) == (203 - len(division.test)) // 10
+    tests = [divide(labels, run).test for run in range(1, 12)]
+    assert sorted(np.concatenate(tests[:10])) == list(range(203))
+    assert not np.array_equal(tests[10], tests[0])  # fold 1 of another division
+    one, other = (divide(labels, run, tested=50) for run in (1, 2))
+    assert one.test.tolist() == other.test.tolist() == list(range(153, 203)) and set(one.trial) != set(other.trial)
+    shares = [divide(labels, 3, share, tested=103) for share in (0.1, 0.25, 0.5, 1.0)]
+    for small, large in itertools.pairwise(shares):
+        assert set(small.train) < set(large.train) and set(small.trial) < set(large.trial)
+    assert [len(part.train) + len(part.trial) for part in shares] == [10, 25, 50, 100]
+
+
+# -- table 4: ranks ----------------------------------------------------------------------------------------------------
+
+PAGE4 = ("ranks", "measures", "parts", "part_ranks", "PARTS", "Captions", "Ranking", "mapped", "medians")
+
+
+def test_ranks_by_hand() -> None:
+    page = of_page("table4", *PAGE4)
+    scores = [
+        [0.9, 0.1, 0.2, 0.3, 0.0, 0.0],  # its first caption is the best of all
+        [0.8, 0.7, 0.1, 0.6, 0.5, 0.4],  # two wrong ones before its second caption
+        [0.5, 0.6, 0.7, 0.8, 0.3, 0.2],  # four wrong ones before its first
+    ]
+    annotation, search = page["ranks"](scores, [0, 0, 1, 1, 2, 2])
+    assert annotation.tolist() == [1, 3, 5] and search.tolist() == [1, 3, 3, 2, 2, 2]
+    found = page["measures"](annotation[None], search[None])
+    assert found["annotation_R@1"] == pytest.approx(1 / 3) and found["annotation_R@5"] == 1
+    assert (found["annotation_MedR"], found["search_MedR"]) == (3, 2)
+    same = page["ranks"](np.ones((4, 20)), np.repeat(np.arange(4), 5))  # ties find nothing
+    assert [set(one.tolist()) for one in same] == [{16}, {4}]
+
+
+@given(images=st.integers(1, 8), captions=st.integers(1, 5), seed=st.integers(0, 9999))
+def test_without_ties_ranks_are_places_in_the_sorted_order(images: int, captions: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    owner = rng.permutation(np.repeat(np.arange(images), captions))
+    scores = rng.permutation(images * len(owner)).reshape(images, -1) / 7
+    annotation, search = of_page("table4", "ranks")["ranks"](scores, owner)
+    by_image = [np.flatnonzero(owner[np.argsort(-row)] == image)[0] + 1 for image, row in enumerate(scores)]
+    assert annotation.tolist() == by_image
+    assert search.tolist() == [list(np.argsort(-scores[:, at])).index(owner[at]) + 1 for at in range(len(owner))]
+
+
+def test_medians_are_those_of_repeated_ranks() -> None:
+    ranks = np.random.default_rng(3).integers(1, 90, size=(9, 4))
+    counts = np.random.default_rng(0).multinomial(9, np.full(9, 1 / 9), size=300)
+    by_hand = [np.floor(np.median(np.repeat(ranks, row, axis=0))) for row in counts]
+    assert of_page("table4", "medians")["medians"](counts, ranks).tolist() == by_hand
+
+
+@pytest.mark.parametrize(("shuffled", "least", "most"), [(False, 0.95, 1.0), (True, 0.0, 0.06)])
+def test_captions_that_tell_their_image_find_it_and_others_do_not(shuffled: bool, least: float, most: float) -> None:
+    page, world = of_page("table4", *PAGE4), np.random.default_rng(5).normal(size=(8, 12))
+
+    def linear(images: int, seed: int) -> Any:
+        rng = np.random.default_rng(seed)
+        features, image_of = rng.normal(size=(images, 8)).astype(np.float32), np.repeat(np.arange(images), 5)
+        vectors = features[image_of] @ world + 0.1 * rng.normal(size=(5 * images, 12))
+        return page["Captions"](features, vectors.astype(np.float32), image_of)
+
+    train = linear(300, 10)
+    if shuffled:
+        train = train._replace(vectors=train.vectors[np.random.default_rng(0).permutation(1500)])
+    values = {"corpus": "miniworld-scenes", "dimension": 16, "batch_size": 50, "learning_rate": 0.01}
+    training = RankingTraining.model_validate(values | {"epochs": 3 if shuffled else 12})
+    problem = page["Ranking"](training, train, linear(60, 1), 1)
+    history = fit(problem, training, seed=1, device="cpu", report=lambda line: None)
+    assert problem.validate() == history.best
+    found = page["measures"](*page["mapped"](problem, linear(60, 12)))
+    assert all(least <= found[name] <= most for name in ("annotation_R@1", "search_R@1"))
+
+
+# -- table 5: one softmax ----------------------------------------------------------------------------------------------
+
+PAGE5 = ("CLASSES", "expected", "softmax_scores")
+
+
+def test_whole_scores_give_the_softmax_of_scikit_learn() -> None:
+    page, rng = of_page("table5", *PAGE5), np.random.default_rng(1)
+    page |= {"EPOCHS": 800, "BATCH": 1000, "RATE": 0.01, "BLOCKS": 1}
+    first, second = rng.normal(size=(2, 200, 2))
+    pairs = (first, second, rng.integers(1, 6, 200))
+    found, _ = page["softmax_scores"](pairs, pairs, pairs, 3)
+    model = LogisticRegression(C=1e6, tol=1e-8, max_iter=5000).fit(pair_features(first, second), pairs[2])
+    np.testing.assert_allclose(found, model.predict_proba(pair_features(first, second)) @ np.arange(1, 6), atol=0.02)
+
+
+def test_the_best_block_is_kept_and_test_scores_are_not_read() -> None:
+    page = of_page("table5", *PAGE5)
+    page.update(EPOCHS=3, BATCH=32, RATE=0.01)
+    rng = np.random.default_rng(0)
+    train, trial, test = ((*rng.normal(size=(2, n, 60)), rng.uniform(1, 5, n)) for n in (40, 50, 60))
+    before = torch.random.get_rng_state()
+    found, history = page["softmax_scores"](train, trial, test, 1)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    best = int(np.argmax(history))
+    assert len(history) == best + 2  # one block that is no better ends it
+    page.update(BLOCKS=best + 1)
+    again, _ = page["softmax_scores"](train, trial, (*test[:2], np.full(60, np.nan)), 1)
+    np.testing.assert_array_equal(again, found)
+    assert ((found > 1) & (found < 5)).all()

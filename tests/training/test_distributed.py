@@ -14,9 +14,7 @@ from safetensors.torch import load_file
 
 from sentbook import config
 from sentbook.io import DeviceError
-from sentbook.papers.cnn_lstm import experiments
-from sentbook.study import Study
-from sentbook.training import recipes
+from sentbook.training import pretraining, recipes
 from sentbook.training.devices import device_of
 from trainings import PHRASE, recipe
 
@@ -193,6 +191,6 @@ def test_what_is_trained_on_the_cpu_leaves_the_gpus_alone(rank: str, monkeypatch
     monkeypatch.setattr(torch.cuda, "set_device", lambda device: pytest.fail(f"{device} was taken"))
     monkeypatch.setattr(torch.distributed, "init_process_group", lambda backend, **_: joined.append(backend))
     settings = config.load("cnn_lstm", {"profile": "demo", "device": "cpu"})
-    experiments.recipes(Study("cnn_lstm/table3", settings=settings), settings)  # whose first process tells of the books
+    pretraining.tell(settings.pretraining, settings.tokenisation, settings.device)  # in the first process
     [trained] = recipes.obtain([recipe(PHRASE)], device=settings.device)
     assert set(joined) == {"gloo"} and trained.encoder().embedding.weight.device.type == "cpu"
