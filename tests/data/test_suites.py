@@ -13,7 +13,7 @@ from sentbook.data.overlap import key, test_keys
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import sts_predictions
 from sentbook.io import ConfigError
-from sentbook.runs import printed as reported
+from sentbook.judge import printed as reported
 
 DNT = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
 SPLITS = ("train", "trial", "test")

@@ -36,7 +36,7 @@ from sentbook.evaluation.predictions import (
 from sentbook.evaluation.protocols import COSINE_PEARSON, Aggregation, Measure, measure_on
 from sentbook.evaluation.sts import MEASURES
 from sentbook.io import NumericalError
-from sentbook.runs import printed as reported
+from sentbook.judge import printed as reported
 
 Array = NDArray[np.float64]
 SIZES = {"STS2012/a": 40, "STS2012/b": 60, "STS2013/c": 50, "STS2016/v": 30, "STS2016/w": 35, "SICK2014": 80}

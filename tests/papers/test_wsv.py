@@ -9,19 +9,17 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sentbook.papers.wsv.claims import FINDINGS
-from sentbook.runs.evidence import Evidence
 
-from sentbook import config
+from sentbook import config, records
 from sentbook.data import suites, vectors
 from sentbook.data.vectors import WordVectors
 from sentbook.io import ConfigError, DataError
+from sentbook.judge.printed import table as reported
+from sentbook.papers.wsv import findings
 from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes, scored
 from sentbook.papers.wsv.settings import Settings
 from sentbook.papers.wsv.tables import Ranking, ranking
 from sentbook.records import CurvePoint, Metric, Run
-from sentbook.runs import ledger
-from sentbook.runs.printed import table as reported
 from sentbook.study import Study
 
 SICK: dict[str, Any] = {"ours": ["ours"], "dataset": "SICK2014-test", "metrics": ("pearson", "mse")}
@@ -35,7 +33,7 @@ def study(**changes: Any) -> Study:
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    found = ledger.read("wsv", "figure5", "small")
+    found = records.read("wsv/figure5")
     assert found is not None
     return found
 
@@ -171,5 +169,4 @@ def test_half_of_the_epochs_as_a_share_of_all(run: Run) -> None:
         for seed, line in enumerate([(0.2, 0.6, 0.7, 0.8), (0.1, 0.4, 0.6, 0.8)])
         for step, value in reversed(list(enumerate(line)))
     ]
-    evidence = Evidence.of(run.model_copy(update={"curves": points}), None, 100, None)
-    assert FINDINGS["halfway"](evidence)["MSE loss"].estimate == pytest.approx((0.75 + 0.5) / 2)
+    assert findings.halfway(points)["MSE loss"].estimate == pytest.approx((0.75 + 0.5) / 2)

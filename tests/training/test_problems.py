@@ -21,6 +21,7 @@ from sentbook.data import inference, suites
 from sentbook.data.overlap import key
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
+from sentbook.judge import printed as reported
 from sentbook.models import SentenceEncoder, build, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.bilstm import BiLSTMEncoder
@@ -29,7 +30,6 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.losses import margin_loss, pair_score, score_loss, squared_error_loss
 from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
 from sentbook.models.wsv import WSVEncoder
-from sentbook.runs import printed as reported
 from sentbook.training.correlation import mse, pearson
 from sentbook.training.cosine import cosine
 from sentbook.training.loop import History, fit
