@@ -100,8 +100,8 @@ def ordered(values: Iterable[Any]) -> list[Any]:
 def by_year(datasets: Iterable[str]) -> list[str]:
     """Return the distinct data sets, each year's average after its sets and the total last."""
     names = ordered(datasets)
-    groups = ordered(label_of(name)[0] for name in names)
-    return sorted(names, key=lambda name: (name == TOTAL, groups.index(label_of(name)[0])))
+    groups = [*ordered(label_of(name)[0] for name in names if name != TOTAL), ""]
+    return sorted(names, key=lambda name: (name == TOTAL, groups.index(label_of(name)[0]), is_average(name)))
 
 
 def is_average(dataset: str) -> bool:

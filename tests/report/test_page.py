@@ -1,0 +1,93 @@
+"""The verdict box, the fold of details, and pages without a record."""
+
+from __future__ import annotations
+
+import bs4
+import pytest
+
+import samples
+from sentbook import records, report
+from sentbook.io import root
+from sentbook.records import Search
+from sentbook.report import summary
+
+RECORDED = sorted(
+    str(file.relative_to(root() / "results" / "small").with_suffix(""))
+    for file in (root() / "results" / "small").glob("*/*.json")
+)
+
+
+def words(shown: report.Shown) -> str:
+    return " ".join(bs4.BeautifulSoup(shown.html, "html.parser").get_text(" ").split())
+
+
+def test_a_page_without_a_record_says_how_to_record_it() -> None:
+    page = samples.page(None)
+    outputs = [page.verdict(), page.details(), page.comparison(), page.by_method(), page.tests(), page.curve()]
+    outputs += [page.dumbbell("CSE", "PP"), page.forest("CSE", "PP"), page.bars(), page.errors("CSE", "PP")]
+    assert {words(one) for one in outputs} == {
+        "No run of cse/table1 is recorded. To record it: sentbook run cse/table1 --profile small --record"
+    }
+
+
+def test_a_page_without_a_record_shows_the_run_in_memory() -> None:
+    assert "yours" in words(samples.page(None).comparison(run=samples.run()))
+    assert "Your run, profile small." in words(samples.page(None).curve(run=samples.run(curves=samples.curve())))
+
+
+def test_the_box_has_the_papers_number_ours_and_its_interval() -> None:
+    page = report.page("cse/table1")
+    claim = page.claims[0]
+    box = bs4.BeautifulSoup(page.verdict().html, "html.parser")
+    heads = [head.get_text() for head in box.find_all("dt")]
+    shown = [value.get_text() for value in box.find_all("dd")]
+    assert claim.main and claim.printed and claim.ours and claim.ours.low is not None and claim.ours.high is not None
+    assert heads == ["paper", "ours", "95 % interval"]
+    values = claim.printed.value, claim.ours.value, claim.ours.low, claim.ours.high
+    signed = [f"{100 * one:+.1f}".replace("-", "−") for one in values]
+    assert shown == [signed[0], signed[1], f"[{signed[2]}, {signed[3]}]"]
+    assert box.select_one(".sb-chip").get_text() == claim.verdict
+    assert ([one.get_text() for one in box.select("b")] == [summary.readable(claim.sentence)]) == bool(claim.sentence)
+
+
+def test_a_page_without_a_claim_says_what_was_measured() -> None:
+    page = report.page("cross/matrix")
+    assert page.claims == []
+    assert words(page.verdict("Averages are hard to beat.")).startswith("measured Averages are hard to beat.")
+
+
+def test_the_fold_lists_claims_substitutes_searches_cost_and_provenance() -> None:
+    page = report.page("cse/table1")
+    said = words(page.details())
+    assert said.startswith("Details: claims, substitutes, searches, cost, provenance")
+    for claim in page.claims:
+        assert claim.id in said
+    assert page.run is not None
+    assert page.run.provenance.git_commit in said
+    assert all(line in said for line in page.run.provenance.substitutions)
+
+
+def test_a_search_at_the_edge_of_its_grid_says_so() -> None:
+    one = Search(method="CSE", grid={"rate": [0.001, 0.01]}, chosen={"rate": 0.01}, at_edge=["rate"], selected_on="dev")
+    assert "rate 0.01 (grid edge)" in words(samples.page(samples.run(searches=[one])).details())
+
+
+def test_comparisons_are_folded_with_their_p_values() -> None:
+    said = words(samples.page(samples.run(tests=samples.test_rows())).tests(caption="All."))
+    assert said.startswith("4 comparisons with p-values")
+    assert "PP − CSE SICK 2014 r × 100 −5.0 [−8.0, −2.0] 0.010 0.020" in said
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_recorded_page_opens_and_closes(name: str) -> None:
+    page = report.page(name)
+    assert page.run == records.read(name)
+    assert words(page.verdict("Measured."))
+    assert words(page.details()).startswith("Details")
+
+
+def test_names_of_records_become_words() -> None:
+    assert summary.full_name("STS2012/avg") == "STS 2012 average"
+    assert summary.label_of("SICK2014-test") == ("", "SICK 2014 test")
+    sets = ["total_avg", "STS2012/avg", "STS2013/avg", "STS2012/b", "MR"]
+    assert summary.by_year(sets) == ["STS2012/b", "STS2012/avg", "STS2013/avg", "MR", "total_avg"]
