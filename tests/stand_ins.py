@@ -34,7 +34,7 @@ def put_vectors(folder: Path, known: list[str]) -> None:
 
 def put_pairs(folder: Path) -> None:
     """PPDB XL, both parts of Simple Wikipedia, ParaNMT, SNLI and MultiNLI."""
-    world = World(7)
+    world = World()
     phrases, sentences, inference = world.phrases(600), world.sentences(600), world.entailment("train")
     for kind, tag in (("phrasal", "[NP/VP]"), ("lexical", "[NN]")):
         rows = zip(phrases.first, phrases.second, strict=True)
@@ -59,7 +59,7 @@ def put_pairs(folder: Path) -> None:
 
 def put_books(folder: Path) -> None:
     """BookCorpus: a tokenised sentence a line; rare words make its vocabulary as large as the published one."""
-    stories, rare = World(5).stories(800).stories, map("".join, itertools.product("bcdfghjklmnpqrstvwxz", repeat=4))
+    stories, rare = World().stories(800).stories, map("".join, itertools.product("bcdfghjklmnpqrstvwxz", repeat=4))
     for part in (1, 2):
         lines = [sentence.lower() for story in stories[part - 1 :: 2] for sentence in story]
         said = (
@@ -71,7 +71,7 @@ def put_books(folder: Path) -> None:
 
 def put_coco(folder: Path) -> None:
     """COCO as Karpathy lists it, features as wide as VGG's; `sitecustomize` has the reader expect so few images."""
-    scenes, splits = World(3).scenes(24), ["train"] * 12 + ["restval"] * 4 + ["val"] * 4 + ["test"] * 4
+    scenes, splits = World().scenes(24), ["train"] * 12 + ["restval"] * 4 + ["val"] * 4 + ["test"] * 4
     images = [
         {"imgid": at, "split": split, "sentences": [{"raw": caption} for caption in captions]}
         for at, (split, captions) in enumerate(zip(splits, scenes.captions, strict=True))

@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.io import savemat
 
-from kept import forget
 from sentbook.data import images
 from sentbook.data.readers import coco
 from sentbook.io import ConfigError, DataError
@@ -235,16 +234,3 @@ def test_generated_scenes_share_no_caption_with_another_split() -> None:
     rows = np.concatenate([scenes.features for scenes in found.values()])
     assert len(np.unique(rows, axis=0)) == len(rows) == sum(images.SCENES.values())
     assert all(len(texts) == 5 for scenes in found.values() for texts in scenes.captions)
-
-
-def test_more_training_scenes_leave_the_test_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = images.divided("miniworld-scenes")
-    monkeypatch.setattr(images, "SCENES", {**images.SCENES, "train": 3500})
-    forget()
-    more = images.divided("miniworld-scenes")
-    assert more["test"].captions == few["test"].captions and more["train"].captions[:3000] == few["train"].captions
-    np.testing.assert_array_equal(more["dev"].features, few["dev"].features)
-    monkeypatch.setattr(images, "SPARE", 0)
-    forget()
-    with pytest.raises(DataError, match="raise SPARE"):
-        images.divided("miniworld-scenes")

@@ -97,7 +97,7 @@ def test_ids_round_trip(found: list[list[list[str]]], words: int, cache: Path) -
 
 
 def test_ids_are_those_of_the_vocabulary_and_memory_mapped(cache: Path) -> None:
-    world = World(seed=1).stories(60)
+    world = World().stories(60)
     books = prepare(stories(world), words=80)
     encoded = books.vocabulary.encode([sentence for story in world.stories for sentence in story])
     np.testing.assert_array_equal(books.tokens.flat, encoded.flat)
@@ -225,7 +225,7 @@ def test_faults_of_a_folder_are_one_sentence(tmp_path: Path, cache: Path) -> Non
 
 
 def test_made_once_and_made_again_when_damaged(cache: Path) -> None:
-    world = stories(World(seed=2).stories(12))
+    world = stories(World().stories(12))
     whole = [prepare(world).text(row) for row in range(5)]
     (kept,) = [found for found in cache.iterdir() if found.is_dir()]
     untouched = {file: file.stat().st_mtime_ns for file in kept.iterdir()}

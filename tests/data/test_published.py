@@ -21,7 +21,7 @@ def test_training_pairs_in_their_published_formats(originals: Path) -> None:
     with pytest.raises(DataError, match=r"ppdb-1\.0-xl-phrasal is not in .*SENTBOOK_ORIGINALS"):
         corpora.load(["ppdb-xl-phrasal"])
     put_pairs(originals)
-    world = World(7)
+    world = World()
     for name in published.PARAPHRASES:
         made = world.phrases(600) if name.startswith("ppdb") else world.sentences(600)
         pairs = {pair for pair in zip(made.first, made.second, strict=True) if pair[0] != pair[1]}

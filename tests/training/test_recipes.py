@@ -175,7 +175,7 @@ def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeyp
     glove: dict[str, Any] = {"vectors": Vectors(name="glove-6b-50d"), "suite": "sts"}
     files, generated = recipe(real, **glove), [recipe(PHRASE), recipe(SIMILARITY, **glove), recipe(PARAPHRASE, **glove)]
     keys = {one.key() for one in (files, *generated)}
-    monkeypatch.setattr(recipes, "fingerprint", lambda: "another generator")
+    monkeypatch.setattr(recipes, "FINGERPRINT", "another generator")
     assert files.key() in keys
     keys |= {one.key() for one in generated}
     assert len(keys) == 7

@@ -213,7 +213,7 @@ def stories(found: Stories) -> Collection:
 
     Example:
         >>> from sentbook.data.miniworld import World
-        >>> len(stories(World(seed=0).stories(20)).books)
+        >>> len(stories(World().stories(20)).books)
         20
     """
     names = tuple(f"{number:06}" for number in range(len(found)))

@@ -321,7 +321,7 @@ def load(name: VectorName, path: str = "") -> WordVectors:
     if name in modern.MODERN:
         return WordVectors(*modern.kept_vectors(name))
     if name == "miniworld":
-        words, matrix = World().vectors(50)
+        words, matrix = World().vectors()
         return WordVectors(words, matrix)
     if name == "miniworld-25d":
         return reduce(load("miniworld"), 25)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sentbook.config import digest
-from sentbook.data.miniworld.fingerprint import fingerprint
+from sentbook.data.miniworld import FINGERPRINT
 from sentbook.data.tasks import ClassificationTask, task
 from sentbook.data.text import PADDING, UNKNOWN, TokenIds, batches_by_tokens
 from sentbook.io import ConfigError
@@ -163,7 +163,7 @@ class Classifier(Work):
         values = {"version": VERSION, "task": self.task, "rows": rows, "seed": self.seed, "random": self.random}
         values |= {"start": self.start.key(), "settings": self.settings.model_dump(mode="json")}
         if self.task.startswith("miniworld"):  # generated data are pinned by their generator
-            values["generator"] = fingerprint()
+            values["generator"] = FINGERPRINT
         return digest(values)
 
     def needs(self) -> Sequence[Work]:

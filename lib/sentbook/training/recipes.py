@@ -21,7 +21,7 @@ from torch import Tensor
 
 from sentbook.config import Section, digest, parse
 from sentbook.data import suites, vectors
-from sentbook.data.miniworld.fingerprint import fingerprint
+from sentbook.data.miniworld import FINGERPRINT
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.data.vectors import Vectors
 from sentbook.io import CheckpointError, ConfigError
@@ -61,7 +61,7 @@ class Recipe(Section):
             values["stages"].append(shown | stage.own_file())
         # Generated data are pinned by their generator, as files are by their digests.
         if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets(), *self.texts())):
-            values["generator"] = fingerprint()
+            values["generator"] = FINGERPRINT
         return digest({"version": VERSION, **values})
 
     def prefix(self, stages: int) -> Recipe:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import NamedTuple
 
-from sentbook.data.miniworld import lexicon, meaning, pairs
-from sentbook.data.miniworld.grammar import Speaker
-from sentbook.data.miniworld.lexicon import Domain
-from sentbook.data.miniworld.pairs import SaidPair
-from sentbook.data.miniworld.randomness import Dice
-from sentbook.data.miniworld.scene import ROLES, Scene, cell, change, draw
+from miniworld import lexicon, meaning, pairs
+from miniworld.grammar import Speaker
+from miniworld.lexicon import Domain
+from miniworld.pairs import SaidPair
+from miniworld.randomness import Dice
+from miniworld.scene import ROLES, Scene, cell, change, draw
 
 ENTAILMENT = ("entailment", "neutral", "contradiction")
 ALWAYS = ("place", "manner", "agent attribute")  # what every scene can have

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import NamedTuple
 
-from sentbook.data.miniworld import lexicon
-from sentbook.data.miniworld.grammar import Speaker
-from sentbook.data.miniworld.lexicon import Domain
-from sentbook.data.miniworld.randomness import Dice
-from sentbook.data.miniworld.scene import MODIFIERS, ROLES, Entity, Scene, cell, change, draw, draw_entity, swap
+from miniworld import lexicon
+from miniworld.grammar import Speaker
+from miniworld.lexicon import Domain
+from miniworld.randomness import Dice
+from miniworld.scene import MODIFIERS, ROLES, Entity, Scene, cell, change, draw, draw_entity, swap
 
 # How a pair of a test set comes about, and its share: the domains differ in it as real genres do.
 KINDS = ("same", "modifier", "one role", "two roles", "swap", "negation", "unrelated")

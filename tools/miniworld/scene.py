@@ -11,9 +11,9 @@ from collections.abc import Container
 from functools import cache
 from typing import NamedTuple
 
-from sentbook.data.miniworld import lexicon
-from sentbook.data.miniworld.lexicon import Domain
-from sentbook.data.miniworld.randomness import Dice, stable_hash
+from miniworld import lexicon
+from miniworld.lexicon import Domain
+from miniworld.randomness import Dice, stable_hash
 
 TENSES = ("present", "past", "future")
 ROLES = ("agent", "verb", "patient", "place", "manner", "agent attribute", "patient attribute")

@@ -22,11 +22,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.data.miniworld import lexicon
-from sentbook.data.miniworld.lexicon import Concept, VerbForm
-from sentbook.data.miniworld.pairs import DOMAINS
-from sentbook.data.miniworld.randomness import numbers, stable_hash
-from sentbook.data.miniworld.words import phrases
+from miniworld import lexicon
+from miniworld.lexicon import Concept, VerbForm
+from miniworld.pairs import DOMAINS
+from miniworld.randomness import numbers, stable_hash
+from miniworld.words import phrases
 from sentbook.data.text import tokenise_ptb
 
 FUNCTION_WORDS = phrases("function_words", "words")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from sentbook.data.miniworld import lexicon
-from sentbook.data.miniworld.scene import Entity, Scene
+from miniworld import lexicon
+from miniworld.scene import Entity, Scene
 
 CORE_WEIGHTS = {"agent": 3.0, "verb": 3.5, "patient": 3.0}
 MODIFIER_WEIGHTS = {"place": 0.14, "manner": 0.12}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sentbook.data.miniworld import pairs, scene
-from sentbook.data.miniworld.grammar import Speaker
-from sentbook.data.miniworld.morphology import article
-from sentbook.data.miniworld.randomness import Dice
-from sentbook.data.miniworld.words import phrases
+from miniworld import pairs, scene
+from miniworld.grammar import Speaker
+from miniworld.morphology import article
+from miniworld.randomness import Dice
+from miniworld.words import phrases
 
 Texts = tuple[str, ...]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 
 @cache
 def tables(name: str) -> dict[str, tuple[str, ...]]:
     """The lines of each ``[section]`` of ``words/<name>.txt``; empty lines and comments (``#``) are left out."""
     found: dict[str, list[str]] = {}
-    for line in (files("sentbook.data.miniworld") / "words" / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+    for line in (Path(__file__).parent / "words" / f"{name}.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             section = found.setdefault(line.strip("[]"), [])
         elif line and not line.startswith("#"):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from sentbook.data.miniworld import morphology
-from sentbook.data.miniworld.words import phrases, tables, texts
+from miniworld import morphology
+from miniworld.words import phrases, tables, texts
 
 DOMAINS = ("people", "animals", "kitchen", "sport", "headlines", "travel")
 NOUNS, ATTRIBUTES = ("agents", "things", "tools"), ("animate", "thing")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sentbook.data.miniworld import lexicon
-from sentbook.data.miniworld.lexicon import Domain, VerbForm
-from sentbook.data.miniworld.morphology import article
-from sentbook.data.miniworld.randomness import Dice
-from sentbook.data.miniworld.scene import Entity, Scene
+from miniworld import lexicon
+from miniworld.lexicon import Domain, VerbForm
+from miniworld.morphology import article
+from miniworld.randomness import Dice
+from miniworld.scene import Entity, Scene
 
 SINGULAR, PLURAL = ("the", "a", "the", "a", "this", "one"), ("the", "some", "two", "several", "the", "many")
 

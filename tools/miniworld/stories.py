@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sentbook.data.miniworld import lexicon
-from sentbook.data.miniworld.grammar import Speaker
-from sentbook.data.miniworld.lexicon import Domain
-from sentbook.data.miniworld.randomness import Dice
-from sentbook.data.miniworld.scene import CORPUS_CELLS, Entity, Scene, cell, draw_entity
+from miniworld import lexicon
+from miniworld.grammar import Speaker
+from miniworld.lexicon import Domain
+from miniworld.randomness import Dice
+from miniworld.scene import CORPUS_CELLS, Entity, Scene, cell, draw_entity
 
 LINKS = ("Then", "Later", "After that", "So", "Soon")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.data.miniworld import images, lexicon, meaning, opinions, pairs, stories, tasks, vectors
-from sentbook.data.miniworld.randomness import Dice, numbers, stable_hash
-from sentbook.data.miniworld.scene import CORPUS_CELLS, SIMILARITY_CELLS, SPLIT_CELLS
+from miniworld import images, lexicon, meaning, opinions, pairs, stories, tasks, vectors
+from miniworld.randomness import Dice, numbers, stable_hash
+from miniworld.scene import CORPUS_CELLS, SIMILARITY_CELLS, SPLIT_CELLS
 from sentbook.data.types import (
     CaptionedScenes,
     GradedAnswers,

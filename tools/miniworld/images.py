@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.data.miniworld import lexicon
-from sentbook.data.miniworld.grammar import Speaker
-from sentbook.data.miniworld.lexicon import Domain
-from sentbook.data.miniworld.randomness import Dice, numbers
-from sentbook.data.miniworld.scene import CORPUS_CELLS, Entity, Scene, draw
+from miniworld import lexicon
+from miniworld.grammar import Speaker
+from miniworld.lexicon import Domain
+from miniworld.randomness import Dice, numbers
+from miniworld.scene import CORPUS_CELLS, Entity, Scene, draw
 
 FEATURES, CAPTIONS, GRAIN = 64, 5, 0.15
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sentbook.data.miniworld.words import phrases
+from miniworld.words import phrases
 
 # base: past, participle
 IRREGULAR_VERBS = {base: (past, done) for base, past, done in map(str.split, phrases("inflection", "verbs"))}
