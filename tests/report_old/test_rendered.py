@@ -18,7 +18,6 @@ import pytest
 
 from sentbook.papers.cnn_lstm import experiments as cnn_lstm
 from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
-from sentbook.papers.dnt import tables as dnt_tables
 from sentbook.papers.wsv.tables import ranking
 from sentbook.records import Run
 from sentbook.report_old import summary, tables
@@ -68,8 +67,6 @@ SHOWN: Mapping[str, tuple[Callable[[Run, Any], Any], ...]] = {
     ),
     "wsv/figure5": (show(ranking, **SYSTEMS),),
     "wsv/figure7": (show(ranking, **PARAPHRASES),),
-    "dnt/table4": (show(dnt_tables.cells_table),),
-    "dnt/table5": (show(dnt_tables.cells_table), lambda run, printed: tables.test_matrix(run)),
     "cross/matrix": (),
     "cross/protocols": (),
 }

@@ -19,7 +19,6 @@ import sentbook.papers
 import sentbook.report_old
 from sentbook.io import ConfigError, DataError
 from sentbook.papers.cnn_lstm import tables as cnn_lstm_tables
-from sentbook.papers.dnt import tables as dnt_tables
 from sentbook.papers.wsv.tables import ranking
 from sentbook.records import Metric, Run, Test
 from sentbook.report_old import examples, figures, markup, pedigree, run_pages, summary, tables
@@ -93,7 +92,6 @@ ADAPTERS: dict[str, Callable[[Run], Any]] = {
     "methods": lambda run: cnn_lstm_tables.methods_table(
         run, PRINTED, columns=cnn_lstm_tables.relatedness_columns, caption=HOSTILE
     ),
-    "transfer": lambda run: dnt_tables.cells_table(run, PRINTED, caption=HOSTILE),
     "ranking": lambda run: ranking(
         run, PRINTED, ours=[run.metrics[0].method], dataset=HOSTILE, metrics=["pearson"], caption=HOSTILE
     ),

@@ -18,7 +18,7 @@ from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
 from sentbook.io import NumericalError
 from sentbook.models.average import AverageEncoder
-from sentbook.papers.dnt import experiments as dnt
+from sentbook.papers.dnt import transfers
 from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
 from sentbook.training import recipes as training
@@ -155,7 +155,8 @@ def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         monkeypatch.setattr(suites, "pairs", make)
         study = Study("dnt/table4", settings=settings(**changes))
         starts = {"PP": training.recipes(study.settings, "PP [UE]", AverageEncoder())}
-        rows = dnt.wanted(study.settings, starts, ["FT KL", "DNT, words updated"], ["miniworld"])
+        _, feature, *_, direct, _ = transfers.rows(study.settings)
+        rows = transfers.wanted_rows(study.settings, starts, [feature, direct], ["miniworld"])
         histories = [(row.stage, row.trained[0].metadata["history"]) for row in search(study, rows)]
         chosen.append([(stage, history["best"], history["best_step"]) for stage, history in histories])
     assert chosen[0] == chosen[1]
@@ -165,7 +166,8 @@ def test_names_are_those_of_the_printed_table() -> None:
     from sentbook.runs.printed import table
 
     printed = set(table("dnt", "table4")["method"]) - {"InferSent [UE]", "BiLSTM-Avg [UE]", "GRAN [UE]"}
-    ours = {dnt.method_of(encoder, row) for encoder in ("InferSent", "BiLSTM-Avg", "GRAN") for row in dnt.ROWS}
+    encoders, rows = ("InferSent", "BiLSTM-Avg", "GRAN"), transfers.rows(settings())
+    ours = {transfers.method_of(encoder, row) for encoder in encoders for row in rows}
     assert printed < ours
     assert ours - printed == {"InferSent [NT] MSE row1", "InferSent [NT] KL row1", "InferSent [DNT] row1"}
 

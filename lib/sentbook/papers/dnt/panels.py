@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sentbook import report
-from sentbook.papers.dnt.winners import encoder_of, label
+from sentbook.papers.dnt.winners import encoder_of, row_label
 from sentbook.records import Run, Test
 from sentbook.report.figures import COLOURS, GREY
 from sentbook.report.html import Shown
@@ -74,7 +74,7 @@ def search(run: Run, methods: Sequence[str], dataset: str, *, caption: str) -> S
                 rate = point["learning_rate"]
                 best[rate] = max(best.get(rate, -100.0), 100 * point["development"])
         ink = report.colour(one.method, methods)
-        words = label(one.method) if " row" in one.method else one.method.replace("[", "").replace("]", "")
+        words = f"{encoder_of(one.method)} {row_label(one.method)}" if " row" in one.method else one.method
         axes.plot(sorted(best), [best[rate] for rate in sorted(best)], "o-", color=ink, ms=4, label=words)
     rates = sorted({point["learning_rate"] for one in held for point in one.tried if one.method in methods})
     axes.set(xscale="log", xlabel="learning rate", ylabel=f"development pairs of {held[0].dataset}, × 100")

@@ -196,26 +196,6 @@ def curves(found: Iterable[Found]) -> list[CurvePoint]:
     ]
 
 
-def costs(universal: Iterable[Trained], found: Iterable[Found]) -> list[Cost]:
-    """Return each row's seconds of one seed on all data sets, without those of its grid's other points."""
-    by_row: dict[tuple[str, int], list[Cost]] = {}
-    for row in found:
-        for item in row.trained:
-            by_row.setdefault((row.method, item.seed), []).append(item.cost())
-    summed = [item.cost() for item in universal]
-    for parts in by_row.values():
-        seconds = sum(part.seconds for part in parts)
-        examples = sum(part.examples_per_second * part.seconds for part in parts)
-        memory = max(part.peak_memory_bytes for part in parts)
-        changes = {
-            "seconds": seconds,
-            "peak_memory_bytes": memory,
-            "examples_per_second": examples / max(seconds, 1e-9),
-        }
-        summed.append(parts[0].model_copy(update=changes))
-    return summed
-
-
 def timed(s: Settings, starts: Starts, *, share: float = 0.2) -> list[Cost]:
     """Time an epoch of every row that trains an encoder on a share of one data set's pairs, see `take_turns`."""
     dataset: suites.Dataset = "sick" if "sick" in s.datasets else s.datasets[0]
