@@ -135,5 +135,5 @@ def test_its_page_runs_and_its_claims_are_known(checkout: Path) -> None:
     shown = "".join(output["data"].get("text/html", "") for output in outputs)
     assert "sentbook run toy/table1 --profile small --record" in shown  # nothing is recorded yet
     assert "untrained" in shown  # the run just made
-    code = "from sentbook.judge import claims, papers; print(claims('toy')[0].id, papers.paper_of('toy').heading)"
-    assert call(checkout, "-c", code) == "toy-01 Toy (Nobody et al. 2030)\n"
+    code = "from sentbook.judge import claims, papers; print(claims('toy')[0].id, papers.paper_of('toy').citation)"
+    assert call(checkout, "-c", code) == "toy-01 Nobody et al. (2030)\n"

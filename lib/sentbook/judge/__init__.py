@@ -15,7 +15,7 @@ from sentbook.judge.causes import Cause, cause_of
 from sentbook.judge.claims import ClaimSpec, claims, specifications
 from sentbook.judge.evidence import Evidence, Missing
 from sentbook.judge.rules import DECIDED, RULES, Judgement
-from sentbook.records import Claim, Record, Run, Scores, Verdict, read, read_scores
+from sentbook.records import Claim, Part, Record, Run, Scores, Verdict, read, read_scores
 
 __all__ = [
     "Cause",
@@ -98,7 +98,7 @@ def judged(spec: ClaimSpec, run: Run, book: Predictions | None = None) -> Claim:
         evidence=found.evidence,
         printed=found.printed,
         ours=found.ours,
-        parts=[part.part() for part in found.parts],
+        parts=[Part(verdict=part.verdict, printed=part.printed, ours=part.ours) for part in found.parts],
         notes=notes,
     )
 

@@ -7,7 +7,7 @@ about given encoders asks for new items alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -81,13 +81,14 @@ class Evidence:
                 by_protocol.setdefault(row.protocol, {})[row.seed] = row.value
         return found
 
-    def rows(self, where: str | Sequence[str] | None) -> list[str]:
-        """Name the rows that a claim is about; None: the run's first data set."""
-        if where is None:
-            if not self.run.metrics:
-                raise Missing("needs a data set")
-            return [self.run.metrics[0].dataset]
-        return [where] if isinstance(where, str) else list(where)
+    def cells(self, where: str | list[str] | None, metric: str | list[str] | None) -> list[tuple[str, str]]:
+        """Return the rows that a claim is about in its measures; None: the run's first data set, and a row's first."""
+        if where is None and not self.run.metrics:
+            raise Missing("needs a data set")
+        rows = self.run.metrics[0].dataset if where is None else where
+        measures = metric if isinstance(metric, list) else [metric]
+        rows = [rows] if isinstance(rows, str) else rows
+        return [(row, one or self.metric(row)) for row in rows for one in measures]
 
     def metric(self, row: str) -> str:
         """Name the measure of a row where the claim names none: the first that is recorded."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from scipy import stats
 
 from sentbook.judge.evidence import Evidence, Missing, Place, dataset_of, less_is_better
-from sentbook.records import Finding, Part, Test, Verdict
+from sentbook.records import Finding, Test, Verdict
 
 PRINTED, BOUND = "printed", "set by the rule"
 # An interval of 95 % lies wholly on the wrong side of the truth this often, on either side.
@@ -127,12 +127,6 @@ def number(test: Test, what: str = "", own: bool = True) -> Number:
     return Number(what, test.metric, test.estimate, test.low, test.high, test.kind, a, b)
 
 
-def cells(evidence: Evidence, o: Operands) -> list[tuple[str, str]]:
-    """Return every row in every measure."""
-    measures = o.metric if isinstance(o.metric, list) else [o.metric]
-    return [(row, one or evidence.metric(row)) for row in evidence.rows(o.where) for one in measures]
-
-
 def values(evidence: Evidence, o: Operands) -> Iterator[Number]:
     """Yield the values of methods in cells, or of a finding: an interval, or several by name."""
     if isinstance(o.of, dict):
@@ -141,7 +135,7 @@ def values(evidence: Evidence, o: Operands) -> Iterator[Number]:
             yield Number(name, o.unit, one["estimate"], one["low"], one["high"], o.how)
         return
     for method in o.of if isinstance(o.of, list) else [o.of]:
-        for row, metric in cells(evidence, o):
+        for row, metric in evidence.cells(o.where, o.metric):
             yield number(evidence.value(method, row, metric), f"{method} on {row}")
 
 
@@ -158,7 +152,7 @@ def differences(evidence: Evidence, o: Operands) -> Iterator[Number]:
             yield number(test, own=own)
         return
     for a, b in o.of if isinstance(o.of[0], list) else [o.of]:
-        for cell in cells(evidence, o):
+        for cell in evidence.cells(o.where, o.metric):
             first, second = (_best(evidence, side, *cell) for side in (a, b))
             if isinstance(second, dict):
                 made, (goal, _) = evidence.value(first, *cell), _printed(evidence, second, *cell)
@@ -183,9 +177,8 @@ def _best(evidence: Evidence, side: Any, row: str, metric: str) -> Any:
 def _printed(evidence: Evidence, side: Any, row: str, metric: str, table: str = "") -> tuple[float, str]:
     """Return the best of what the paper prints of a side, and whose it is."""
     names = next(iter(side.values())) if isinstance(side, dict) else side
-    printed = [
-        (evidence.printed(name, row, metric, table), name) for name in ([names] if isinstance(names, str) else names)
-    ]
+    names = [names] if isinstance(names, str) else names
+    printed = [(evidence.printed(name, row, metric, table), name) for name in names]
     return (min if less_is_better(metric) else max)(printed)
 
 
@@ -219,10 +212,6 @@ class Judgement:
     parts: tuple[Judgement, ...] = ()
     numbers: tuple[Number, ...] = ()
     decide: Callable[[Sequence[Number]], Verdict] | None = None
-
-    def part(self) -> Part:
-        """Return the row that a claim of several parts shows."""
-        return Part(verdict=self.verdict, printed=self.printed, ours=self.ours)
 
     def verdict_with(self, places: set[Place], side: Literal["a", "b"]) -> Verdict:
         """Return the verdict if one side of each number, where it is one of ``places``, were as good as may be."""
@@ -271,7 +260,7 @@ def all_of(parts: Sequence[Judgement]) -> Judgement:
     holding = sum(one in HOLDS for one in verdicts)
     words = "; ".join(part.evidence for part in parts)
     if of >= _MANY:
-        least = min(parts, key=lambda part: min(one.low for one in part.numbers))
+        least = min(parts, key=lambda part: min((one.low for one in part.numbers), default=0.0))
         words = f"{holding} of {of} hold, undecided {verdicts.count('inconclusive')}; least: {least.evidence}"
     ours = Finding(what="parts that hold", unit="parts", value=holding, of=of)
     numbers = tuple(one for part in parts for one in part.numbers)
@@ -384,7 +373,7 @@ def scores(evidence: Evidence, o: Operands) -> Judgement:
 def ranks(evidence: Evidence, o: Operands) -> Judgement:
     """Reproduced when both ends of our interval have the printed rank among the printed values, exceeded when both
     have a better one, not reproduced when both have a worse one, else inconclusive."""
-    (one,), ((row, metric),) = values(evidence, o), cells(evidence, o)
+    (one,), ((row, metric),) = values(evidence, o), evidence.cells(o.where, o.metric)
     others = [one._replace(value=evidence.printed(name, row, metric, o.table)).better().value for name in o.among]
     theirs = int(o.printed)  # type: ignore[arg-type]
 
