@@ -32,7 +32,6 @@ FLOW = [
     "evaluation",
     "judge",
     "runs",
-    "report_old",
     "report",
     "study",
 ]
@@ -44,7 +43,6 @@ ROOMS = {
     "evaluation",
     "judge",
     "runs",
-    "report_old",
     "report",
     "exchange",
     "papers",
@@ -172,7 +170,7 @@ BUDGET = {
     "training": Row(("training/**/*.py",), 2562, 1300, "part 2: stages, problems, works, three searches"),
     "evaluation": Row(("evaluation/*.py",), 1305, 950, "part 2: two resampling schemes"),
     "judge": Row(("judge/*.py", "runs/*.py"), 2427, 550, "judging from predictions, a scheduler, a fork server"),
-    "report": Row(("report/**/*.py", "report_old/*.py"), 3585, 900, "four comparison tables, a site generator"),
+    "report": Row(("report/**/*.py",), 900, 900),
     "papers": Row(("papers/**/*.py",), 3376, 900, "code of single notebooks"),
 }
 LIBRARY = Row(("**/*.py",), 20128, 8000, "see its rooms")

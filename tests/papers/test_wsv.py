@@ -13,16 +13,14 @@ from hypothesis import strategies as st
 from sentbook import config, records
 from sentbook.data import suites, vectors
 from sentbook.data.vectors import WordVectors
-from sentbook.io import ConfigError, DataError
+from sentbook.io import DataError
 from sentbook.judge.printed import table as reported
 from sentbook.papers.wsv import findings
 from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes, scored
+from sentbook.papers.wsv.ranking import systems
 from sentbook.papers.wsv.settings import Settings
-from sentbook.papers.wsv.tables import Ranking, ranking
 from sentbook.records import CurvePoint, Metric, Run
 from sentbook.study import Study
-
-SICK: dict[str, Any] = {"ours": ["ours"], "dataset": "SICK2014-test", "metrics": ("pearson", "mse")}
 
 
 def study(**changes: Any) -> Study:
@@ -106,58 +104,24 @@ def test_scores_of_pairs_are_on_the_gold_scale_of_one_data_set() -> None:
 # -- rankings ----------------------------------------------------------------------------------------------------------
 
 
-def of(run: Run, values: dict[str, list[float]], protocol: str = "p") -> Run:
-    """The run with these values of our method by metric, one a seed."""
-    rows = [
-        Metric(method="ours", dataset="SICK2014-test", metric=metric, protocol=protocol, seed=seed, value=value, n=9)
-        for metric, found in values.items()
-        for seed, value in enumerate(found)
-    ]
-    return run.model_copy(update={"metrics": rows})
-
-
-def systems(**values: tuple[float, float]) -> pd.DataFrame:
+def printed(**values: tuple[float, float]) -> pd.DataFrame:
     rows = [
         (name, "SICK2014-test", metric, value)
         for name, pair in values.items()
-        for metric, value in zip(SICK["metrics"], pair, strict=True)
+        for metric, value in zip(("pearson", "mse"), pair, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["method", "dataset", "metric", "value"]).assign(paper="WSV", table="figure5")
+    return pd.DataFrame(rows, columns=["method", "dataset", "metric", "value"])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6, unique=True), st.floats(0, 1))
-def test_the_place_is_one_more_than_the_better_systems(run: Run, others: list[float], value: float) -> None:
-    printed = systems(ours=(0.99, 0.0), **{f"s{at}": (other, 1 - other) for at, other in enumerate(others)})
-    found = Ranking(of(run, {"pearson": [value], "mse": [1 - value]}), printed, **SICK)
-    values = [system.values["pearson"].value for system in found.systems]
-    assert values == sorted(values, reverse=True)
-    (mine,) = (system for system in found.systems if system.own)
-    for metric, better in (
-        ("pearson", sum(other > value for other in others)),
-        ("mse", sum(1 - other < 1 - value for other in others)),
-    ):
-        assert found.place(mine, metric) == (better + 1, len(others) + 1)  # the paper's own value is no other system
-
-
-def test_a_readers_run_stands_among_the_others(run: Run) -> None:
-    recorded, mine = of(run, {"pearson": [0.5, 0.7]}), of(run, {"pearson": [0.9]})
-    table = ranking(recorded, systems(A=(0.8, 0.2)), beside=mine, **SICK)
-    assert list(table.frame.index) == ["WSV-SCNN-SV, your run", "A", "WSV-SCNN-SV, ours"]
-    assert list(table.frame["r × 100"]) == ["90.0", "80.0", "60.0"]
-
-
-def test_two_protocols_are_told_apart_by_a_part_of_their_words(run: Run) -> None:
-    rows = [
-        row
-        for words, value in (("threshold .5", 0.4), ("threshold tuned", 0.6))
-        for row in of(run, {"pearson": [value]}, f"cosine, {words}").metrics
-    ]
-    both = run.model_copy(update={"metrics": rows})
-    assert Ranking(both, None, protocol="tuned", **SICK).systems[0].values["pearson"].value == 0.6
-    with pytest.raises(ConfigError, match="choose one with protocol="):
-        Ranking(both, None, **SICK)
-    with pytest.raises(ConfigError, match="holds no protocol 'tuned well'"):
-        Ranking(both, None, protocol="tuned well", **SICK)
+def test_systems_are_sorted_and_ours_is_below_the_better_ones(run: Run, others: list[float], value: float) -> None:
+    row = Metric(method="ours", dataset="SICK2014-test", metric="pearson", protocol="p", seed=1, value=value, n=9)
+    paper = printed(**{f"s{at}": (other, 1 - other) for at, other in enumerate(others)})
+    mine = run.model_copy(update={"metrics": [row]})
+    found = systems(paper, mine, ours=["ours"], dataset="SICK2014-test", metrics=["pearson", "mse"])
+    assert list(found["pearson"]) == sorted([*others, value], reverse=True)
+    assert sum(found["pearson"] > value) == sum(other > value for other in others)
+    assert list(found[found["ours"]]["system"]) == ["WSV-SCNN-SV"]
 
 
 # -- claims ------------------------------------------------------------------------------------------------------------
