@@ -15,9 +15,10 @@ from sentbook import config, io, records
 from sentbook.config import digest
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.evaluation.predictions import Predictions
-from sentbook.evaluation.protocols import COSINE_PEARSON
+from sentbook.evaluation.protocols import COSINE_PEARSON, Score
 from sentbook.evaluation.statistics import Estimate
 from sentbook.io import ConfigError
+from sentbook.papers.wsv.experiments import scored
 from sentbook.study import Study
 from sentbook.training import recipes
 
@@ -176,3 +177,20 @@ def test_what_is_noted_is_recorded_with_its_beginning() -> None:
     assert run.provenance.seeds == [3]
     assert corpora.CORPORA["miniworld-phrases"].substitute in run.provenance.substitutions
     assert {point.method for point in run.curves} == {"CSE"} == {row.method for row in run.cost}
+
+
+@pytest.mark.long
+@pytest.mark.real_data
+@pytest.mark.usefixtures("mirror", "artifacts")
+def test_a_page_trained_from_nothing_gives_its_recorded_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where numbers are meant to change, raise `records.VERSION`; for training `sentbook.training.store.VERSION`."""
+    monkeypatch.setattr(records, "root", io.root)
+    recorded = records.read("wsv/table1")
+    assert recorded is not None
+    if recorded.stale:
+        pytest.skip("the recorded run is of an earlier version")
+    s = Study("wsv/table1", profile="small").settings
+    trained = recipes.obtain(recipes.recipes(s, "WSV-SCNN-SV", s.wsv, s.sick, seeds=s.seeds[:1]))
+    found = scored(trained).relatedness_rows(score=Score.TRAINED_COSINE, detail="best epoch on trial")
+    for now, then in zip(found, recorded.metrics, strict=True):
+        assert now.value == pytest.approx(then.value, abs=0.005), now.metric
