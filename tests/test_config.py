@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentbook import config
-from sentbook.config import digest, from_notebook, is_recorded, load, merge, parse
+from sentbook.config import digest, is_recorded, load, merge, parse
 from sentbook.io import ConfigError
 from sentbook.papers.cse.settings import Settings
 from sentbook.training.settings import MarginTraining
@@ -67,39 +67,6 @@ def test_changes_are_laid_over_the_profile() -> None:
     assert changed.sentence.corpora == base.sentence.corpora
     assert not is_recorded("cse", changed)
     assert is_recorded("cse", load("cse", {"profile": "demo", "jobs": 2}))  # jobs do not decide a number
-
-
-CELL = "profile = 'demo'\nseeds = None\nsentence = {}"
-
-
-def test_a_notebook_hands_over_its_parameters() -> None:
-    namespace = {"profile": "demo", "seeds": None, "sentence": {}, "In": ["", CELL], "config": config}
-    assert from_notebook("cse", namespace) == load("cse", {"profile": "demo"})
-    changed = from_notebook("cse", {**namespace, "sentence": {"margin": 0.4}})  # in whichever cell
-    assert changed.sentence.margin == 0.4
-
-
-def test_a_notebook_may_hold_variables_of_its_own() -> None:
-    namespace = {"profile": "demo", "seeds": None, "sentence": {}, "In": ["", CELL, "margin = 3", "encoders = []"]}
-    own = {"margin": 0.4, "encoders": [], "scores": {"a": 1}, "words": ["not", "a", "section"], "pp": object()}
-    assert from_notebook("cse", {**namespace, **own}) == load("cse", {"profile": "demo"})
-    assert from_notebook("cse", {**namespace, "jobs": 2}).jobs == 2  # a parameter that the cell does not list
-
-
-INJECTED = "# Parameters\nsentense = {}"
-
-
-@pytest.mark.parametrize("cells", [["", CELL.replace("sentence", "sentense")], ["", CELL, INJECTED]])
-def test_a_misspelt_parameter_stops_the_notebook(cells: list[str]) -> None:
-    namespace = {"profile": "demo", "seeds": None, "sentence": {}, "sentense": {}, "In": cells}
-    with pytest.raises(ConfigError, match=r"Unknown parameter 'sentense'.*did you mean 'sentence'"):
-        from_notebook("cse", namespace)
-
-
-def test_an_overwritten_parameter_is_told_apart_from_a_value() -> None:
-    namespace = {"profile": "demo", "seeds": None, "sentence": [object()], "In": ["", CELL]}
-    with pytest.raises(ConfigError, match="'sentence' now holds a list; run the parameters cell again"):
-        from_notebook("cse", namespace)
 
 
 def test_digest_is_of_values_not_of_spelling() -> None:

@@ -7,13 +7,12 @@ one sentence. YAML's ``1e-3`` is a string for YAML 1.1: the types here make it a
 
 from __future__ import annotations
 
-import ast
 import difflib
 import hashlib
 import importlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -136,16 +135,6 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
-def profile_files(paper: str, profile: str) -> list[Path]:
-    """List the files of a profile, each laid over the one before: ``params/<paper>/<profile>.yaml``.
-
-    Of profile ``paper`` it is ``substitutes.yaml``, the data of this book, where ``SENTBOOK_ORIGINALS`` is ``none``.
-    """
-    names = [profile, *["substitutes"] * (profile == "paper" and os.environ.get("SENTBOOK_ORIGINALS") == "none")]
-    files = [root() / "params" / paper / f"{name}.yaml" for name in names]
-    return [file for file in files if file.is_file()]
-
-
 class Parameters(Section):
     """What a file of ``params/`` holds, and every parameters cell together with some of the settings."""
 
@@ -162,12 +151,16 @@ class Parameters(Section):
 
 
 def profile_values(paper: str, profile: str) -> dict[str, Any]:
-    """Read the `profile_files` of a paper: its profile, seeds and settings, by their names in ``Settings``.
+    """Read ``params/<paper>/<profile>.yaml``: its profile, seeds and settings, by their names in ``Settings``.
+
+    Over profile ``paper`` lies ``substitutes.yaml``, the data of this book, where ``SENTBOOK_ORIGINALS`` is ``none``.
 
     Raises:
-        ConfigError: there is none, or one does not hold `Parameters`.
+        ConfigError: there is no such profile, or a file does not hold `Parameters`.
     """
-    files = profile_files(paper, profile)
+    names = [profile, *["substitutes"] * (profile == "paper" and os.environ.get("SENTBOOK_ORIGINALS") == "none")]
+    files = [root() / "params" / paper / f"{name}.yaml" for name in names]
+    files = [file for file in files if file.is_file()]
     if not files:
         raise ConfigError(f"There is no profile '{profile}' of {paper}; choose one of {', '.join(PROFILES)}.")
     parameters = [parse(Parameters, read_yaml(file), str(file.relative_to(root()))) for file in files]
@@ -230,83 +223,6 @@ def load(paper: str, changes: Mapping[str, Any]) -> Any:
     # A section that is given in part keeps the paper's other values, not those of the section's class.
     values = reduce(merge, [settings().model_dump(), profile_values(paper, profile), whole, given])
     return parse(settings, values, where)
-
-
-def from_notebook(paper: str, namespace: Mapping[str, Any]) -> Any:
-    """Read the configuration from a notebook's variables: pass ``globals()`` right after the parameters cell.
-
-    A parameter is a name that the parameters cell assigns (the last one run that assigns ``profile``) or that papermill
-    injected after it; any such name that does not exist stops the notebook with one sentence. Its value is the one that
-    the variable holds now, so that it may be changed in any cell. All other variables are the reader's own: one of
-    them counts where it is spelt as a parameter and holds a valid value for it, and is left alone else. Hence a
-    notebook runs again in the same kernel, in part or out of order.
-
-    Raises:
-        ConfigError: see `load`; or a parameter of the cell has been overwritten with something else.
-    """
-    fields = settings_class(paper).model_fields
-    listed = _assigned_parameters(namespace.get("In", ()))
-    # Until each notebook hands over its parameters by name: papermill's -f sets a dictionary, and a later cell a Paper.
-    whole = namespace.get("settings") if "settings" in listed else None
-    listed = [name for name in listed if name != "settings"]
-    unknown = {name: namespace.get(name) for name in listed if name not in fields}
-    values = {name: namespace[name] for name in listed if name in namespace and name in fields}
-    for name, value in values.items():
-        if not _is_plain(value):
-            kind = type(value).__name__
-            raise ConfigError(
-                f"The parameter '{name}' now holds a {kind}; run the parameters cell again, and give your own variable "
-                "another name."
-            )
-    own = {name: namespace[name] for name in fields if name in namespace and name not in listed}
-    for name, value in own.items():
-        if _is_plain(value) and _is_valid(paper, values | {name: value}):
-            values[name] = value
-    return load(paper, {**values, **unknown, "settings": whole if isinstance(whole, Mapping) else None})
-
-
-def _is_valid(paper: str, changes: Mapping[str, Any]) -> bool:
-    try:
-        load(paper, changes)
-    except ConfigError:
-        return False
-    return True
-
-
-def _is_plain(value: Any) -> bool:
-    """Tell whether ``value`` is what YAML can hold: text, numbers, None, and lists and mappings of these."""
-    if isinstance(value, Mapping):
-        return all(isinstance(name, str) and _is_plain(part) for name, part in value.items())
-    if isinstance(value, list | tuple):
-        return all(_is_plain(part) for part in value)
-    return value is None or isinstance(value, str | int | float)
-
-
-def _assigned_parameters(cells: Sequence[str]) -> list[str]:
-    """List the names that the last parameters cell among ``cells`` (IPython's history) assigns, and injected ones.
-
-    papermill puts what it is given into a cell of its own after the parameters cell, under the comment "Parameters".
-    """
-    names: dict[str, None] = {}
-    for cell in reversed(cells):
-        assigned = _assigned(cell)
-        injected = cell.lstrip().startswith("# Parameters")
-        if injected or "profile" in assigned:
-            names |= dict.fromkeys(assigned)
-        if "profile" in assigned and not injected:
-            break
-    return list(names)
-
-
-def _assigned(cell: str) -> list[str]:
-    """List the names that the top level of a cell's source assigns."""
-    try:
-        statements = ast.parse(cell).body
-    except SyntaxError:  # a magic command
-        return []
-    targets = [target for statement in statements if isinstance(statement, ast.Assign) for target in statement.targets]
-    targets += [statement.target for statement in statements if isinstance(statement, ast.AnnAssign)]
-    return [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
 
 
 def is_recorded(paper: str, config: Section) -> bool:

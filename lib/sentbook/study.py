@@ -11,11 +11,10 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from sentbook import io, records
-from sentbook.config import digest, from_notebook, is_recorded, load
+from sentbook.config import digest, is_recorded, load
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
-from sentbook.data.vectors import Vectors
 from sentbook.evaluation.predictions import (
     Predictions,
     sts_predictions,
@@ -28,7 +27,7 @@ from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import described, device_of, peak_memory_bytes
 from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, recipes, untrained
 from sentbook.training.search import searches_of
-from sentbook.training.settings import Paper, Stage
+from sentbook.training.settings import Paper
 
 
 class Study:
@@ -40,7 +39,6 @@ class Study:
         seeds: one run per seed; None: the profile's.
         settings: changes to the profile's settings, by name; or settings that are already checked.
         sections: single settings, which go over ``settings``; None and ``{}`` leave the profile's.
-        given: until each notebook hands over its parameters by name, its ``globals()``, or the paper's ``Settings``.
 
     Attributes:
         settings: the configuration: encoders, trainings, seeds.
@@ -49,7 +47,6 @@ class Study:
     def __init__(
         self,
         name: str,
-        given: Paper | Mapping[str, Any] | None = None,
         *,
         profile: str = "demo",
         seeds: Sequence[int] | None = None,
@@ -57,14 +54,8 @@ class Study:
         **sections: Any,
     ) -> None:
         self.paper, self.experiment = name.split("/")
-        given = settings if isinstance(settings, Paper) else given
-        if given is None:
-            parameters = {**sections, "profile": profile, "seeds": seeds, "settings": settings}
-            self.settings: Any = load(self.paper, parameters)
-        elif isinstance(given, Paper):
-            self.settings = given
-        else:
-            self.settings = from_notebook(self.paper, given)
+        parameters = {**sections, "profile": profile, "seeds": seeds, "settings": settings}
+        self.settings: Any = settings if isinstance(settings, Paper) else load(self.paper, parameters)
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
         self._trained: dict[str, Trained | FineTuned] = {}
@@ -104,28 +95,6 @@ class Study:
         return [point for item in self._trained.values() if item.metadata for point in item.curve()]
 
     # -- training ---------------------------------------------------------------------------------------------------
-
-    def recipes(
-        self,
-        method: str,
-        encoder: Encoder | type[SentenceEncoder],
-        *stages: Stage,
-        seeds: Sequence[int] | None = None,
-        vectors: Vectors | None = None,
-        tokenisation: Tokenisation | None = None,
-        random_words: bool = False,
-    ) -> list[Recipe]:
-        """As `sentbook.training.recipes.recipes`, until each notebook calls that."""
-        return recipes(
-            self.settings,
-            method,
-            encoder,
-            *stages,
-            seeds=seeds,
-            vectors=vectors,
-            tokenisation=tokenisation,
-            random_words=random_words,
-        )
 
     def train(self, *recipes: Sequence[Recipe], jobs: int | None = None) -> list[Trained]:
         """Train the encoders of all ``recipes``, or load them from the cache where the recipe is unchanged.
@@ -220,7 +189,6 @@ class Study:
         cost: Sequence[Cost] | None = None,
         searches: Sequence[Search] | None = None,
         extra: Mapping[str, Any] | None = None,
-        book: Any = None,
     ) -> Run:
         """Write the run to ``build/runs/<profile>/``, with a score per test item, and return it.
 
@@ -236,15 +204,12 @@ class Study:
             curves, cost: None: those of all trainings of this study.
             searches: how the settings of each method were chosen; None: what the paper's page *tuning* recorded.
             extra: what fits nowhere else.
-            book: the scores, until each notebook hands them over as ``scores``.
 
         Raises:
             StorageError: no space or a read-only folder; an earlier run is intact.
         """
         s, trained = self.settings, [item for item in self._trained.values() if item.metadata]
         data = {name: value for item in trained for name, value in item.metadata.get("data", {}).items()}
-        if scores is None and isinstance(book, Predictions):
-            scores = book
         if metrics is None:
             metrics = scores.metric_rows(protocol) if isinstance(scores, Predictions) else ()
         run = Run(
