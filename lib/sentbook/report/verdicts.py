@@ -34,7 +34,7 @@ def verdict(page: Page, measured: str = "") -> Shown:
     methods, sets = {row.method for row in run.metrics}, {row.dataset for row in run.metrics}
     size = f"{numbers.counted(len(methods), 'method')}, {numbers.counted(len(sets), 'row')}."
     notes = [
-        *(claim.notes if claim else [size]),
+        *(claim.notes if claim else [size] * bool(methods)),
         "Substitutes stand in for the paper\u2019s data." if run.provenance.substitutions else "",
         f"{numbers.counted(counts.total(), 'more claim')} in the details: {more}." if more else "",
     ]
