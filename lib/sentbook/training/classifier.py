@@ -177,10 +177,18 @@ class Classifier(Work):
             redraw(encoder, self.seed)
         else:
             encoder.load_state_dict(state, strict=False)
-        options = {"classes": classes, "seed": self.seed}
-        problem = ClassifierProblem(encoder, tokens, labels, self.division, self.settings, **options)
-        place = {"device": self.device, "key": self.key, "folder": folder}
-        history = fit(problem, self.settings, seed=self.seed, **place, report=silent)
+        problem = ClassifierProblem(
+            encoder, tokens, labels, self.division, self.settings, classes=classes, seed=self.seed
+        )
+        history = fit(
+            problem,
+            self.settings,
+            seed=self.seed,
+            device=self.device,
+            key=self.key,
+            folder=folder,
+            report=silent,
+        )
         right = problem.right(self.division.test)
         print(f"[{self.method}, {self.dataset}, run {self.seed}] accuracy {right.mean():.4f}", flush=True)
         head = sum(parameter.numel() for parameter in problem.head.parameters())

@@ -95,6 +95,7 @@ def variants(s: Settings) -> dict[str, list[Recipe]]:
         }
         for size in s.paragraphs
     }
+    rows: list[tuple[str, str, CNNEncoder, dict[str, Any]]]
     rows = [(name, COMBINE[0], s.encoder, changes) for name, changes in shorter.items()]
     rows.append((WIDE, COMBINE[1] + FIXED, wide(s.encoder), {}))
     rows += [(f"{row}, all sentences", row, s.encoder, {"limit": None}) for row in s.all_sentences]
