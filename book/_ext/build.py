@@ -47,7 +47,9 @@ def pdf() -> Path:
     with tempfile.TemporaryDirectory() as user:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={user}"]
         wait = "--virtual-time-budget=60000"  # MathJax draws the equations first
-        subprocess.run([browser, *options, wait, f"--print-to-pdf={target}", page.as_uri()], check=True)
+        subprocess.run(
+            [browser, *options, wait, f"--print-to-pdf={target}", page.as_uri()], check=True, stderr=subprocess.DEVNULL
+        )
     return target
 
 
