@@ -48,7 +48,8 @@ def known(text: str) -> set[str]:
     for claim in CITED.findall(text):
         for one in findings(claim):
             values += [number for number in (one.value, one.low, one.high) if number is not None]
-            shares.add(f"{one.value:g} of {one.of}")
+            parts = [of for of in range(2, 100) if one.unit == "share" and abs(one.value * of % 1) < 1e-9]
+            shares.update([f"{one.value:g} of {one.of}", *(f"{one.value * of:.0f} of {of}" for of in parts)])
         shares.update(share for entry in entries(claim) for share in re.findall(r"\b\d+ of \d+\b", entry.evidence))
         values += [float(one) for one in re.findall(r"\d+\.\d+|\.\d+|\d+", judge.specifications()[claim].text)]
     for run in (run for page in RUN.findall(text) for run in runs("/".join(page))):

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook import config
+from sentbook import config, records
 from sentbook.data import suites
 from sentbook.papers.cse.experiments import pretrained
 from sentbook.papers.cse.settings import CSE
-from sentbook.runs import ledger
 from sentbook.study import Study
 from sentbook.training import recipes
 from sentbook.training.problems.transfer import RelatednessProblem
@@ -59,7 +58,7 @@ def test_at_the_papers_size_each_side_has_what_the_search_chose(monkeypatch: pyt
     monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
     settings = config.load("cse", {"profile": "paper"})
     made = pretrained(Study("cse/table2", settings=settings), settings)
-    recorded = ledger.read("cse", "tuning", "small")
+    recorded = records.read("cse/tuning")
     chosen = {identity(of[0].prefix(stages)) for of in made.values() for stages in (1, 2)}
     assert recorded and len(chosen) == 4
     assert chosen <= {search.of for search in recorded.searches}

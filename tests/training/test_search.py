@@ -163,7 +163,7 @@ def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_names_are_those_of_the_printed_table() -> None:
-    from sentbook.runs.printed import table
+    from sentbook.judge.printed import table
 
     printed = set(table("dnt", "table4")["method"]) - {"InferSent [UE]", "BiLSTM-Avg [UE]", "GRAN [UE]"}
     encoders, rows = ("InferSent", "BiLSTM-Avg", "GRAN"), transfers.rows(settings())

@@ -1,1 +1,0 @@
-"""Recorded runs: the ledger, what each was made from, the rules of verdicts, and the batch."""

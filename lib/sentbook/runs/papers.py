@@ -1,1 +1,0 @@
-from sentbook.judge.papers import *  # noqa: F403

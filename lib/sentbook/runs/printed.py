@@ -1,1 +1,0 @@
-from sentbook.judge.printed import *  # noqa: F403
