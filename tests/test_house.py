@@ -31,7 +31,6 @@ FLOW = [
     "training",
     "evaluation",
     "judge",
-    "runs",
     "report",
     "study",
 ]
@@ -42,7 +41,6 @@ ROOMS = {
     "training",
     "evaluation",
     "judge",
-    "runs",
     "report",
     "exchange",
     "papers",
@@ -169,7 +167,7 @@ BUDGET = {
     "models": Row(("models/**/*.py",), 1564, 1200, "part 2: encoder options declared twice"),
     "training": Row(("training/**/*.py",), 2562, 1300, "part 2: stages, problems, works, three searches"),
     "evaluation": Row(("evaluation/*.py",), 1305, 950, "part 2: two resampling schemes"),
-    "judge": Row(("judge/*.py", "runs/*.py"), 2427, 550, "judging from predictions, a scheduler, a fork server"),
+    "judge": Row(("judge/*.py",), 862, 550, "caps that judge again, tested causes, printed numbers, the check"),
     "report": Row(("report/**/*.py",), 900, 900),
     "papers": Row(("papers/**/*.py",), 3376, 900, "code of single notebooks"),
 }

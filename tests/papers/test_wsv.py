@@ -21,6 +21,7 @@ from sentbook.papers.wsv.ranking import systems
 from sentbook.papers.wsv.settings import Settings
 from sentbook.records import CurvePoint, Metric, Run
 from sentbook.study import Study
+from sentbook.training.recipes import recipes
 
 
 def study(**changes: Any) -> Study:
@@ -88,7 +89,7 @@ def test_scores_of_pairs_are_on_the_gold_scale_of_one_data_set() -> None:
     tiny = {"epochs": 1}
     made = study(seeds=[1, 2], device="cpu", wsv={"filters": 5}, sick=tiny, msrp=tiny)
     wsv, sick, msrp = made.settings.wsv, made.settings.sick, made.settings.msrp
-    encoders = made.train(made.recipes("WSV", wsv, sick))
+    encoders = made.train(recipes(made.settings, "WSV", wsv, sick))
     test = suites.pairs("miniworld", "test")
     for state in ("best", "last"):
         book = scored(encoders, state)
@@ -96,9 +97,9 @@ def test_scores_of_pairs_are_on_the_gold_scale_of_one_data_set() -> None:
         np.testing.assert_array_equal(book.stacked("WSV", test.name), expected)
     assert {row.metric for row in book.relatedness_rows()} == {"pearson", "spearman", "mse"}
     with pytest.raises(ValueError, match=r"miniworld.*miniworld-paraphrase.*one data set"):
-        scored([*encoders, *made.train(made.recipes("b", wsv, msrp))])
+        scored([*encoders, *made.train(recipes(made.settings, "b", wsv, msrp))])
     with pytest.raises(ValueError, match="no scored pairs"):
-        scored(made.train(made.recipes("c", wsv)))
+        scored(made.train(recipes(made.settings, "c", wsv)))
 
 
 # -- rankings ----------------------------------------------------------------------------------------------------------
