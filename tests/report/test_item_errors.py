@@ -9,6 +9,7 @@ import pytest
 import samples
 from sentbook import report
 from sentbook.data.types import ScoredPairs
+from sentbook.evaluation.predictions import sts_predictions
 from sentbook.report.item_errors import marked, terms_of
 
 
@@ -30,10 +31,19 @@ def test_mean_errors_by_group_are_exact() -> None:
     rows = {row["group"]: row for row in described(known={"a", "dog", "runs"})["rows"]}
     assert rows["all"]["errors"] == pytest.approx([0.5, 0.5]) and rows["all"]["n"] == 12
     assert rows["length: up to 4.25 words"]["errors"] == pytest.approx([0.0, 0.5])
-    assert rows["length: up to 4.25 words"]["interval"] == pytest.approx([-0.5, -0.5])
+    assert rows["length: up to 4.25 words"]["difference"] == pytest.approx([-0.5, -0.5, -0.5])
     assert rows["word overlap: 0.25 or less"]["errors"] == pytest.approx([1.0, 0.5])
     assert rows["unknown words"]["n"] == 6
     assert "numbers differ" not in rows and "negation in one sentence" not in rows  # both negate; no digits
+
+
+def test_scores_are_described_by_name_and_nothing_where_a_method_is_missing() -> None:
+    book = sts_predictions([pairs("STS2014/images")])
+    book.add("A", 1, "STS2014/images", np.linspace(0, 1, 12))
+    book.add("B", 1, "STS2014/images", np.linspace(1, 0, 12))
+    (found,) = report.errors_of(book, "A", "B", "SICK2014")
+    assert (found["dataset"], found["methods"], found["how"]) == ("STS2014/images", ["A", "B"], "isotonic")
+    assert report.errors_of(book, "A", "C") == []
 
 
 def test_a_label_is_right_or_wrong_and_sentences_may_be_single() -> None:
@@ -65,8 +75,8 @@ def test_a_page_shows_what_was_described_or_says_that_nothing_was() -> None:
     statistics, examples = shown.find_all("table")
     assert [cell.get_text() for cell in statistics.find_all("tr")[0].find_all("th")][2:4] == ["first one", "B"]
     assert len(examples.find_all("tr")) == 11
-    assert "No errors of cse/table1 were described" in page.errors("A", "C").html
-    assert "No errors of cse/table1 were described" in page.errors("A", "B", dataset="MR").html
+    assert "No errors of cse/table1 are recorded." in page.errors("A", "C").html
+    assert "No errors of cse/table1 are recorded." in page.errors("A", "B", dataset="MR").html
     mine = samples.run(findings={"errors": [described("miniworld/people")]}, profile="demo")
     assert "Mini-world people" in page.errors("A", "B", dataset="SICK2014", run=mine).html
 

@@ -9,6 +9,7 @@ from sentbook.report.figures import figure as figure
 from sentbook.report.figures import subplots as subplots
 from sentbook.report.html import Shown as Shown
 from sentbook.report.item_errors import describe_errors as describe_errors
+from sentbook.report.item_errors import errors_of as errors_of
 from sentbook.report.lessons import diagram as diagram
 from sentbook.report.lessons import dial as dial
 from sentbook.report.lessons import source as source

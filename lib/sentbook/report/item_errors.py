@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.error_groups import WORD, MapName, Thresholds, jaccard, mapped, words
+from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.statistics import mean_bootstrap
 from sentbook.records import Run
 from sentbook.report import numbers
@@ -49,6 +50,17 @@ def terms_of(dataset: str) -> str | None:
 # -- what is recorded --------------------------------------------------------------------------------------------------
 
 
+def errors_of(scores: Predictions, a: str, b: str, dataset: str = "") -> list[dict[str, Any]]:
+    """Describe the errors of A and B on a data set of pairs, the first where there is no ``dataset``.
+
+    ``study.record(scores, ..., findings={"errors": report.errors_of(scores, "CSE", "PP", "SICK2014")})``. Nothing is
+    described of methods that have no scores.
+    """
+    name = dataset if dataset in scores.names else scores.names[0]
+    said = {method: scores.stacked(method, name) for method in (a, b) if scores.has(method, name)}
+    return [describe_errors(scores.pairs(name), said, a, b)] if len(said) == 2 else []
+
+
 def describe_errors(
     pairs: ScoredPairs, scores: Mapping[str, ArrayLike], a: str, b: str, *, how: How = "isotonic", known: Any = ()
 ) -> dict[str, Any]:
@@ -74,9 +86,9 @@ def describe_errors(
     rows = []
     for group, mask in _groups(pairs, known).items():
         if mask.sum() > 1:
-            found = mean_bootstrap((first - second)[mask], 2000, [0])
-            errors = [float(one[mask].mean()) for one in (first, second)]
-            rows.append({"group": group, "n": int(mask.sum()), "errors": errors, "interval": [found.low, found.high]})
+            gap = mean_bootstrap((first - second)[mask], 2000, [0])
+            row = {"errors": [float(one[mask].mean()) for one in (first, second)], "n": int(mask.sum())}
+            rows.append({"group": group, "difference": [gap.estimate, gap.low, gap.high], **row})
     order = np.argsort(first - second, kind="stable")
     half = min(QUOTED // 2, len(order) // 2)
     examples = []
@@ -126,7 +138,7 @@ def errors(
     for one, title in page.runs(run, caption):
         held = [found for found in one.findings.get("errors", ()) if found["methods"] == [a, b]]
         same = [found for found in held if found["dataset"] == dataset] or ([] if dataset and one is page.run else held)
-        parts.append(_shown(page, same[0], title) if same else page.unscored(one))
+        parts.append(_shown(page, same[0], title) if same else page.missing(f"No errors of {one.name} are recorded."))
     return page.together(parts)
 
 
@@ -137,10 +149,8 @@ def _shown(page: Page, found: Mapping[str, Any], caption: str) -> Shown:
     metric, what = ("share", "Share wrong × 100") if found["how"] == "labels" else ("mae", "Mean absolute error")
     shown, rows, pairs = partial(numbers.shown, metric=metric), [], []
     for row in found["rows"]:
-        first, second = row["errors"]
-        low, high = row["interval"]
-        words = f"{shown(first - second, signed=True)} {numbers.interval(low, high, metric, signed=True)}"
-        rows.append([row["group"], row["n"], first, second, words])
+        words = "{} [{}, {}]".format(*(shown(end, signed=True) for end in row["difference"]))
+        rows.append([row["group"], row["n"], *row["errors"], words])
     for one in found["examples"][:QUOTED]:
         said = [Markup(f"{score:.3g}") for score in one["scores"]]
         closer = int(one["errors"][1] < one["errors"][0])

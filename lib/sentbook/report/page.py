@@ -100,15 +100,12 @@ class Page:
     @property
     def unrecorded(self) -> Shown:
         """One sentence that says how to record this page."""
-        return self._missing(f"No run of {self.name} is recorded.")
+        return self.missing(f"No run of {self.name} is recorded.")
 
-    def unscored(self, run: Run) -> Shown:
-        """One sentence that says that errors per item are not here."""
-        return self._missing(f"No errors of {run.name} were described when it was recorded.")
-
-    def _missing(self, what: str) -> Shown:
-        command = f"sentbook run {self.name} --profile small --record"
-        return Shown(Markup("<p>{} To record it: <code>{}</code></p>").format(what, command))
+    def missing(self, what: str) -> Shown:
+        """Say in one sentence what is not here, and how to record it."""
+        words = Markup("<p>{} To record it: <code>sentbook run {} --profile small --record</code></p>")
+        return Shown(words.format(what, self.name))
 
     def together(self, parts: Sequence[Shown]) -> Shown:
         """Show outputs below each other; without any, that nothing is recorded."""
