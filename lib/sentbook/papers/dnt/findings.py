@@ -58,19 +58,15 @@ def best_over_worst(tests: Iterable[Test], margin: float = POINTS) -> list[Test]
     for test in tests:
         if "UE" not in (setting_of(test.a), setting_of(test.b)):
             cells.setdefault((encoder_of(test.a), test.dataset), []).append(test)
-    widest = [max(cell, key=lambda test: abs(test.estimate)) for cell in cells.values()]
-    turned = [
-        test
-        if test.estimate > 0
-        else test.model_copy(
-            update={"a": test.b, "b": test.a, "estimate": -test.estimate, "low": -test.high, "high": -test.low}
-        )
-        for test in widest
-    ]
-    less = [
-        {"estimate": test.estimate - margin, "low": test.low - margin, "high": test.high - margin} for test in turned
-    ]
-    return [test.model_copy(update=ends) for test, ends in zip(turned, less, strict=True)]
+    found = []
+    for cell in cells.values():
+        test = max(cell, key=lambda test: abs(test.estimate))
+        ends = {"estimate": test.estimate, "low": test.low, "high": test.high}
+        if test.estimate < 0:
+            ends = {"estimate": -test.estimate, "low": -test.high, "high": -test.low}
+            test = test.model_copy(update={"a": test.b, "b": test.a})
+        found.append(test.model_copy(update={name: value - margin for name, value in ends.items()}))
+    return found
 
 
 def gains_of_rescaling(searches: Iterable[Search]) -> dict[str, float]:

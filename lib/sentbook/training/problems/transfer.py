@@ -1,14 +1,12 @@
-"""Taking a trained encoder to scored pairs: the settings of transfer, and the head that predicts a score."""
+"""Take a trained encoder to scored pairs by a head that predicts a score."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -23,50 +21,6 @@ from sentbook.training.correlation import MEASURES, pearson
 from sentbook.training.problem import Problem, Rows
 from sentbook.training.settings import HeadTraining, RelatednessTraining
 from sentbook.training.targets import shift_to_classes
-
-State = Literal["frozen", "updated", "absent"]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Which parameters a transfer moves: the word vectors, the encoder above them, the classifier above both.
-
-    Source: Zhang et al. 2018, sections 2 and 4.3, table 3.
-    """
-
-    name: str
-    words: State
-    encoder: State
-    classifier: State
-
-    def parts(self, state: State) -> tuple[str, ...]:
-        """The parts in ``state``, by the paper's names."""
-        named = {"wem": self.words, "enc": self.encoder, "cla": self.classifier}
-        return tuple(part for part, found in named.items() if found == state)
-
-
-SETTINGS: tuple[Setting, ...] = (
-    Setting("Unsupervised evaluation", "frozen", "frozen", "absent"),
-    Setting("Feature transfer", "frozen", "frozen", "updated"),
-    Setting("Network transfer", "updated", "updated", "updated"),
-    Setting("Network transfer, wem frozen", "frozen", "updated", "updated"),
-    Setting("Direct network transfer", "updated", "updated", "absent"),
-    Setting("Direct network transfer, wem frozen", "frozen", "updated", "absent"),
-)
-
-
-def settings_table() -> pd.DataFrame:
-    """Table 3 of Zhang et al. 2018, from `SETTINGS`.
-
-    Example:
-        >>> settings_table().loc["Feature transfer"].tolist()
-        ['wem, enc', 'cla']
-    """
-    return pd.DataFrame(
-        [[", ".join(setting.parts(state)) or "-" for state in ("frozen", "updated")] for setting in SETTINGS],
-        index=[setting.name for setting in SETTINGS],
-        columns=["frozen", "updated"],
-    )
 
 
 class RelatednessProblem(Problem):
