@@ -33,11 +33,11 @@ QUOTED = 10
 _NEGATION = re.compile(r"\b(?:not|no|never|nobody|nothing|none|without|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 # Data sets of which a few items may be quoted, and what is named next to them; see data/eval/MANIFEST.json.
 _TERMS = {
-    r"SICK": "SICK, Marelli et al. 2014, CC BY-NC-SA 3.0",
-    r"STS20\d\d/images": "image descriptions of STS, CC BY-SA",
+    r"SICK": "SICK (Marelli et al. 2014), CC BY-NC-SA 3.0",
+    r"STS20\d\d/images": "image descriptions of PASCAL VOC-2008 and Flickr, CC BY-SA",
     r"STS20\d\d/headlines?$": "Europe Media Monitor",
-    r"STS2016/postediting": "STS 2016 post-editing, CC BY 4.0",
-    r"STS2015/answers-forums|STS2016/(answer|question)$": "Stack Exchange, CC BY-SA",
+    r"STS2016/postediting": "EAMT11 post-editing data, CC BY 4.0",
+    r"STS2015/answers-forums|STS2016/(answer|question)$": "Stack Exchange, CC BY-SA 3.0",
     r"miniworld": "generated sentences",
 }
 
@@ -50,15 +50,15 @@ def terms_of(dataset: str) -> str | None:
 # -- what is recorded --------------------------------------------------------------------------------------------------
 
 
-def errors_of(scores: Predictions, a: str, b: str, dataset: str = "") -> list[dict[str, Any]]:
+def errors_of(scores: Predictions, a: str, b: str, dataset: str = "", *, known: Any = ()) -> list[dict[str, Any]]:
     """Describe the errors of A and B on a data set of pairs, the first where there is no ``dataset``.
 
     ``study.record(scores, ..., findings={"errors": report.errors_of(scores, "CSE", "PP", "SICK2014")})``. Nothing is
-    described of methods that have no scores.
+    described of methods that have no scores. ``known`` as in `describe_errors`.
     """
     name = dataset if dataset in scores.names else scores.names[0]
     said = {method: scores.stacked(method, name) for method in (a, b) if scores.has(method, name)}
-    return [describe_errors(scores.pairs(name), said, a, b)] if len(said) == 2 else []
+    return [describe_errors(scores.pairs(name), said, a, b, known=known)] if len(said) == 2 else []
 
 
 def describe_errors(
