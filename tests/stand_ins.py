@@ -80,7 +80,7 @@ def put_coco(folder: Path) -> None:
     savemat(folder / "vgg_feats.mat", {"feats": np.random.default_rng(2).random((4096, 24))})
     sizes = "{'train': (16,), 'dev': (4,), 'test': (4,)}"
     put(folder / "sitecustomize.py", [
-        "import sys, sentbook.data.readers", f"sys.modules['sentbook.data.readers.coco'].SIZES = {sizes}",
+        "import sentbook.data.images", f"sentbook.data.images.SIZES = {sizes}",
     ])  # fmt: skip
 
 

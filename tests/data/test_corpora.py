@@ -9,7 +9,6 @@ import pytest
 
 from kept import forget
 from sentbook.data import alignment, corpora, overlap, readers, sources
-from sentbook.data.readers import paraphrases
 from sentbook.data.types import ParaphrasePairs
 from sentbook.io import ConfigError
 
@@ -21,11 +20,9 @@ def numbered(name: str, size: int) -> ParaphrasePairs:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two corpora of 60 and 40 pairs in place of the real ones."""
-    made = {
-        name: corpora.Corpus("", (), lambda seed, name=name, size=size: numbered(name, size))
-        for name, size in (("left", 60), ("right", 40))
-    }
+    made = {"left": 60, "right": 40}
     monkeypatch.setattr(corpora, "CORPORA", made)
+    monkeypatch.setattr(corpora, "read", lambda name, seed: numbered(name, made[name]))
 
 
 def rows(pairs: ParaphrasePairs) -> list[tuple[str, str, str]]:
@@ -72,13 +69,12 @@ def test_phrases_are_kept_in_the_cache(cache: Path, tmp_path: Path, monkeypatch:
         return ParaphrasePairs.of("phrases", [("old", "aged"), ("the\u2028old man", "the aged man")])
 
     monkeypatch.setattr(sources, "path", lambda name: tmp_path / name)
-    monkeypatch.setattr(paraphrases, "aligned", lambda name: None)
-    monkeypatch.setattr(paraphrases, "bible", lambda: None)
+    monkeypatch.setattr(corpora, "rows", lambda name, size: [["LEB", "KJV", "BBE", "WEB", "DRA"]])
     monkeypatch.setattr(alignment, "phrase_pairs", align)
 
     def phrases() -> ParaphrasePairs:
         forget()
-        return corpora.CORPORA["phrases"].read(0)
+        return corpora.read("phrases")
 
     built, read = phrases(), phrases()
     assert built == read and calls == [1]
@@ -97,7 +93,7 @@ def test_phrases_are_kept_in_the_cache(cache: Path, tmp_path: Path, monkeypatch:
 
 @pytest.mark.real_data
 def test_phrases_of_the_real_corpora(mirror: Path, cache: Path, forgetful: None) -> None:
-    pairs = corpora.CORPORA["phrases"].read(0)
+    pairs = corpora.read("phrases")
     assert len(pairs) == 524_410 and len(set(zip(pairs.first, pairs.second, strict=True))) == len(pairs)
     assert max(len(side.split()) for side in [*pairs.first, *pairs.second]) <= alignment.LONGEST_SPAN + 2
     assert set(corpora.CORPORA["phrases"].files) <= set(sources.used())

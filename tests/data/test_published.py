@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from sentbook.config import load
-from sentbook.data import corpora, inference, novels, readers, sources, vectors
+from sentbook.data import corpora, inference, novels, published, readers, sources, vectors
 from sentbook.data.miniworld import World
-from sentbook.data.readers import published
 from sentbook.io import ConfigError, DataError
 from sentbook.training.recipes import Recipe
 from stand_ins import put, put_answers, put_books, put_pairs, put_vectors
@@ -114,13 +113,17 @@ def test_a_run_names_the_originals_that_it_read_and_says_what_is_not_as_publishe
 @pytest.mark.parametrize(
     ("name", "lines", "said"),
     [
-        ("ppdb-xl-phrasal", ["[X] ||| a ||| b ||| f", "[X] ||| a"], "ppdb-1.0-xl-phrasal, line 2: it holds no pair"),
-        ("paranmt", ["a\tb", "a"], "line 2: it holds no pair"),
+        (
+            "ppdb-xl-phrasal",
+            ["[X] ||| a ||| b ||| f", "[X] ||| a"],
+            r"-phrasal, line 2: '.* a' holds no pair",
+        ),
+        ("paranmt", ["a\tb", "a"], "line 2: 'a' holds no pair"),
         ("paranmt", ["a\ta"], "holds no pair"),
         ("simple-wikipedia-v2", ["T\t0\ta", "T\tb"], "normal.aligned, line 2"),
         ("simple-wikipedia-v2", ["T\t0\ta"], "not of one length"),
         ("all-nli", ['{"sentence1": "a", "sentence2": "b"}'], r"train\.jsonl, line 1: cannot be read .*gold_label"),
-        ("all-nli", ['{"sentence1": "a", "sentence2": "b", "gold_label": "yes"}'], "line 1: 'yes' is none of"),
+        ("all-nli", ['{"sentence1": "a", "sentence2": "b", "gold_label": "yes"}'], "line 1: cannot be read"),
     ],
 )
 def test_damaged_files_are_named(originals: Path, name: str, lines: list[str], said: str) -> None:
@@ -178,8 +181,8 @@ def test_mohlers_archive_has_the_answers_of_the_flat_file(
     assert len(readers.sts2012_train()) == 3  # by their names and contents, as SemEval published them
     raw = originals / "ShortAnswerGrading_v2.0" / "data" / "raw"
     (raw / "1.2").write_text("1.2 An answer\n")
-    with pytest.raises(DataError, match=r"Question 1\.2 of .* is not whole"):
+    with pytest.raises(DataError, match=r"The short answers in .* are not whole"):
         readers.short_answers()
     (raw / "1.1").unlink()
-    with pytest.raises(DataError, match=r"raw/1\.1 is missing; unpack the archive"):
+    with pytest.raises(DataError, match=r"raw/1\.1.*unpack the archive"):
         readers.short_answers()

@@ -1,21 +1,17 @@
-"""Readers: every format with hostile lines, each named in one sentence; on the mirror official sizes and scales."""
+"""Readers: lines and sizes by hand; on the mirror official sizes and scales."""
 
 from __future__ import annotations
 
 import gzip
 import lzma
-import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from sentbook.data import readers, sources
-from sentbook.data.corpora import CORPORA
-from sentbook.data.readers import pairs, paraphrases, tables
+from sentbook.data import corpora, readers, sources, tables
 from sentbook.io import ConfigError, DataError
 
 Put = Callable[[str, bytes], str]
@@ -26,56 +22,28 @@ def test_lines_end_at_line_feeds_alone(put: Put) -> None:
     for name, content in {"a.txt": text.encode(), "a.txt.gz": gzip.compress(text.encode())}.items():
         assert tables.lines(put(name, content)) == ["one\u2028still one\u0085\x0c", " two  ", ""]
     assert tables.lines(put("a.xz", lzma.compress(b"x\n"))) == ["x"]
-    assert [row.cells for row in tables.rows(put("a", b'head\na\t"b\nc\n'), 1, header=True)] == [["a", '"b'], ["c"]]
+    assert tables.rows(put("a", b'head\na\t"b\nc\n'), 2, header=True) == [["a", '"b'], ["c"]]
 
 
-SICK, MSRP = "eval/sick2014/SICK_trial.txt", "eval/msrp/msr_paraphrase_test.txt"
-ACTIVITIES, STS = "eval/human-activity/activities-dev-all.sick", "eval/sts2012-train/STS.{}.MSRpar.txt"
-PARASCI = "train/parasci/parasci.tsv.gz"
-HEAD = b"head\n1\ta\tb\t5\tNEUTRAL\n"
-sick, entailment = lambda: readers.sick("trial"), lambda: readers.sick_entailment("trial")
-msrp, parasci = lambda: readers.msrp("test"), lambda: paraphrases.aligned("parasci")
-# Of each format: its files, each a good line with its header, then a hostile one; how it is read; what is said.
-HOSTILE: list[tuple[dict[str, bytes], Callable[[], Any], str]] = [
-    ({SICK: HEAD + b"2\ta\tb\n"}, sick, "line 3: 3 cells where 5"),
-    ({SICK: HEAD + b"2\ta\tb\t5.5\tN\n"}, sick, "'5.5' is no number from 1 to 5"),
-    ({SICK: HEAD + b"2\ta\tb\t1\tno\n"}, entailment, "line 3: 'no' is"),
-    ({MSRP: b"head\n1\t2\t3\ta\tb\r\nx\t2\t3\ta\tb\r\n"}, msrp, "line 3: 'x' is none of 0, 1"),
-    ({ACTIVITIES: b"a\tb\t1\t1\t1\t1\na\tb\t1\t0.9\t1\t1\n"}, lambda: readers.activities("dev"), "line 2: '0.9' is no"),
-    ({STS.format("input"): b"a\tb\nonly one\n", STS.format("gs"): b"1\n2\n"}, readers.sts2012_train,
-     r"STS\.input\.MSRpar\.txt, line 2: 1 cells where 2"),
-    ({STS.format("input"): b"a\tb\na\tb\n", STS.format("gs"): b"1\nnan\n"}, readers.sts2012_train,
-     r"STS\.gs\.MSRpar\.txt, line 2: 'nan' is no number from 0 to 5"),
-    ({"eval/stsbenchmark/sts-dev.csv": b"a\tb\tc\td\t5\tx\ty\na\tb\tc\td\t<b>\tx\ty\n"},
-     lambda: readers.stsbenchmark("dev"), "line 2: '<b>' is no number"),
-    ({"eval/trec/TREC_10.label": b"NUM:dist How far?\nWHY Why?\n"}, lambda: readers.trec("test"), "2: 'WHY' is none"),
-    ({PARASCI: gzip.compress(b"a\tb\tc\na\tb\n")}, parasci, "line 2: 2 cells where 3"),
-    ({"eval/mr/rt-polarity.neg": b"bad\n\n"}, lambda: readers.binary("MR"), "MR negative has 1 items, not 5,331"),
-    ({MSRP: b"\xef\xbb\xbfhead\r\n1\t2\t3\tone\ttwo\r\n"}, msrp, "MSRP test has 1 items, not 1,725"),
-    ({SICK: b"caf\xe9\n"}, sick, "SICK_trial.txt cannot be read as utf-8"),
-    ({PARASCI: b"\x1f\x8bnot gzip"}, parasci, "gz cannot be read"),
-    ({PARASCI: gzip.compress(b"x" * 99, mtime=0)[:-5]}, parasci, "gz cannot be read"),
-    ({paraphrases.BIBLE: b"no"}, paraphrases.bible, "xz cannot be read"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("content", "read", "said"), HOSTILE)
 @pytest.mark.usefixtures("forgetful")
-def test_hostile_lines_are_named(
-    put: Put, monkeypatch: pytest.MonkeyPatch, content: dict[str, bytes], read: Callable[[], Any], said: str
-) -> None:
-    for name, body in content.items():
-        put(name, body)
-    if "items" not in said:
-        for module in ("tables", "sts", "classification", "paraphrases"):  # two lines are not the official size
-            monkeypatch.setattr(sys.modules[f"sentbook.data.readers.{module}"], "expect", lambda *sizes: None)
-    with pytest.raises(DataError, match=said) as error:
-        read()
-    assert "\n" not in str(error.value) and str(error.value).endswith("fetch it again.")
+def test_a_set_of_another_size_and_damaged_files_are_named(put: Put) -> None:
+    put("eval/msrp/msr_paraphrase_test.txt", b"\xef\xbb\xbfhead\r\n1\t2\t3\tone\ttwo\r\n")
+    with pytest.raises(DataError, match=r"msr_paraphrase_test\.txt has 1 items, not 1,725"):
+        readers.msrp("test")
+    put("eval/mr/rt-polarity.neg", b"bad\n\n")
+    with pytest.raises(DataError, match="MR negative has 1 items, not 5,331"):
+        readers.binary("MR")
+    damaged = {"a": b"caf\xe9\n", "b.gz": b"\x1f\x8bnot gzip", "c.gz": gzip.compress(b"x")[:-5], "d.xz": b"no"}
+    for name, content in damaged.items():
+        with pytest.raises(DataError, match=f"{name} cannot be read as utf-8"):
+            tables.lines(put(name, content))
+
+
+ACTIVITIES = "eval/human-activity/activities-dev-all.sick"
 
 
 def test_scores_of_activities_are_on_the_published_scales(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(pairs.ACTIVITIES.parts, "dev", ("activities-dev-all.sick", 2))  # type: ignore[arg-type]
+    monkeypatch.setitem(readers.ACTIVITIES, "dev", (ACTIVITIES, 2))
     put(ACTIVITIES, b"one\ttwo\t1.0\t2.4\t5\t1.375\r\na\tb\t3\t1.33333\t1\t5\r\n")
     found = readers.activities("dev")
     assert {name: pairs.gold.tolist() for name, pairs in found.items()} == {
@@ -85,7 +53,7 @@ def test_scores_of_activities_are_on_the_published_scales(put: Put, monkeypatch:
 
 @pytest.mark.parametrize("read", ["sick", "stsbenchmark", "msrp", "trec", "activities", "binary", "sts"])
 def test_unknown_splits_are_refused(read: str) -> None:
-    with pytest.raises(ConfigError, match=r"choose (among|a year)"):
+    with pytest.raises(ConfigError, match="choose among"):
         getattr(readers, read)(2017 if read == "sts" else "validation")
 
 
@@ -140,8 +108,8 @@ def test_activities_and_answers(mirror: Path) -> None:
     }.items(),
 )  # fmt: skip
 def test_training_corpora(mirror: Path, forgetful: None, name: str, size: int) -> None:
-    found = CORPORA[name].read(0)
-    assert set(sources.used()) == set(CORPORA[name].files)
+    found = corpora.read(name)
+    assert set(sources.used()) == set(corpora.CORPORA[name].files)
     sides = list(zip(found.first, found.second, strict=True))
     assert len(sides) == len(set(sides)) == size
     assert all(one.strip() and other.strip() and one != other for one, other in sides)
@@ -149,7 +117,7 @@ def test_training_corpora(mirror: Path, forgetful: None, name: str, size: int) -
 
 @pytest.mark.real_data
 def test_captions_are_paired_by_the_seed(mirror: Path) -> None:
-    one, again, other = paraphrases.captions(1), paraphrases.captions(1), paraphrases.captions(2)
+    one, again, other = (corpora.read("captions", seed) for seed in (1, 1, 2))
     assert one == again and one.first != other.first
     longer = sum(len(first) > len(second) for first, second in zip(one.first, one.second, strict=True)) / len(one)
     assert 0.47 < longer < 0.53  # the files sort a photo's captions by length

@@ -49,8 +49,6 @@ def test_questions_and_paraphrases_have_a_test_set() -> None:
 def test_unknown_names_are_one_sentence(name: str) -> None:
     with pytest.raises(ConfigError, match=r"^Unknown task"):
         task(name)
-    with pytest.raises(ConfigError, match="label pairs split 'dev'"):
-        label_pairs.pairs("miniworld-question", "dev")
 
 
 # -- pairs of labelled sentences ---------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import zlib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from sentbook.data import readers
+from sentbook.data import sources
 from sentbook.data.miniworld import World
 from sentbook.data.types import CaptionedScenes
 from sentbook.io import ConfigError, DataError, originals
@@ -18,24 +20,22 @@ from sentbook.io import ConfigError, DataError, originals
 Corpus = Literal["coco", "miniworld-scenes"]
 Split = Literal["train", "dev", "test"]
 
-# Generated scenes of each split; the test scenes are drawn first, so that more training leaves them as they are.
+# Generated scenes of each split, the test scenes first.
 SCENES: dict[Split, int] = {"test": 500, "dev": 500, "train": 3000}
-# Drawn beyond these, for the few that share a caption with a split before.
-SPARE = 200
+# COCO's numbers of images: of training without and with Karpathy's `restval`; held out, all or a first part of them.
+SIZES: dict[Split, tuple[int, ...]] = {"test": (5_000, 1_000), "dev": (5_000, 1_000), "train": (82_783, 113_287)}
+CAPTIONS = 5
+_LISTED: dict[Split, tuple[str, ...]] = {"test": ("test",), "dev": ("val",), "train": ("train", "restval")}
 
 
 @lru_cache(maxsize=1)
 def divided(corpus: Corpus, path: str = "") -> dict[Split, CaptionedScenes]:
-    """The images of each split; read once, since COCO's features take 2 GB.
+    """Return the images of each split; read once, since COCO's features take 2 GB.
 
     Generated scenes share no caption with another split, capitals aside; within a split a caption may recur.
 
     Args:
-        path: of the folder with COCO's files, see `sentbook.data.readers.coco`; empty: ``coco`` of the originals.
-
-    Raises:
-        ConfigError: COCO without a folder.
-        DataError: a file is missing or damaged.
+        path: of the folder with COCO's files, see `coco`; empty: ``coco`` of the originals.
 
     Example:
         >>> {split: found.features.shape for split, found in divided("miniworld-scenes").items()}
@@ -43,18 +43,17 @@ def divided(corpus: Corpus, path: str = "") -> dict[Split, CaptionedScenes]:
     """
     if corpus == "miniworld-scenes":
         return _scenes()
-    folder = Path(path or originals() / "coco")
+    folder = Path(path or originals() / "coco").expanduser()
     if not path and not folder.is_dir():
         raise ConfigError(
             f"COCO's captions and features are not distributed with sentbook; put them into {folder}, let ranking.path "
             "name a folder that has them, or set ranking.corpus to 'miniworld-scenes'."
         )
-    found = readers.coco(folder)
-    return {"test": found["test"], "dev": found["dev"], "train": found["train"]}
+    return coco(folder)
 
 
 def digest(splits: Mapping[Split, CaptionedScenes]) -> str:
-    """16 hexadecimal digits of all features and captions: which images a number is of, whatever their folder."""
+    """Digest all features and captions: which images a number is of, whatever their folder (16 hexadecimal digits)."""
     found = hashlib.sha256()
     for split in sorted(splits):
         scenes = splits[split]
@@ -65,21 +64,55 @@ def digest(splits: Mapping[Split, CaptionedScenes]) -> str:
 
 
 def _scenes() -> dict[Split, CaptionedScenes]:
-    drawn = World().scenes(sum(SCENES.values()) + SPARE)
+    drawn = World().scenes()
     said = [{caption.lower() for caption in captions} for captions in drawn.captions]
     found: dict[Split, CaptionedScenes] = {}
     elsewhere: set[str] = set()
     first = 0
     for split, size in SCENES.items():
         rows: list[int] = []
-        while len(rows) < size:
-            if first == len(drawn):
-                raise DataError(f"Too few generated scenes without a caption of another split; raise SPARE ({SPARE}).")
+        while len(rows) < size:  # there are more than these, for the few that share a caption with a split before
             if not said[first] & elsewhere:
                 rows.append(first)
             first += 1
         elsewhere = elsewhere.union(*(said[row] for row in rows))
-        found[split] = CaptionedScenes(
-            f"miniworld/scenes/{split}", drawn.features[rows], [drawn.captions[row] for row in rows]
-        )
+        captions = [drawn.captions[row] for row in rows]
+        found[split] = CaptionedScenes(f"miniworld/scenes/{split}", drawn.features[rows], captions)
+    return found
+
+
+def coco(folder: Path) -> dict[Split, CaptionedScenes]:
+    """Return COCO's images (Lin et al. 2014), divided as Karpathy and Fei-Fei 2015; ``restval`` images train too.
+
+    Features and captions are not distributed with this package. ``folder`` holds ``dataset_coco.json`` or
+    ``dataset.json``, and ``vgg_feats.mat`` with a matrix ``feats`` of a column an image. Features are as wide as there
+    (the paper: 4,096 of VGG's last hidden layer). Of more than five captions the first five are taken.
+
+    Raises:
+        DataError: a file is missing, damaged or of another size, or holds NaN.
+    """
+    from scipy.io import loadmat  # half a second of imports that few runs need
+    from scipy.io.matlab import MatReadError
+
+    files = [folder / name for name in ("dataset_coco.json", "dataset.json") if (folder / name).is_file()][:1]
+    files.append(folder / "vgg_feats.mat")
+    if len(files) < 2 or not files[1].is_file():
+        raise DataError(f"{folder} holds no COCO captions and features; it needs dataset_coco.json and vgg_feats.mat.")
+    listed, matrix = map(sources.noted, files)
+    found: dict[Split, CaptionedScenes] = {}
+    try:
+        images = json.loads(listed.read_text(encoding="utf-8"))["images"]
+        features = loadmat(matrix, variable_names=["feats"])["feats"].T
+        for split, names in _LISTED.items():
+            chosen = [image for image in images if image["split"] in names]
+            captions = [[" ".join(one["raw"].split()) for one in image["sentences"][:CAPTIONS]] for image in chosen]
+            rows = np.asarray(features[[image["imgid"] for image in chosen]], dtype=np.float32)
+            if len(chosen) not in SIZES[split] or not all(len(said) == CAPTIONS and all(said) for said in captions):
+                official = " or ".join(f"{size:,}" for size in SIZES[split])
+                raise ValueError(f"{len(chosen):,} {split} images, where {official} with {CAPTIONS} captions are due")
+            if not np.isfinite(rows).all():
+                raise ValueError("features that are not finite")
+            found[split] = CaptionedScenes(f"COCO/{split}", rows, captions)
+    except (OSError, ValueError, LookupError, TypeError, NotImplementedError, MatReadError, zlib.error) as error:
+        raise DataError(f"{listed.name} and {matrix.name} of {folder} cannot be used: {error}.") from error
     return found

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sentbook.data import readers
+from sentbook.data import published, readers
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import remove
-from sentbook.data.readers import published
 from sentbook.data.types import LabelledPairs
 
 # The share of pairs that choose the epoch and shrink the learning rate.
@@ -17,17 +16,14 @@ HELD_OUT = 0.05
 
 
 def pool(corpus: str, *, exclude: frozenset[str] = frozenset()) -> tuple[LabelledPairs, LabelledPairs]:
-    """Training and held-out pairs of ``nli``, ``all-nli`` or ``miniworld-entailment``.
+    """Return training and held-out pairs of ``nli``, ``all-nli`` or ``miniworld-entailment``.
 
     ``nli`` is the three-way sources of `sentbook.data.readers.nli` and SICK's training pairs, in place of SNLI and
     MultiNLI (Bowman et al. 2015; Williams et al. 2017), 943,000 pairs that are not here; ``all-nli`` is these, their
-    development pairs held out, for who has them (`sentbook.data.readers.published`).
+    development pairs held out, for who has them (`sentbook.data.published`).
 
     Args:
         exclude: keys (`sentbook.data.overlap.key`) of sentences that no pair may hold.
-
-    Raises:
-        DataError: a file is missing or damaged.
     """
     if corpus == "miniworld-entailment":
         world = World()

@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 
-from sentbook.data.readers.tables import one_of
 from sentbook.data.splits import SPLITS, held_out_share
 from sentbook.data.tasks import Examples, Task, task
 from sentbook.data.types import ScoredPairs
@@ -29,14 +28,10 @@ SIZES = {"train": 20_000, "trial": 1_000, "test": 1_000}
 
 @cache
 def divided(name: str) -> dict[str, Examples]:
-    """A task's sentences: ``train``, ``trial``, ``test``.
+    """Return a task's sentences: ``train``, ``trial``, ``test``.
 
     The test sentences are the official ones or else a fifth of all, the trial sentences a tenth of the others; both are
     drawn at random (seed 0), of each class alike.
-
-    Raises:
-        ConfigError: an unknown task.
-        DataError: a file is missing, or has not its official size.
 
     Example:
         >>> {split: len(examples) for split, examples in divided("miniworld/sentiment").items()}
@@ -52,33 +47,24 @@ def divided(name: str) -> dict[str, Examples]:
 
 
 def training(name: str) -> Examples:
-    """All sentences of a task but the test sentences: train, then trial."""
+    """Return all sentences of a task but the test sentences: train, then trial."""
     parts = divided(name)
     return Examples.joined([parts["train"], parts["trial"]])
 
 
+@cache
 def pairs(dataset: str, split: str) -> ScoredPairs:
-    """Pairs within a split of a task's sentences: score 1 where both have the same class, else 0; half of them each.
+    """Return pairs within a split of a task's sentences: score 1 where both have one class, else 0; half of them each.
 
     A pair's first sentence is drawn from all, its second from the others of the class or of other classes (seed 0).
 
     Source: none; Zhang et al. 2018 define direct network transfer for scored pairs alone.
-
-    Raises:
-        ConfigError: an unknown split.
-        DataError: as `divided`.
 
     Example:
         >>> made = pairs("miniworld-question", "trial")
         >>> len(made), made.gold.mean()
         (1000, np.float64(0.5))
     """
-    one_of("label pairs split", split, dict.fromkeys(SPLITS))
-    return _pairs(dataset, split)
-
-
-@cache
-def _pairs(dataset: str, split: str) -> ScoredPairs:
     examples, size = divided(TASK_OF[dataset])[split], SIZES[split]
     rng = np.random.default_rng([0, SPLITS.index(split)])
     first = rng.integers(len(examples), size=size)

@@ -23,7 +23,7 @@ def measured() -> results.Run:
     """
     started, clock = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), time.monotonic()
     tests = [*readers.sts_all(), readers.sick("test")]
-    rows = overlap.report([corpora.CORPORA[name].read(0) for name in REAL], tests)
+    rows = overlap.report([corpora.read(name) for name in REAL], tests)
     config = {"corpora": list(REAL), "tests": [pairs.name for pairs in tests], "captions_seed": 0}
     return results.Run(
         paper="data",

@@ -125,8 +125,8 @@ class World:
     def graded_answers(self, split: str) -> GradedAnswers:
         """Return ten answers to each question, with a reference answer and a grade from 0 to 5."""
         at = f"answers/{split}"
-        texts = (list(_lines(f"{at}/{column}")) for column in ("question", "reference", "answer"))
-        return GradedAnswers("miniworld/answers", *texts, _array(f"{at}/gold"), (0.0, 5.0))
+        question, reference, answer = (list(_lines(f"{at}/{column}")) for column in ("question", "reference", "answer"))
+        return GradedAnswers("miniworld/answers", question, reference, answer, _array(f"{at}/gold"), (0.0, 5.0))
 
     def vectors(self) -> tuple[list[str], NDArray[np.float32]]:
         """Return the words, frequent ones first, and their (V, 50) vectors. A few rarer words have none."""

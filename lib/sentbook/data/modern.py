@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data import sources, splits, suites
-from sentbook.data.readers.tables import one_of
+from sentbook.data.tables import one_of
 from sentbook.data.text import tokenise_sentence
 from sentbook.io import DataError
 

@@ -12,9 +12,8 @@ import numpy as np
 from sentbook.data import label_pairs, readers, splits
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import remove, test_keys
-from sentbook.data.readers.tables import one_of
+from sentbook.data.tables import one_of
 from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
-from sentbook.io import ConfigError
 
 Suite = Literal["sts", "dnt", "miniworld"]
 Dataset = Literal[
@@ -73,12 +72,9 @@ def pairs(dataset: str, split: str) -> ScoredPairs:
 
     Labels are scores of 0 and 1; of a graded answer the pair is the reference answer and the student's. Parts that no
     release defines are those of `sentbook.data.splits`.
-
-    Raises:
-        ConfigError: an unknown data set or split.
-        DataError: a file is missing, or has not its official size.
     """
     _, read = _SETS[_known(dataset)]
+    one_of(f"{dataset} split", split, dict.fromkeys(splits.SPLITS))
     return read(split)
 
 
@@ -138,8 +134,7 @@ test_name.__test__ = False  # type: ignore[attr-defined]  # not a pytest functio
 
 
 def _known(dataset: str) -> str:
-    if dataset not in DATASETS:
-        raise ConfigError(f"Unknown data set '{dataset}'; choose among {', '.join(DATASETS)}.")
+    one_of("data set", dataset, dict.fromkeys(DATASETS))
     return dataset
 
 
@@ -148,11 +143,11 @@ _RELEASED = {"train": "train", "trial": "dev", "test": "test"}
 
 
 def _benchmark(split: str) -> ScoredPairs:
-    return replace(readers.stsbenchmark(one_of("STS-B split", split, _RELEASED)), name="STSB")
+    return replace(readers.stsbenchmark(_RELEASED[split]), name="STSB")
 
 
 def _activity(dimension: str, split: str) -> ScoredPairs:
-    return readers.activities(one_of("activities split", split, _RELEASED))[dimension]
+    return readers.activities(_RELEASED[split])[dimension]
 
 
 def _scored(read: Callable[[str], LabelledPairs], split: str) -> ScoredPairs:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sentbook.data import readers
 from sentbook.data.miniworld import World
-from sentbook.data.readers.tables import one_of
+from sentbook.data.tables import one_of
 from sentbook.data.types import Columns, LabelledPairs, LabelledSentences
 
 Task = Literal[
@@ -80,10 +80,6 @@ def task(name: str) -> ClassificationTask:
     MR, CR, SUBJ and MPQA have no official test set. The mini-world's likenesses of them pool its three splits; those of
     TREC and of MSRP have its training and its test split.
 
-    Raises:
-        ConfigError: an unknown name.
-        DataError: a file is missing, or has not its official size.
-
     Example:
         >>> found = task("miniworld/question")
         >>> len(found.train), len(found.test), round(found.majority, 2)
@@ -95,9 +91,9 @@ def task(name: str) -> ClassificationTask:
     else:
         parts = [read()] if name in TASKS else [read(split) for split in ("train", "trial", "test")]
     examples = [
-        Examples(part.first, part.second, part.labels)
-        if isinstance(part, LabelledPairs)
-        else Examples(part.sentences, None, part.labels)
+        Examples(part.sentences, None, part.labels)
+        if isinstance(part, LabelledSentences)
+        else Examples(part.first, part.second, part.labels)
         for part in parts
     ]
     if name in _TESTED:

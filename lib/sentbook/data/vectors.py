@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sentbook.config import Section
 from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
-from sentbook.data.originals import original
+from sentbook.data.published import original
 from sentbook.io import DataError, originals
 
 VectorName = Literal[

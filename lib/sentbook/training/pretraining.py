@@ -13,7 +13,7 @@ from sentbook.config import digest
 from sentbook.data import novels
 from sentbook.data.miniworld import World
 from sentbook.data.novels import HELD_OUT_EVERY, LAST_PART, Books, Collection, Limits
-from sentbook.data.readers.published import bookcorpus
+from sentbook.data.published import bookcorpus
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.vectors import WordVectors, linear_map
 from sentbook.io import DataError

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from sentbook.config import Coefficient, Profile, Rate, Section, Seeds, Share, TrainingShare
-from sentbook.data import sources
+from sentbook.data import published, sources
 from sentbook.data.novels import PARAGRAPH, WORDS
 from sentbook.data.prose import Layout
-from sentbook.data.readers import published
 from sentbook.data.splits import share_of
 from sentbook.data.suites import Dataset, Suite, excluded, pairs, validation_sets
 from sentbook.data.text import Tokenisation

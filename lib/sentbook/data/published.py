@@ -1,0 +1,166 @@
+"""What a paper used where this book has a substitute: its name, and its files as they were published.
+
+The names stand in ``papers/<paper>/originals.yaml``. Whoever owns the files puts them into the folder of the originals;
+they are not verified, so a line that cannot be read is named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from sentbook.data import sources
+from sentbook.data.tables import lines
+from sentbook.data.types import LabelledPairs, ParaphrasePairs
+from sentbook.io import DataError, originals, parse_yaml
+
+# Of each corpus of paraphrases its files, each by the names that it is published under.
+PARAPHRASES: dict[str, tuple[tuple[str, ...], ...]] = {
+    # Ganitkevitch et al. 2013, or the distinct pairs that Wieting et al. 2016 made of it.
+    "ppdb-xl-phrasal": (("ppdb-1.0-xl-phrasal", "ppdb-xl-phrasal", "phrase-training-data.txt"),),
+    "ppdb-xl-lexical": (("ppdb-1.0-xl-lexical", "ppdb-xl-lexical"),),
+    # Version 2 of Coster and Kauchak 2011: 167,689 pairs.
+    "simple-wikipedia-v2": (("normal.aligned",), ("simple.aligned",)),
+    # Wieting and Gimpel 2018: the five million pairs of their encoders, or all.
+    "paranmt": (("para-nmt-5m-processed.txt", "para-nmt-50m.txt"),),
+}
+# SNLI and MultiNLI (Bowman et al. 2015; Williams et al. 2018), pooled as by Conneau et al. 2017.
+INFERENCE = {
+    "train": (("snli_1.0_train.jsonl",), ("multinli_1.0_train.jsonl",)),
+    "dev": (("snli_1.0_dev.jsonl",), ("multinli_1.0_dev_matched.jsonl",)),
+}
+FILES = PARAPHRASES | {"all-nli": sum(INFERENCE.values(), ())}
+_CLASSES = ("contradiction", "neutral", "entailment")
+
+
+@cache
+def _originals(paper: str) -> dict[str, str]:
+    path = files("sentbook") / "papers" / paper / "originals.yaml"
+    return dict(parse_yaml(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+
+def original(paper: str, kind: Literal["vectors", "sentences"]) -> str:
+    """Name the word vectors or the sentence pairs that a paper used; empty where its folder does not say.
+
+    Example:
+        >>> original("cse", "vectors")
+        'PARAGRAM-SL999'
+    """
+    return _originals(paper).get(kind, "")
+
+
+def bookcorpus() -> Path:
+    """Return the folder ``bookcorpus`` of the originals, a sentence a line (Zhu et al. 2015)."""
+    folder = originals() / "bookcorpus"
+    if not folder.is_dir():
+        raise DataError(
+            f"BookCorpus is not in {folder}; put its .txt files there, let SENTBOOK_ORIGINALS name the folder that has "
+            "bookcorpus, or set pretraining.corpus to 'novels'."
+        )
+    return folder
+
+
+def digests(*corpora: str) -> dict[str, str]:
+    """Return the SHA-256 of every file of those of ``corpora`` that are originals, for the key of a training."""
+    found = [sources.owned(*names) for corpus in corpora for names in FILES.get(corpus, ())]
+    return {file.name: sources.file_digest(file) for file in found}
+
+
+def paraphrases(corpus: str) -> ParaphrasePairs:
+    """Return one of `PARAPHRASES`, distinct as `pairs`."""
+    found = [sources.owned(*names) for names in PARAPHRASES[corpus]]
+    if len(found) == 1:
+        return pairs(found[0], corpus)
+    sides = [[_cells(file, at, line, 3)[2] for at, line in enumerate(lines(file), start=1)] for file in found]
+    if len(sides[0]) != len(sides[1]):
+        raise DataError(f"{found[0].name} and {found[1].name} are not of one length; unpack them again.")
+    return _distinct(corpus, zip(*sides, strict=True), found[0])
+
+
+def pairs(file: Path, corpus: str = "file") -> ParaphrasePairs:
+    """Return the pairs of a file, plain or as .gz: ``label ||| one ||| other ||| ...`` (PPDB) or a tab between.
+
+    Distinct pairs in file order, stripped, without those whose sides are equal or empty.
+    """
+    found = (_cells(file, at, line, 2) for at, line in enumerate(lines(file), start=1) if line.strip())
+    return _distinct(corpus, ((cells[0], cells[1]) for cells in found), file)
+
+
+def _cells(file: Path, number: int, line: str, count: int) -> list[str]:
+    head, _, _ = line.partition("\t")
+    cells = head.split("|||")[1:] if "|||" in head else line.split("\t")
+    if len(cells) < count:
+        what = "no pair" if count == 2 else "no sentence"
+        raise DataError(f"{file}, line {number}: {line[:60]!r} holds {what}; correct or remove the line.")
+    return cells
+
+
+def own_pairs(path: str) -> Path:
+    """Return the file of pairs that the user names, noted for the run."""
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(f"The file of pairs {file} does not exist; let path name one with a tab between two sentences.")
+    return sources.noted(file)
+
+
+def _distinct(corpus: str, found: Iterable[tuple[str, ...]], file: Path) -> ParaphrasePairs:
+    trimmed = ((one.strip(), other.strip()) for one, other in found)
+    kept = dict.fromkeys((one, other) for one, other in trimmed if one and other and one != other)
+    if not kept:
+        raise DataError(f"{file} holds no pair; give one with a tab between two sentences in each line.")
+    return ParaphrasePairs.of(corpus, kept)
+
+
+def inference(part: str) -> LabelledPairs:
+    """Return ``train`` or ``dev`` pairs of SNLI and MultiNLI, without those that no majority labelled (``-``)."""
+    found: list[tuple[str, str, int]] = []
+    for file in (sources.owned(*names) for names in INFERENCE[part]):
+        for number, line in enumerate(lines(file), start=1):
+            try:
+                said = json.loads(line)
+                if said["gold_label"] != "-":
+                    found.append((said["sentence1"], said["sentence2"], _CLASSES.index(said["gold_label"])))
+            except (ValueError, LookupError, TypeError) as error:
+                raise DataError(f"{file}, line {number}: cannot be read ({error}); unpack it again.") from error
+    first, second, labels = map(list, zip(*found, strict=True))
+    return LabelledPairs("all-nli", first, second, np.array(labels, dtype=np.int64), _CLASSES)
+
+
+def answers() -> list[list[str]] | None:
+    """Return Mohler's archive as rows of the flat file that stands for it; None where it is no original here.
+
+    A row has the answer's id, whether its question is in the published set, the question, the reference answer, the
+    answer, and the two grades and their mean (Mohler, Bunescu and Mihalcea 2011, release 2).
+    """
+    listed = sources.original("data/docs/files")
+    if listed is None:
+        return None
+    folder, found, content = listed.parents[1], [], list[str]()
+
+    def text(name: str) -> list[str]:
+        content.append((folder / name).read_text(encoding="utf-8", errors="replace"))
+        return content[-1].removesuffix("\n").split("\n")
+
+    def numbered(name: str) -> list[tuple[str, str]]:
+        cells = (line.partition(" ") for line in text(f"raw/{name}"))
+        return [(number, " ".join(said.split())) for number, _, said in cells]
+
+    try:
+        questions, references = dict(numbered("questions")), dict(numbered("answers"))
+        for line in text("docs/files"):
+            number, kept = line.lstrip("#").strip(), "0" if line.startswith("#") else "1"
+            columns = (text(f"scores/{number}/{grader}") for grader in ("me", "other", "ave"))
+            for at, ((_, answer), *grades) in enumerate(zip(numbered(number), *columns, strict=True)):
+                found.append([f"{number}.{at}", kept, questions[number], references[number], answer, *grades])
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"The short answers in {folder} are not whole ({error}); unpack the archive again.") from None
+    whole = "".join(content).encode()
+    sources.note(folder.parent.name, len(whole), hashlib.sha256(whole).hexdigest())
+    return found
