@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,17 +57,14 @@ class Metric(Record):
     n: int
 
 
-class Interval(Protocol):
-    """A difference with its 95 % interval and p, such as `sentbook.evaluation.statistics.Estimate`."""
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval and, for a difference, the two-sided p of "it is 0"."""
 
-    @property
-    def estimate(self) -> float: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-    @property
-    def p(self) -> float | None: ...
+    estimate: float
+    low: float
+    high: float
+    p: float | None = None
 
 
 class Test(Record):
@@ -87,10 +84,9 @@ class Test(Record):
     p_holm: float | None = None
 
     @classmethod
-    def of(cls, found: Interval, *, kind: str, a: str, b: str, dataset: str, metric: str) -> Test:
-        """What was found of A - B, under its names."""
-        numbers = {"estimate": found.estimate, "low": found.low, "high": found.high, "p": found.p}
-        return cls(kind=kind, a=a, b=b, dataset=dataset, metric=metric, **numbers)
+    def of(cls, found: Estimate, **names: str) -> Test:
+        """Return A - B under its names: ``kind``, ``a``, ``b``, ``dataset`` and ``metric``."""
+        return cls(**names, **asdict(found))
 
 
 class Finding(Record):

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from sentbook.io import NumericalError
-from sentbook.records import Test
+from sentbook.records import Estimate, Test
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.float32] | NDArray[np.uint8] | Array
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its 95 % interval and, for a difference, the two-sided p of "it is 0"."""
-
-    estimate: float
-    low: float
-    high: float
-    p: float | None = None
 
 
 # -- bootstrap ---------------------------------------------------------------------------------------------------------
