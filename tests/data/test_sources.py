@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import hashlib
 import importlib.util
@@ -11,7 +10,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 from click.testing import CliRunner, Result
@@ -28,19 +26,17 @@ GOOD = b"one\ttwo\n" * 40
 
 @dataclass
 class Answer:
-    """What the server says to every request: ``body``, of which it claims ``length`` bytes, or says no length."""
+    """What the server says to every request: ``body``, of which it claims ``length`` bytes."""
 
     body: bytes = GOOD
     length: int | None = None
     status: int = 200
-    says_length: bool = True
     requested: list[str] = field(default_factory=list)
 
     def __call__(self, request: Request) -> Response:
         self.requested.append(request.path)
         length = len(self.body) if self.length is None else self.length
-        told = {"Content-Length": str(length)} if self.says_length else {}
-        return Response(iter([self.body]), self.status, told)
+        return Response(iter([self.body]), self.status, {"Content-Length": str(length)})
 
 
 @pytest.fixture
@@ -126,59 +122,25 @@ def test_a_file_known_by_its_md5(by_md5: None, entry: dict, tmp_path: Path) -> N
     assert sources.path(NAME).read_bytes() == GOOD
     assert sources.used() == {NAME: f"md5:{entry['md5']}"}
     put(tmp_path / "cache", GOOD.replace(b"one", b"eno"))
-    refused("MD5 differs")
-
-
-def test_a_changed_file_is_verified_again(in_mirror: Path) -> None:
-    sources.path(NAME)
-    in_mirror.write_bytes(b"x" * len(GOOD) + b"longer")
-    refused("SHA-256 differs")
+    assert sources.path(NAME).read_bytes() == GOOD  # fetched again
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------
 
-FAULTS = pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"\n<!DOCTYPE html><title>404</title>" + b" " * 1000, "HTML page in place of data"),
-        (GOOD[:100], r"truncated \(100 of 320 bytes\)"),
-        (GOOD.replace(b"one", b"eno"), "SHA-256 differs"),
-    ],
-)
 
-
-@pytest.mark.parametrize("says_length", [True, False])
-def test_a_download_that_is_far_too_long_is_cut(entry: dict, server: Answer, tmp_path: Path, says_length: bool) -> None:
-    server.body, server.says_length = GOOD * 10_000, says_length
-    refused("was not downloaded: .* has more than it should")
-    assert left_over(tmp_path / "cache") == []
-
-
-@FAULTS
-def test_a_bad_download_is_named_and_not_kept(
-    entry: dict, server: Answer, tmp_path: Path, content: bytes, said: str
-) -> None:
-    server.body = content
-    assert f"`sentbook data fetch {NAME}`" in refused(said)
-    assert left_over(tmp_path) == []
-
-
-@FAULTS
-def test_a_bad_file_here(in_mirror: Path, entry: dict, tmp_path: Path, content: bytes, said: str) -> None:
-    in_mirror.write_bytes(content)
-    assert f"delete {in_mirror} and run `sentbook data fetch {NAME}`." in refused(said)
-    entry["url"] = None
-    assert refused(said).endswith(f"copy it again from a whole mirror to {in_mirror}.")
-    in_mirror.unlink()
-    entry["url"] = "http://127.0.0.1:9/"
-    put(tmp_path / "cache", content)
-    assert refused(said).endswith(f"; run `sentbook data fetch {NAME}`.")
+def test_a_changed_file_of_a_mirror_is_refused(in_mirror: Path) -> None:
+    sources.path(NAME)
+    in_mirror.write_bytes(b"x" * len(GOOD) + b"longer")
+    refused(f"{in_mirror} is not the registered {NAME}; copy it again from a whole mirror")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pooch leaves the broken socket open
 def test_what_the_network_does(entry: dict, server: Answer, tmp_path: Path) -> None:
+    for body in (b"<html>404</html>", GOOD[:100], GOOD.replace(b"one", b"eno")):
+        server.body = body
+        assert f"`sentbook data fetch {NAME}`" in refused("what came is not the registered file")
     server.body, server.length = GOOD[:120], len(GOOD)
-    assert "sentbook data fetch" in refused("the connection broke before all 320 bytes were here")
+    refused("no connection")
     server.status = 404
     refused("HTTP 404")
     entry["url"] = "http://127.0.0.1:9/pairs.txt"  # the discard port: nothing listens
@@ -197,19 +159,6 @@ def test_what_a_user_may_mistake(entry: dict, tmp_path: Path, monkeypatch: pytes
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
     assert "SENTBOOK_CACHE" in refused("could not be written", StorageError)
-
-
-def test_no_space_keeps_what_was_there(entry: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = put(tmp_path / "cache", b"old")
-
-    def full(url: str, target: BinaryIO, _: None) -> None:
-        target.write(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(sources.pooch, "HTTPDownloader", lambda **options: full)
-    with pytest.raises(StorageError, match="No space left on device"):
-        sources.download(NAME)
-    assert left_over(tmp_path) == [old] and old.read_bytes() == b"old"
 
 
 # -- the registry ------------------------------------------------------------------------------------------------------
@@ -263,12 +212,11 @@ def test_list_and_fetch(in_mirror: Path, entry: dict, server: Answer, tmp_path: 
     assert str(in_mirror) in call("list").output and server.requested == []
     assert call("fetch").output == f"{in_mirror}\n"
     in_mirror.write_bytes(b"<html>")
-    assert f"delete {in_mirror}" in str(call("fetch").exception) and in_mirror.read_bytes() == b"<html>"
+    assert "copy it again" in str(call("fetch").exception) and in_mirror.read_bytes() == b"<html>"
     in_mirror.unlink()
     assert "to download" in call("list").output and call("fetch", "eval").exit_code == 0
     damaged = put(tmp_path / "cache", b"alp")
     assert str(damaged) in call("list", NAME).output
-    assert f"`sentbook data fetch {NAME}`" in str(call("fetch").exception)
     assert call("fetch", NAME).exit_code == 0 and damaged.read_bytes() == GOOD
     damaged.unlink()
     entry["bytes"] = 10**9
