@@ -14,6 +14,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup, escape
 
 from sentbook.evaluation.statistics import seed_interval
@@ -114,6 +115,12 @@ def _lines(page: Page, rows: Names, held: Sequence[str], what: str) -> tuple[Fig
     return drawing, axes, {name: at for at, (name, _) in enumerate(lines) if name is not None}
 
 
+def _over_seeds(values: pd.Series[float]) -> tuple[float, float]:
+    """Return the ends of a whisker: the 95 % interval over seeds."""
+    found = seed_interval(values)
+    return found.low, found.high
+
+
 def dumbbell(
     page: Page, a: str, b: str, *, rows: Names = None, metric: str = "", caption: str = "", run: Run | None = None
 ) -> Shown:
@@ -198,27 +205,30 @@ def bars(
     Raises:
         ConfigError: the run has nothing to draw, or no ``reference``.
     """
+    import seaborn  # a second, only on the pages that need it
+
     parts = []
     for one, words in page.runs(run, caption):
         values = Values.measured(one, page.protocol)
         shown = [name for name in methods or values.methods if name in values.methods and name != reference]
-        held = values.datasets(shown)
-        names = [name for name in rows or filter(is_average, held) if name in held] or held
+        sets = values.datasets(shown)
+        names = [name for name in rows or filter(is_average, sets) if name in sets] or sets
         drawing, axes = subplots(3.0)
-        inks, measure = _legend(page, drawing, axes, shown), ""
+        inks, measure, held = _legend(page, drawing, axes, shown), "", []
         for name, method in product(names, shown):
             measure = values.metric_on(name, metric)
             base = values.mean(reference, name, measure) if reference else 0.0
             if base is None:
                 raise ConfigError(f"This run holds no {measure} of the reference {reference} on {name}.")
-            if seeds := [numbers.factor(measure) * (value - base) for value in values.at(method, name, measure)]:
-                found, place = seed_interval(seeds), (shown.index(method) + 0.5) / len(shown) - 0.5
-                look: Any = {"width": 0.75 / len(shown), "color": inks[method], "ecolor": GREY}
-                axes.bar(names.index(name) + 0.8 * place, found.estimate, yerr=found.high - found.estimate, **look)
+            seeds = [numbers.factor(measure) * (value - base) for value in values.at(method, name, measure)]
+            held += [{"row": name, "method": method, "value": value} for value in seeds]
+        look: Any = {"order": names, "hue_order": shown, "palette": inks, "saturation": 1, "legend": False}
+        look |= {"errorbar": _over_seeds, "err_kws": {"color": GREY, "linewidth": 1.3}}
+        with style():
+            seaborn.barplot(pd.DataFrame(held), x="row", y="value", hue="method", ax=axes, **look)
         axes.set_xticks(range(len(names)), [textwrap.fill(page.label(name), 12) for name in names])
-        axes.set_ylabel(
-            f"less {page.label(reference)}, {numbers.name(measure)}" if reference else numbers.name(measure)
-        )
+        less = f"less {page.label(reference)}, " if reference else ""
+        axes.set(xlabel="", ylabel=f"{less}{numbers.name(measure)}")
         axes.grid(axis="y")
         alt = f"{', '.join(map(page.label, shown))} on {numbers.counted(len(names), 'row')}; the table has the numbers."
         parts.append(figure(drawing, caption=words, alt=alt, note="Bars: means; whiskers: 95 % over seeds."))
@@ -247,6 +257,8 @@ def curve(
     Raises:
         ConfigError: the run holds no such curve.
     """
+    import seaborn  # a second, only on the pages that need it
+
     parts = []
     for one, words in page.runs(run, caption):
         every = one.curves if points is None or one is run else points
@@ -257,10 +269,11 @@ def curve(
             raise ConfigError(f"This run holds no curve of {metric or 'any metric'} on {split}; see its .curves.")
         drawing, axes = subplots(2.7)
         inks = _legend(page, drawing, axes, ordered(methods or (point.method for point in held)))
-        for method, seed in ordered((point.method, point.seed) for point in held):
-            own = sorted((point.step, point.value) for point in held if (point.method, point.seed) == (method, seed))
-            steps, followed = np.array(own).T
-            axes.plot(steps, numbers.factor(measure) * followed, color=inks[method], alpha=0.75, linewidth=1.2)
+        frame = pd.DataFrame([point.model_dump() for point in held])
+        frame["value"] *= numbers.factor(measure)
+        look: Any = {"hue": "method", "palette": inks, "units": "seed", "estimator": None, "legend": False}
+        with style():
+            seaborn.lineplot(frame, x="step", y="value", ax=axes, alpha=0.75, linewidth=1.2, **look)
         axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:,g} k")
         axes.set(xlabel="training examples seen", ylabel=label or f"{split}: {numbers.name(measure)}")
         axes.grid()
