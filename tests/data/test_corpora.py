@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,7 @@ def test_phrases_are_kept_in_the_cache(cache: Path, tmp_path: Path, monkeypatch:
     built, read = phrases(), phrases()
     assert built == read and calls == [1]
     (kept,) = cache.iterdir()
-    for damage in (kept.read_bytes()[:-9], b"not gzip", gzip.compress(b"one cell\n")):
+    for damage in (kept.read_bytes()[:-9], b"not gzip", b""):
         kept.write_bytes(damage)
         assert phrases() == built
     assert calls == [1] * 4

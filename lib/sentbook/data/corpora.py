@@ -7,15 +7,15 @@ Simple Wikipedia 3,652, WikiSplit 12,000, OneStop 4,736, Quora 53,986, Twitter 1
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sentbook.data import alignment, published, sources, text
 from sentbook.data.miniworld import World
@@ -25,6 +25,7 @@ from sentbook.data.tables import Row, one_of, rows
 from sentbook.data.types import ParaphrasePairs
 
 Pairs = Iterable[tuple[str, str]]
+SIDES = ("first", "second")
 _BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-LRB-": "(", "-RRB-": ")"}
 # Pairs of English versions of the Bible.
 VERSIONS = (("BBE", "WEB"), ("LEB", "KJV"), ("DRA", "WEB"))
@@ -195,19 +196,13 @@ def _phrases() -> ParaphrasePairs:
     for file in CORPORA["phrases"].files:
         sources.path(file)  # also records that this process used it
         identity.update(sources.sha256(file).encode())
-    name = f"phrases-{identity.hexdigest()[:16]}.tsv.gz"
-    return sources.kept(name, lambda: alignment.phrase_pairs([*map(read, _ALIGNED)]), _read, _write)
+    kept = sources.kept(f"phrases-{identity.hexdigest()[:16]}", _align)
+    return ParaphrasePairs.of("phrases", zip(*(sources.unpacked(kept[side]) for side in SIDES), strict=True))
 
 
-def _read(file: Path) -> ParaphrasePairs:
-    with gzip.open(file, "rt", encoding="utf-8", newline="\n") as stream:
-        found = [line.rstrip("\n").split("\t") for line in stream]
-    return ParaphrasePairs.of("phrases", [(row[0], row[1]) for row in found])
-
-
-def _write(file: Path, pairs: ParaphrasePairs) -> None:
-    with gzip.open(file, "wt", compresslevel=3, encoding="utf-8", newline="\n") as stream:
-        stream.writelines(f"{one}\t{other}\n" for one, other in zip(pairs.first, pairs.second, strict=True))
+def _align() -> dict[str, NDArray[Any]]:
+    pairs = alignment.phrase_pairs([*map(read, _ALIGNED)])
+    return {side: sources.packed(getattr(pairs, side)) for side in SIDES}
 
 
 def load(

