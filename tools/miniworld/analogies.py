@@ -11,8 +11,8 @@ from miniworld.lexicon import Domain
 from miniworld.randomness import Dice
 from miniworld.scene import SIMILARITY_CELLS, SPLIT_CELLS, Entity, Scene, cell, change, draw, kind_of
 from miniworld.tasks import STORY_DOMAINS
-from sentbook.data.analogies import Analogies, analogies
 from sentbook.data.text import tokenise_ptb
+from sentbook.data.types import Analogies
 
 # What the stories tell of: all is past, nothing is denied, and of manners there is no word.
 FACTORS = ("agent", "verb", "patient", "agent attribute", "patient attribute", "place")
@@ -46,7 +46,9 @@ def miniworld_analogies(n: int, seed: int = 0) -> Analogies:
             if said is not None and said[0][3] not in found:
                 break
         found[said[0][3]] = (*said, " and ".join(pair))
-    return analogies("miniworld/analogies", list(found.values()))
+    a, b, c, d = ([four[at] for four, _, _ in found.values()] for at in range(4))
+    kinds, others = ([row[at] for row in found.values()] for at in (2, 1))
+    return Analogies("miniworld/analogies", a, b, c, d, kinds, others)
 
 
 def _said(domain: Domain, dice: Dice, pair: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]] | None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data.types import (
+    Analogies,
     CaptionedScenes,
     GradedAnswers,
     LabelledPairs,
@@ -132,7 +133,12 @@ class World:
         """Return the words, frequent ones first, and their (V, 50) vectors. A few rarer words have none."""
         return list(_lines("vectors/words")), _array("vectors/matrix")
 
-    def analogies(self, n: int = ANALOGIES) -> dict[str, list[Any]]:
-        """Return the columns of ``n`` analogies A : B :: D : C, see `sentbook.data.analogies`."""
-        columns: dict[str, list[Any]] = {name: _first(f"analogies/{name}", n) for name in ("a", "b", "c", "d", "kinds")}
-        return columns | {"others": [tuple(line.split("\t")) for line in _first("analogies/others", n)]}
+    def analogies(self, n: int = ANALOGIES) -> Analogies:
+        """Return ``n`` analogies, told as the stories are; each has four `others`, two for either factor.
+
+        The words of either factor are in one piece and the same whatever the other factor is, so that the words of D
+        are exactly A - B + C. No corpus and no training split holds one of their scenes.
+        """
+        a, b, c, d, kinds = (_first(f"analogies/{column}", n) for column in ("a", "b", "c", "d", "kinds"))
+        others = [tuple(line.split("\t")) for line in _first("analogies/others", n)]
+        return Analogies("miniworld/analogies", a, b, c, d, kinds, others)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,11 +17,11 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from sentbook.data import prose, sources, text
+from sentbook.data import prose, sources
 from sentbook.data.prose import Layout
 from sentbook.data.text import TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import Stories
-from sentbook.io import DataError, StorageError, replacing
+from sentbook.io import DataError, replacing, writing
 
 # Gan et al. 2017, section 4.
 WORDS, PARAGRAPH = 22_154, 8
@@ -30,6 +30,8 @@ WORDS, PARAGRAPH = 22_154, 8
 HELD_OUT_EVERY = 5
 LAST_PART = ", its last part"
 
+# Raised when the same books are to be read again.
+_READER = 1
 _REMEDY = "free some space or set SENTBOOK_CACHE to a writable folder."
 
 Part = Literal["train", "held out", "all"]
@@ -148,11 +150,7 @@ class Books:
 
 
 def novels(books: int | None = None) -> Collection:
-    """The 100 English novels, in place of BookCorpus; only the first so many by file name where ``books`` is given.
-
-    Raises:
-        DataError: a novel is missing or damaged.
-    """
+    """The 100 English novels, in place of BookCorpus; only the first so many by file name where ``books`` is given."""
     files = [name for name in sources.registry() if name.startswith("train/novels/")][:books]
     paths = {Path(name).stem: sources.path(name) for name in files}
     identity = hashlib.sha256(" ".join(sources.sha256(name) for name in files).encode()).hexdigest()
@@ -164,47 +162,30 @@ def folder(path: str | Path, layout: Layout = "prose") -> Collection:
 
     Args:
         layout: ``prose``, or ``lines`` where every line is a sentence (BookCorpus).
-
-    Raises:
-        DataError: no such folder, or no ``.txt`` file in it; or files that cannot be read, all of them named.
     """
-    root, faults = Path(path).expanduser().absolute(), dict[Path, str]()
-
-    def unreadable(error: OSError) -> None:
-        faults[Path(error.filename)] = str(error.strerror)
-
-    walked = os.walk(root, onerror=unreadable)
-    files = sorted(Path(at, name) for at, _, names in walked for name in names if name.lower().endswith(".txt"))
+    root = Path(path).expanduser().absolute()
+    files = sorted(file for file in root.rglob("*") if file.name.lower().endswith(".txt"))
     if not files:
         raise DataError(f"{root} holds no .txt file; name a folder with one book a file.")
     paths = {file.relative_to(root).as_posix().removesuffix(".txt"): file for file in files}
     identity = hashlib.sha256(layout.encode())
     for book, file in paths.items():
-        try:
-            digest = sources.file_digest(file)
-            identity.update(book.encode() + bytes.fromhex(digest))
-            if not _has_words(file, digest):
-                faults[file] = "empty"
-        except UnicodeDecodeError:
-            faults[file] = "not UTF-8"
-        except OSError as error:
-            unreadable(error)
-    if faults:
-        named = ", ".join(f"{file.relative_to(root)} ({fault})" for file, fault in faults.items())
-        raise DataError(f"Books of {root} cannot be read: {named}; convert them to UTF-8, or take them away.")
+        with _readable(file):
+            identity.update(book.encode() + bytes.fromhex(sources.file_digest(file)))
     sources.note(root.name, sum(file.stat().st_size for file in files), identity.hexdigest())
     return Collection(root.name, identity.hexdigest(), tuple(paths), partial(_lines, paths), layout)
 
 
-@cache
-def _has_words(file: Path, digest: str) -> bool:
-    """Tell whether a letter or digit is in a file, which is read to its end, once while its digest is the same."""
-    with file.open(encoding="utf-8") as stream:
-        return any([prose.LETTER.search(block) is not None for block in iter(lambda: stream.read(1 << 20), "")])
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{file} cannot be read ({error}); convert it to UTF-8, or take it away.") from error
 
 
 def _lines(paths: Mapping[str, Path], book: str) -> Iterator[str]:
-    with paths[book].open(encoding="utf-8-sig", newline="\n") as stream:
+    with _readable(paths[book]), paths[book].open(encoding="utf-8-sig", newline="\n") as stream:
         yield from stream
 
 
@@ -237,23 +218,15 @@ def prepare(
             each other, those met first.
         every: the last of every so many books is held out; of fewer books than that the last sentences of each, one
             in so many.
-
-    Raises:
-        DataError: there is no sentence.
-        StorageError: the cache cannot be written.
     """
-    identity = hashlib.sha256(f"{collection.identity} {words} {tokenisation} {every}".encode())
-    for code in (prose.__file__, text.__file__, __file__):
-        identity.update(Path(code).read_bytes())
+    identity = hashlib.sha256(f"{_READER} {collection.identity} {words} {tokenisation} {every}".encode())
     kept = sources.cache_folder() / "derived" / f"books-{identity.hexdigest()[:16]}"
-    try:
+    with writing(kept, _REMEDY):
         kept.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(kept.with_suffix(".lock")):
             if (found := _load(kept, collection)) is None:
                 _write(kept, collection, words, tokenisation, every)
                 found = _load(kept, collection)
-    except OSError as error:
-        raise StorageError(f"{kept} could not be written ({error.strerror or error}); {_REMEDY}") from error
     assert found is not None
     return found
 
@@ -292,7 +265,6 @@ def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenis
     # Two bytes a word where they are enough.
     ids = np.array([vocabulary.id(word) for word in met], np.uint16 if len(vocabulary) < 1 << 16 else np.int32)
     about = {
-        "name": collection.name,
         "names": names,
         "held": held.tolist(),
         "tokenisation": tokenisation,

@@ -77,8 +77,8 @@ def kept(name: str, make: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, ND
     with damaged, file.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
         return {key: held[key] for key in held.files}
     made = make()
-    with suppress(StorageError), replacing(file) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, **made)  # type: ignore[arg-type]
+    with suppress(StorageError), replacing(file) as temporary, temporary.open("wb") as written:
+        np.savez(written, **made)  # type: ignore[arg-type]
     return made
 
 

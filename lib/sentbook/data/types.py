@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,11 @@ class Columns:
         DataError: columns of different lengths, so that a misaligned file cannot travel further.
     """
 
-    remedy: ClassVar[str] = "fetch it again with `sentbook data fetch`"
-
     def __post_init__(self) -> None:
         sizes = {name: len(column) for name, column in self._columns().items()}
         if len(set(sizes.values())) > 1:
             name = getattr(self, "name", type(self).__name__)
-            raise DataError(f"{name} is misaligned ({sizes}); {self.remedy}.")
+            raise DataError(f"{name} is misaligned ({sizes}); fetch it again with `sentbook data fetch`.")
 
     def __len__(self) -> int:
         return len(next(iter(self._columns().values())))
@@ -140,3 +138,30 @@ class GradedAnswers(Columns):
     answer: list[str]
     gold: NDArray[np.float64]
     scale: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Analogies(Columns):
+    r"""N times four sentences that two factors make, each with two values.
+
+    |       | $g_1$ | $g_2$ |
+    |-------|-------|-------|
+    | $f_1$ | A     | B     |
+    | $f_2$ | D     | C     |
+
+    Where a vector is a sum of what the factors give, $z(A) - z(B) + z(C) = z(D)$.
+
+    Attributes:
+        a, b, c, d: N sentences each.
+        kinds: N names of the two factors, such as ``subject and verb``.
+        others: N times sentences that are D but for the value of one factor, which neither A, B nor C has; first those
+            with another f, which are to A what D is, then those with another g, which are to C what D is.
+    """
+
+    name: str
+    a: list[str]
+    b: list[str]
+    c: list[str]
+    d: list[str]
+    kinds: list[str]
+    others: list[tuple[str, ...]]
