@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import tomllib
+from collections.abc import Hashable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -87,3 +89,18 @@ def test_what_a_person_gives_to_make_is_one_word_of_the_command(tmp_path: Path) 
         said = subprocess.check_output(called, cwd=ROOT, text=True, env={**os.environ, **given})
         assert said.splitlines() == ["run", given["NOTEBOOK"], "--profile", given["PROFILE"]]
     assert not (tmp_path / "made").exists()
+
+
+def test_no_name_stands_twice_in_a_mapping_of_yaml() -> None:
+    """YAML would take the last one without a word."""
+    twice = []
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+            names = [key.value for key, _ in node.value]
+            twice.extend(f"{node.start_mark}: {name}" for name in {*names} if names.count(name) > 1)
+            return super().construct_mapping(node, deep)
+
+    for file in [*ROOT.glob("lib/**/*.yaml"), *ROOT.glob("params/**/*.yaml"), *ROOT.glob("*.yml")]:
+        yaml.load(file.read_text(encoding="utf-8"), Loader)
+    assert not twice

@@ -111,4 +111,5 @@ def test_every_number_that_is_told_is_recorded(text: str) -> None:
 def test_a_sentence_is_there_for_the_verdict_of_the_record() -> None:
     for claim, spec in judge.specifications().items():
         if spec.sentence:
-            assert {entry.verdict for entry in entries(claim)} & {*spec.sentence}, claim
+            verdicts = {entry.verdict for entry in entries(claim)} or {"not run"}
+            assert verdicts & {*spec.sentence}, claim

@@ -64,7 +64,10 @@ def test_every_claim_is_there_once_in_the_order_of_the_papers() -> None:
     assert counts["ours"]["all"] == sum(spec.own for spec in judge.specifications().values())
     for entry in VERDICTS.values():
         run = records.read(f"{entry.paper}/{entry.experiment}")
-        assert run is not None and entry.run == f"small/{run.name}" and entry.seeds == run.provenance.seeds
+        if run is None:  # a page whose data are not here
+            assert entry.verdict == "not run" and not entry.run
+        else:
+            assert entry.run == f"small/{run.name}" and entry.seeds == run.provenance.seeds
         assert entry.rule_says or entry.verdict == "not run"
 
 

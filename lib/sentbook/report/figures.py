@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import astuple
 from importlib.resources import files
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -115,12 +116,6 @@ def _lines(page: Page, rows: Names, held: Sequence[str], what: str) -> tuple[Fig
     return drawing, axes, {name: at for at, (name, _) in enumerate(lines) if name is not None}
 
 
-def _over_seeds(values: pd.Series[float]) -> tuple[float, float]:
-    """Return the ends of a whisker: the 95 % interval over seeds."""
-    found = seed_interval(values)
-    return found.low, found.high
-
-
 def dumbbell(
     page: Page, a: str, b: str, *, rows: Names = None, metric: str = "", caption: str = "", run: Run | None = None
 ) -> Shown:
@@ -223,9 +218,8 @@ def bars(
             seeds = [numbers.factor(measure) * (value - base) for value in values.at(method, name, measure)]
             held += [{"row": name, "method": method, "value": value} for value in seeds]
         look: Any = {"order": names, "hue_order": shown, "palette": inks, "saturation": 1, "legend": False}
-        look |= {"errorbar": _over_seeds, "err_kws": {"color": GREY, "linewidth": 1.3}}
-        with style():
-            seaborn.barplot(pd.DataFrame(held), x="row", y="value", hue="method", ax=axes, **look)
+        look |= {"errorbar": lambda seeds: astuple(seed_interval(seeds))[1:3], "err_kws": {"color": GREY}}
+        seaborn.barplot(pd.DataFrame(held), x="row", y="value", hue="method", ax=axes, **look)
         axes.set_xticks(range(len(names)), [textwrap.fill(page.label(name), 12) for name in names])
         less = f"less {page.label(reference)}, " if reference else ""
         axes.set(xlabel="", ylabel=f"{less}{numbers.name(measure)}")
@@ -269,11 +263,9 @@ def curve(
             raise ConfigError(f"This run holds no curve of {metric or 'any metric'} on {split}; see its .curves.")
         drawing, axes = subplots(2.7)
         inks = _legend(page, drawing, axes, ordered(methods or (point.method for point in held)))
-        frame = pd.DataFrame([point.model_dump() for point in held])
-        frame["value"] *= numbers.factor(measure)
+        frame = pd.DataFrame(map(dict, held)).eval(f"value = {numbers.factor(measure)} * value")
         look: Any = {"hue": "method", "palette": inks, "units": "seed", "estimator": None, "legend": False}
-        with style():
-            seaborn.lineplot(frame, x="step", y="value", ax=axes, alpha=0.75, linewidth=1.2, **look)
+        seaborn.lineplot(frame, x="step", y="value", ax=axes, alpha=0.75, linewidth=1.2, **look)
         axes.xaxis.set_major_formatter(lambda step, _: f"{step / 1000:,g} k")
         axes.set(xlabel="training examples seen", ylabel=label or f"{split}: {numbers.name(measure)}")
         axes.grid()
