@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -31,14 +30,12 @@ HERE = Path(__file__).resolve().parents[1]
 def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("untimed", deadline=None)  # machines are shared
     hypothesis.settings.load_profile("untimed")
-    config.addinivalue_line("markers", "real_data: needs the mirror of real data (SENTBOOK_DATA, or ../shared/data)")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep a file's tests on one worker, where they share what they train; notebooks that run live go one by one."""
+    """Keep a file's tests on one worker, where they share what they train."""
     for item in items:
-        live = item.path.name == "test_notebooks_live.py"
-        item.add_marker(pytest.mark.xdist_group(item.name if live else str(item.path)))
+        item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -100,25 +97,6 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     monkeypatch.setattr(torch.Tensor, "to", noted)
     return found
-
-
-@pytest.fixture(scope="session")
-def squeezed() -> Callable[[str], list[tuple[float, float]]]:
-    """Give width and height of each axes as shares of a drawing by matplotlib, if they leave too little to look at."""
-
-    def shares(svg: str) -> list[tuple[float, float]]:
-        box = re.search(r'viewbox="0 0 ([\d.]+) ([\d.]+)"', svg, re.IGNORECASE)
-        assert box is not None
-        found = []
-        for path in re.findall(r'id="[^"]*axes_\d+">\s*(?:<g id="[^"]*patch_\d+">\s*)?<path[^>]*? d="([^"]+)"', svg):
-            corners = [float(number) for number in re.findall(r"-?[\d.]+", path)]
-            x, y = corners[0::2], corners[1::2]
-            found.append(((max(x) - min(x)) / float(box[1]), (max(y) - min(y)) / float(box[2])))
-        assert found, svg[:300]
-        wide = sum(width * height for width, height in found) > 0.3 and min(map(min, found)) > 0.12
-        return [] if wide else found
-
-    return shares
 
 
 # -- a browser ---------------------------------------------------------------------------------------------------------
