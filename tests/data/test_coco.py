@@ -95,13 +95,6 @@ def test_a_folder_of_coco_by_split(tmp_path: Path, originals: Path) -> None:
     assert len(images.divided("coco")["train"]) == 5
 
 
-def test_the_digest_is_of_the_contents(tmp_path: Path) -> None:
-    for name, seed in (("one", 7), ("same", 7), ("other", 8)):
-        put(tmp_path / name, seed=seed)
-    one, same, other = (images.digest(images.coco(tmp_path / name)) for name in ("one", "same", "other"))
-    assert one == same != other and len(one) == 16
-
-
 def test_generated_scenes_share_no_caption_with_another_split() -> None:
     found = images.divided("miniworld-scenes")
     assert {split: len(scenes) for split, scenes in found.items()} == images.SCENES

@@ -62,15 +62,6 @@ def test_held_out_rows_are_as_many_as_asked_for(groups: list[int], sizes: dict[i
     np.testing.assert_array_equal(held, splits.held_out(np.array(groups, dtype=np.int64), sizes, seed))
 
 
-@given(st.lists(st.integers(1, 1000), min_size=1, max_size=6), st.floats(0, 1))
-def test_shares_are_within_one_of_proportional(counts: list[int], part: float) -> None:
-    total = round(part * sum(counts))
-    sizes = splits.shares(counts, total)
-    assert sum(sizes) == total
-    for size, count in zip(sizes, counts, strict=True):
-        assert abs(size - total * count / sum(counts)) < 1 and 0 <= size <= count
-
-
 def test_sets_of_two_scales_are_not_pooled() -> None:
     with pytest.raises(ValueError, match="too many values"):
         splits.pool("both", [scored("x", 2), scored("y", 1, (0, 1))])

@@ -12,9 +12,9 @@ from miniworld.randomness import Dice, numbers, stable_hash
 from miniworld.scene import CORPUS_CELLS, SIMILARITY_CELLS, SPLIT_CELLS
 from sentbook.data.types import (
     CaptionedScenes,
+    Examples,
     GradedAnswers,
     LabelledPairs,
-    LabelledSentences,
     ParaphrasePairs,
     ScoredPairs,
     Stories,
@@ -95,7 +95,7 @@ class World:
         found = [tasks.entailment(dice.choose(domains), dice, cells, tasks.ENTAILMENT[label]) for label in labels]
         return _labelled("miniworld/entailment", found, labels, tasks.ENTAILMENT)
 
-    def classification(self, task: str, split: str) -> LabelledSentences:
+    def classification(self, task: str, split: str) -> Examples:
         """Labelled sentences of one of `TASKS`, no sentence twice; the classes are of equal size.
 
         A sentence's own hash decides its split: six in ten go to train, one to trial, three to test.
@@ -112,7 +112,7 @@ class World:
                 if text not in found and stable_hash("split", text.lower()) % 10 in SENTENCE_CELLS[split]:
                     break
             found[text] = None
-        return LabelledSentences(f"miniworld/{task}", list(found), np.asarray(labels, dtype=np.int64), classes)
+        return Examples(list(found), None, np.asarray(labels, dtype=np.int64), f"miniworld/{task}", classes)
 
     def stories(self, n: int) -> Stories:
         """``n`` stories of 5-9 sentences about two characters, as in novels."""

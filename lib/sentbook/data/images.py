@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -50,17 +48,6 @@ def divided(corpus: Corpus, path: str = "") -> dict[Split, CaptionedScenes]:
             "name a folder that has them, or set ranking.corpus to 'miniworld-scenes'."
         )
     return coco(folder)
-
-
-def digest(splits: Mapping[Split, CaptionedScenes]) -> str:
-    """Digest all features and captions: which images a number is of, whatever their folder (16 hexadecimal digits)."""
-    found = hashlib.sha256()
-    for split in sorted(splits):
-        scenes = splits[split]
-        found.update(f"{split} {scenes.features.shape} {scenes.features.dtype}".encode())
-        found.update(np.ascontiguousarray(scenes.features).data)
-        found.update("\n".join("\t".join(captions) for captions in scenes.captions).encode())
-    return found.hexdigest()[:16]
 
 
 def _scenes() -> dict[Split, CaptionedScenes]:

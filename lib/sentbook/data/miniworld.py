@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from sentbook.data.types import (
     Analogies,
     CaptionedScenes,
+    Examples,
     GradedAnswers,
     LabelledPairs,
-    LabelledSentences,
     ParaphrasePairs,
     ScoredPairs,
     Stories,
@@ -109,10 +109,10 @@ class World:
         first, second = (list(_lines(f"{task}/{split}/{side}")) for side in ("first", "second"))
         return LabelledPairs(f"miniworld/{task}", first, second, _array(f"{task}/{split}/labels"), classes)
 
-    def classification(self, task: str, split: str) -> LabelledSentences:
+    def classification(self, task: str, split: str) -> Examples:
         """Return labelled sentences of one of `TASKS`, no sentence twice; the classes are of equal size."""
         sentences, labels = list(_lines(f"{task}/{split}/sentences")), _array(f"{task}/{split}/labels")
-        return LabelledSentences(f"miniworld/{task}", sentences, labels, self.CLASSES[task])
+        return Examples(sentences, None, labels, f"miniworld/{task}", self.CLASSES[task])
 
     def stories(self, n: int = STORIES) -> Stories:
         """Return ``n`` stories of 5-9 sentences about two characters, as in novels."""

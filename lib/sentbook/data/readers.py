@@ -9,7 +9,7 @@ import numpy as np
 
 from sentbook.data import published, sources
 from sentbook.data.tables import expect, labelled, lines, one_of, rows, scored
-from sentbook.data.types import GradedAnswers, LabelledPairs, LabelledSentences, ScoredPairs
+from sentbook.data.types import Examples, GradedAnswers, LabelledPairs, ScoredPairs
 
 # Of each split its file and its official number of rows.
 SICK = {
@@ -165,7 +165,7 @@ def short_answers() -> GradedAnswers:
     return GradedAnswers("SAG", questions, references, answers, np.array([float(row[7]) for row in found]), (0, 5))
 
 
-def binary(task: str) -> LabelledSentences:
+def binary(task: str) -> Examples:
     """Return a task of two classes, without an official split, in the text that published SentEval numbers use.
 
     ``MR``: film reviews, 5331 negative and 5331 positive sentences (Pang and Lee 2005). ``CR``: customer reviews, 1366
@@ -178,10 +178,10 @@ def binary(task: str) -> LabelledSentences:
     for name, file, size in classes:
         sentences += expect(f"{task} {name}", [line for line in lines(f"eval/{file}", "utf-8") if line.strip()], size)
     labels = np.repeat(np.arange(2), [size for *_, size in classes])
-    return LabelledSentences(task, sentences, labels, tuple(name for name, *_ in classes))
+    return Examples(sentences, None, labels, task, tuple(name for name, *_ in classes))
 
 
-def trec(split: str) -> LabelledSentences:
+def trec(split: str) -> Examples:
     """Return questions by the six coarse types of answer: ``train`` 5452 or ``test`` 500 (Li and Roth 2002).
 
     SentEval's text, which lost every apostrophe. Ten distinct questions occur in both splits.
@@ -190,4 +190,4 @@ def trec(split: str) -> LabelledSentences:
     # A type, coarse and fine, stands before the first space.
     found = [line.partition(" ")[::2] for line in expect(name, lines(name, "latin-1"), size)]
     labels = np.array([TREC_CLASSES.index(kind.partition(":")[0]) for kind, _ in found], dtype=np.int64)
-    return LabelledSentences("TREC", [text for _, text in found], labels, TREC_CLASSES)
+    return Examples([text for _, text in found], None, labels, "TREC", TREC_CLASSES)

@@ -142,10 +142,6 @@ def _known(dataset: str) -> str:
 _RELEASED = {"train": "train", "trial": "dev", "test": "test"}
 
 
-def _benchmark(split: str) -> ScoredPairs:
-    return replace(readers.stsbenchmark(_RELEASED[split]), name="STSB")
-
-
 def _activity(dimension: str, split: str) -> ScoredPairs:
     return readers.activities(_RELEASED[split])[dimension]
 
@@ -162,7 +158,7 @@ def _answered(read: Callable[[str], GradedAnswers], split: str) -> ScoredPairs:
 
 # Of each data set its test set's name in the papers' tables, ``papers/dnt_table4.csv`` first, and its pairs by split.
 _SETS: dict[str, tuple[str, Callable[[str], ScoredPairs]]] = {
-    "stsb": ("STSB-test", _benchmark),
+    "stsb": ("STSB-test", lambda split: replace(readers.stsbenchmark(_RELEASED[split]), name="STSB")),
     "sick": ("SICK", partial(relatedness, "sick")),
     "sts12": ("STS12", splits.sts2012),
     **{name: (name.upper(), partial(_activity, name.upper())) for name in ACTIVITIES},

@@ -8,12 +8,11 @@ from functools import cache, partial
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sentbook.data import readers
 from sentbook.data.miniworld import World
 from sentbook.data.tables import one_of
-from sentbook.data.types import Columns, LabelledPairs, LabelledSentences
+from sentbook.data.types import Examples, LabelledPairs
 
 Task = Literal[
     "MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP", "miniworld/sentiment", "miniworld/product", "miniworld/subjectivity",
@@ -22,26 +21,6 @@ Task = Literal[
 # Of Gan et al. 2017, in the order of table 3.
 TASKS: tuple[Task, ...] = ("MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP")
 NAMES: tuple[Task, ...] = get_args(Task)
-
-
-@dataclass(frozen=True)
-class Examples(Columns):
-    """Sentences, or pairs of them, with a class each.
-
-    Attributes:
-        first: N sentences.
-        second: the other sentence of each pair; None for single sentences.
-        labels: (N,) classes.
-    """
-
-    first: list[str]
-    second: list[str] | None
-    labels: NDArray[np.int64]
-
-    @property
-    def sentences(self) -> list[str]:
-        """All sentences; those that are second come behind those that are first."""
-        return [*self.first, *(self.second or [])]
 
 
 @dataclass(frozen=True)
@@ -90,18 +69,14 @@ def task(name: str) -> ClassificationTask:
         parts = [read("train"), read("test")]
     else:
         parts = [read()] if name in TASKS else [read(split) for split in ("train", "trial", "test")]
-    examples = [
-        Examples(part.sentences, None, part.labels)
-        if isinstance(part, LabelledSentences)
-        else Examples(part.first, part.second, part.labels)
-        for part in parts
-    ]
+    classes = parts[0].classes
+    examples = [Examples(part.first, part.second, part.labels) for part in parts]
     if name in _TESTED:
-        return ClassificationTask(name, parts[0].classes, *examples)
-    return ClassificationTask(name, parts[0].classes, Examples.joined(examples), None)
+        return ClassificationTask(name, classes, *examples)
+    return ClassificationTask(name, classes, Examples.joined(examples), None)
 
 
-_READERS: dict[str, Callable[..., LabelledSentences | LabelledPairs]] = {
+_READERS: dict[str, Callable[..., Examples | LabelledPairs]] = {
     **{name: partial(readers.binary, name) for name in ("MR", "CR", "SUBJ", "MPQA")},
     "TREC": readers.trec,
     "MSRP": readers.msrp,

@@ -102,13 +102,25 @@ class LabelledPairs(Columns):
 
 
 @dataclass(frozen=True)
-class LabelledSentences(Columns):
-    """Sentences with a class (MR, CR, SUBJ, MPQA, TREC). ``labels`` index ``classes``."""
+class Examples(Columns):
+    """Sentences, or pairs of them, with a class each; ``labels`` index ``classes``.
 
-    name: str
-    sentences: list[str]
+    Attributes:
+        first: N sentences.
+        second: the other sentence of each pair; None for single sentences.
+        labels: (N,) classes.
+    """
+
+    first: list[str]
+    second: list[str] | None
     labels: NDArray[np.int64]
-    classes: tuple[str, ...]
+    name: str = ""
+    classes: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """All sentences; those that are second come behind those that are first."""
+        return [*self.first, *(self.second or [])]
 
 
 @dataclass(frozen=True)
