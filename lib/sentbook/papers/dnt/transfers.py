@@ -25,6 +25,7 @@ from sentbook.training.settings import DirectTransfer, Grid
 from sentbook.training.timing import take_turns
 
 Starts = Mapping[str, Sequence[Recipe]]
+NAMES = ("InferSent", "BiLSTM-Avg", "GRAN", "PP", "CSE", "WSV")
 # Names of today's encoders in tables.
 SHORT = {"all-minilm-l6-v2": "MiniLM", "universal-sentence-encoder": "USE"}
 
