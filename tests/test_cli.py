@@ -78,14 +78,6 @@ def test_a_mistake_is_one_sentence_before_anything_runs(
     assert err.startswith(f"sentbook: {said}") and err.count("\n") == 1 and err.endswith((".\n", "?\n"))
 
 
-def test_a_cut_notebook_is_one_sentence(call: Call, checkout: Path) -> None:
-    file = checkout / "notebooks" / "toy" / "one.ipynb"
-    for left in (file.read_bytes()[:300], b"", b"[1]"):
-        file.write_bytes(left)
-        code, _, err = call("run", "toy/one")
-        assert code == 1 and "one.ipynb is no whole notebook (" in err and err.endswith("with `git checkout`.\n")
-
-
 @pytest.mark.parametrize(
     ("paper", "said"),
     [

@@ -29,6 +29,7 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 PROFILES = ("demo", "small", "paper")
 LARGE = 100e6  # bytes above which `data fetch` takes a file only by name
 
+Given = Sequence[Any]
 existing = click.Path(exists=True, path_type=Path)
 profile_option = click.option("--profile", type=click.Choice(PROFILES), default="demo", show_default=True)
 jobs_option = click.option("--jobs", default=2, show_default=True, help="Cores to use; on a cluster, jobs at a time.")
@@ -52,7 +53,7 @@ def sentbook() -> None:
 @click.option("-y", "texts", multiple=True, metavar="YAML", help="Parameters as a mapping.")
 @click.option("-f", "files", multiple=True, type=existing, metavar="FILE", help="A file of them, such as of params/.")
 @set_option
-def run(name: str, profile: str, record: bool, **given: Sequence[Any]) -> None:
+def run(name: str, profile: str, record: bool, **given: Given) -> None:
     """Run one notebook with papermill, for example: sentbook run cse/table1 --profile small"""
     source, known = _notebook(name)
     page = f"{source.parent.name}/{source.stem}"
@@ -81,19 +82,12 @@ def _notebook(name: str) -> tuple[Path, list[str]]:
         raise ConfigError(f"There is no notebook '{name}'; choose one of {', '.join(pages)}.")
     import papermill
 
-    try:
-        return pages[page], list(papermill.inspect_notebook(pages[page]))
-    except (ValueError, AttributeError, TypeError) as error:
-        raise SentbookError(f"{pages[page]} is no whole notebook ({error}); restore it with `git checkout`.") from None
+    return pages[page], list(papermill.inspect_notebook(pages[page]))
 
 
 def _parameters(
-    known: Sequence[str],
-    files: Sequence[Path] = (),
-    texts: Sequence[str] = (),
-    singles: Sequence[tuple[str, str]] = (),
-    changes: Sequence[str] = (),
-) -> dict[str, Any]:
+    known: Sequence[str], changes: Given = (), files: Given = (), texts: Given = (), singles: Given = ()
+) -> Any:
     """Parse what was given, the later over the earlier; a section that is no parameter is one of ``settings``."""
     from sentbook.config import merge
 
@@ -102,11 +96,10 @@ def _parameters(
     parts += [{name: _parsed(value, f"-p {name}")} for name, value in singles]
     for change in changes:
         name, found, value = change.partition("=")
-        names = name.split(".")
-        if names[0] not in known and "settings" in known:
-            names.insert(0, "settings")
         if not found:
             raise ConfigError(f"--set {name} has no value; write for example --set cse.widths=[1].")
+        names = name.split(".")
+        names = names if names[0] in known or "settings" not in known else ["settings", *names]
         parts.append(reduce(lambda inner, part: {part: inner}, reversed(names), _parsed(value, f"--set {name}")))
     return reduce(merge, parts, dict[str, Any]())
 
@@ -191,10 +184,8 @@ def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None 
 
     After a failure or a kill the same command goes on. Other options go to Snakemake: -n lists the jobs.
     """
-    path = root() / "build" / "batch.lock"
-    with io.writing(path):
-        path.parent.mkdir(exist_ok=True)
-        lock = os.open(path, os.O_RDWR | os.O_CREAT)
+    (root() / "build").mkdir(exist_ok=True)
+    lock = os.open(root() / "build" / "batch.lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -315,10 +306,8 @@ def fetch(names: Sequence[str]) -> None:
     from sentbook.data import sources
 
     for name in sources.select(list(names)):
-        entry, file = sources.registry()[name], sources.find(name)
-        if names and file in (None, sources.cache_folder() / name):
-            click.echo(sources.download(name))  # a damaged one too
-        elif file or (entry["url"] and entry["bytes"] <= LARGE):
+        entry = sources.registry()[name]
+        if names or sources.find(name) or (entry["url"] and entry["bytes"] <= LARGE):
             click.echo(sources.path(name))
         else:
             click.echo(f"not fetched: {name}, {'which is large: name it' if entry['url'] else 'only from a mirror'}")
@@ -334,12 +323,9 @@ def prepare(paper: str, profile: str) -> None:
 
     for section in config.sections(config.load(paper, {"profile": profile})):
         section.check()
-    pages = [file.stem for file in root().glob(f"results/{profile}/{paper}/*.json")]
-    runs = [records.read(f"{paper}/{page}", profile) for page in pages]
-    names = sorted({name for run in runs if run for name in run.provenance.data} & set(sources.registry()))
-    for name in names:
-        sources.path(name)
-    click.echo(f"{len(names)} files are here and as registered.")
+    runs = filter(None, map(records.load, root().glob(f"results/{profile}/{paper}/*.json")))
+    names = {name for run in runs for name in run.provenance.data} & set(sources.registry())
+    click.echo(f"{len([*map(sources.path, names)])} files are here and as registered.")
 
 
 @data.command()
