@@ -132,17 +132,6 @@ def test_kept_in_the_cache(fake: Fake, few: list[str], cache: Path, monkeypatch:
     assert len(fake.calls) == len(list(kept.parent.iterdir())) == 3
 
 
-def test_a_damaged_cache_is_made_anew(fake: Fake, few: list[str], cache: Path) -> None:
-    name = "all-minilm-l6-v2"
-    _, first = modern.kept_vectors(name)
-    (kept,) = cache.iterdir()
-    whole = kept.read_bytes()
-    for number, damage in enumerate([whole[:-5], b"", b"<html>"], start=2):
-        kept.write_bytes(damage)
-        np.testing.assert_array_equal(modern.kept_vectors(name)[1], first)
-        assert len(fake.calls) == number and kept.read_bytes() == whole
-
-
 # -- the packages themselves -------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from sentbook.data.novels import Books, Limits, folder, prepare, stories
 from sentbook.data.prose import sentences, split_sentences
 from sentbook.data.text import UNKNOWN, tokenise_ptb
 from sentbook.data.types import Stories
-from sentbook.io import DataError, StorageError
+from sentbook.io import DataError
 
 LETTERS = "abcdefghij"
 BOOKS = st.lists(
@@ -236,13 +236,6 @@ def test_made_once_and_made_again_when_damaged(cache: Path) -> None:
             file.write_bytes(damage)
             assert [prepare(world).text(row) for row in range(5)] == whole
     assert json.loads((kept / "about.json").read_text())["names"][0] == "000000"
-
-
-def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
-    with pytest.raises(StorageError, match=r"could not be written .* set SENTBOOK_CACHE"):
-        prepare(stories(Stories("s", [["a b"]])))
 
 
 # -- the real novels ---------------------------------------------------------------------------------------------------

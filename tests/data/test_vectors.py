@@ -75,10 +75,6 @@ def test_a_file_is_parsed_once_and_known_by_its_contents(tmp_path: Path, monkeyp
         again = load("file", str(tmp_path / "elsewhere.txt"))
     assert again.words == first.words
     np.testing.assert_array_equal(again.matrix, first.matrix)
-    (kept,) = (sources.cache_folder() / "derived").glob("vectors-*.npz")
-    kept.write_bytes(kept.read_bytes()[:-9])
-    forget()
-    assert load("file", str(tmp_path / "v.txt")).words == first.words  # parsed, since what is kept is damaged
 
 
 @pytest.mark.parametrize(
@@ -87,17 +83,11 @@ def test_a_file_is_parsed_once_and_known_by_its_contents(tmp_path: Path, monkeyp
         ("v.bin", binary([b"cat", b"dog"])[:-6], "ends after 1 of 2 words"),
         ("v.bin", b"<html>\n", "does not begin"),
         ("v.txt", b"cat 1 2 3\ndog 1 2\n", "line 2"),
-        ("v.txt", b"<html>\n", "line 1"),
         ("v.txt", b"", "holds 0 vectors"),
-        ("v.txt", b"cat 1 2\ndog 1 2 3\ncow 1 2 3\n", "line 1: not a word and 3 finite numbers"),
         ("v.txt", b"cat 1 2 3\ndog 0.1 1 2 3\n", "line 2"),  # not the word "dog 0.1"
-        ("v.txt", b"cat 1 2 nan\n", "line 1"),
         ("v.txt", b"3 3\ncat 1 2 3\n", "holds 1 vectors of 3"),  # cut at the end of a line
-        ("v.txt", b"1 4\ncat 1 2 3\n", "line 2: not a word and 4"),
         ("v.txt.gz", gzip.compress(b"cat 1 2 3\n" * 99, mtime=0)[:-9], "cannot be read to its end"),
-        ("v.txt.gz", b"cat 1 2 3\n", "cannot be read to its end"),
         ("v.bin", b"999999999999 300\ncat ", "more than memory holds"),
-        ("v.bin", b"0 300\n", "holds other than"),
         ("v.bin", binary([b"cat", b"dog"]) + b"cow ", "holds other than the 2 words"),
         (
             "v.bin",

@@ -6,10 +6,9 @@ import hashlib
 import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -63,19 +62,18 @@ class Collection:
 
     Attributes:
         identity: a digest of all that decides their sentences.
-        books: their names, in order.
-        lines: a book's lines, by its name; ``layout``: how they hold its sentences.
+        books: by their names, in order: a file in UTF-8, or lines at hand; ``layout``: how they hold sentences.
     """
 
     name: str
     identity: str
-    books: tuple[str, ...]
-    lines: Callable[[str], Iterable[str]]
+    books: Mapping[str, Path | Sequence[str]]
     layout: Layout = "prose"
 
     def read(self, book: str, counts: Counter[str] | None = None) -> Iterator[str]:
         """Read a book's sentences; ``counts``: see `sentbook.data.prose.sentences`."""
-        return prose.sentences(self.lines(book), self.layout, counts)
+        found = self.books[book]
+        return prose.sentences(_lines(found) if isinstance(found, Path) else found, self.layout, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +152,7 @@ def novels(books: int | None = None) -> Collection:
     files = [name for name in sources.registry() if name.startswith("train/novels/")][:books]
     paths = {Path(name).stem: sources.path(name) for name in files}
     identity = hashlib.sha256(" ".join(sources.sha256(name) for name in files).encode()).hexdigest()
-    return Collection("novels", identity, tuple(paths), partial(_lines, paths))
+    return Collection("novels", identity, paths)
 
 
 def folder(path: str | Path, layout: Layout = "prose") -> Collection:
@@ -173,7 +171,7 @@ def folder(path: str | Path, layout: Layout = "prose") -> Collection:
         with _readable(file):
             identity.update(book.encode() + bytes.fromhex(sources.file_digest(file)))
     sources.note(root.name, sum(file.stat().st_size for file in files), identity.hexdigest())
-    return Collection(root.name, identity.hexdigest(), tuple(paths), partial(_lines, paths), layout)
+    return Collection(root.name, identity.hexdigest(), paths, layout)
 
 
 @contextmanager
@@ -184,8 +182,8 @@ def _readable(file: Path) -> Iterator[None]:
         raise DataError(f"{file} cannot be read ({error}); convert it to UTF-8, or take it away.") from error
 
 
-def _lines(paths: Mapping[str, Path], book: str) -> Iterator[str]:
-    with _readable(paths[book]), paths[book].open(encoding="utf-8-sig", newline="\n") as stream:
+def _lines(file: Path) -> Iterator[str]:
+    with _readable(file), file.open(encoding="utf-8-sig", newline="\n") as stream:
         yield from stream
 
 
@@ -197,9 +195,9 @@ def stories(found: Stories) -> Collection:
         >>> len(stories(World().stories(20)).books)
         20
     """
-    names = tuple(f"{number:06}" for number in range(len(found)))
     identity = hashlib.sha256(json.dumps(found.stories).encode()).hexdigest()
-    return Collection(found.name, identity, names, lambda book: found.stories[int(book)], "lines")
+    books = {f"{number:06}": story for number, story in enumerate(found.stories)}
+    return Collection(found.name, identity, books, "lines")
 
 
 # -- to disk and back --------------------------------------------------------------------------------------------------
