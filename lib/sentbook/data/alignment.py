@@ -17,7 +17,7 @@ LONGEST_SPAN, LONGEST_SENTENCE = 5, 40
 
 
 def replaced_spans(first: list[str], second: list[str]) -> Iterator[tuple[str, str]]:
-    """The phrase pairs of one sentence pair.
+    """Yield the phrase pairs of one sentence pair.
 
     Example:
         >>> list(replaced_spans("the old man sat down".split(), "the aged man sat down".split()))
@@ -35,7 +35,7 @@ def replaced_spans(first: list[str], second: list[str]) -> Iterator[tuple[str, s
 
 
 def phrase_pairs(corpora: list[ParaphrasePairs]) -> ParaphrasePairs:
-    """Distinct phrase pairs of all ``corpora``, in order."""
+    """Return distinct phrase pairs of all ``corpora``, in order."""
     found: dict[tuple[str, str], None] = {}
     for corpus in corpora:
         for one, other in zip(corpus.first, corpus.second, strict=True):

@@ -102,11 +102,11 @@ class Books:
         return len(self.tokens)
 
     def rows(self, part: Part = "train", limits: Limits | None = None) -> Rows:
-        """The sentences of ``part`` within the limits."""
+        """Return the sentences of ``part`` within the limits."""
         return np.flatnonzero(self._usable(part, limits or Limits()))
 
     def pairs(self, part: Part = "train", limits: Limits | None = None) -> Rows:
-        """Sentences whose next one in the book is within the limits as they are."""
+        """Return the sentences whose next one in the book is within the limits as they are."""
         usable = self._usable(part, limits or Limits())
         usable[:-1] &= usable[1:]
         usable[self.offsets[1:] - 1] = False  # the last sentence of a book has no next
@@ -129,12 +129,12 @@ class Books:
         return usable & (lengths >= limits.shortest) & (lengths <= limits.longest)
 
     def text(self, row: int) -> str:
-        """A sentence's tokens with spaces between; words outside the vocabulary are ``<unk>``."""
+        """Return a sentence's tokens with spaces between; words outside the vocabulary are ``<unk>``."""
         ids = self.tokens.flat[self.tokens.offsets[row] : self.tokens.offsets[row + 1]].tolist()
         return " ".join("<unk>" if index == UNKNOWN else self.vocabulary.words[index - 2] for index in ids)
 
     def unknown_share(self, part: Part = "train") -> float:
-        """Of the words of ``part``, those outside the vocabulary."""
+        """Return the share of the words of ``part`` that are outside the vocabulary."""
         words = np.diff(self.tokens.offsets[self.offsets])  # of each book
         of_part = self.tokens.flat[np.repeat(self._of(part), words)]
         return int((of_part == UNKNOWN).sum()) / max(len(of_part), 1)
@@ -148,7 +148,7 @@ class Books:
 
 
 def novels(books: int | None = None) -> Collection:
-    """The 100 English novels, in place of BookCorpus; only the first so many by file name where ``books`` is given."""
+    """Return the 100 English novels, in place of BookCorpus; only the first ``books`` by file name."""
     files = [name for name in sources.registry() if name.startswith("train/novels/")][:books]
     paths = {Path(name).stem: sources.path(name) for name in files}
     identity = hashlib.sha256(" ".join(sources.sha256(name) for name in files).encode()).hexdigest()
@@ -156,7 +156,7 @@ def novels(books: int | None = None) -> Collection:
 
 
 def folder(path: str | Path, layout: Layout = "prose") -> Collection:
-    """A user's own books: every ``.txt`` (or ``.TXT``) file of a folder and of those in it, by name; UTF-8.
+    """Return a user's own books: every ``.txt`` (or ``.TXT``) file of a folder and of those in it, by name; UTF-8.
 
     Args:
         layout: ``prose``, or ``lines`` where every line is a sentence (BookCorpus).
@@ -188,7 +188,7 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def stories(found: Stories) -> Collection:
-    """Stories at hand, such as the mini-world's; each is a book.
+    """Return stories at hand, such as the mini-world's; each is a book.
 
     Example:
         >>> from sentbook.data.miniworld import World
@@ -206,7 +206,7 @@ def stories(found: Stories) -> Collection:
 def prepare(
     collection: Collection, *, words: int = WORDS, tokenisation: Tokenisation = "ptb", every: int = HELD_OUT_EVERY
 ) -> Books:
-    """The books of ``collection`` as token ids, made once and kept in the cache.
+    """Return the books of ``collection`` as token ids, made once and kept in the cache.
 
     Beside the distinct words met, six bytes a token are in memory while they are made, and on disk two bytes a token
     and eight a sentence are kept.
@@ -230,7 +230,7 @@ def prepare(
 
 
 def _load(kept: Path, collection: Collection) -> Books | None:
-    """What is in the cache; None when it is not there, or damaged."""
+    """Return what is in the cache; None when it is not there, or damaged."""
     try:
         about = json.loads((kept / "about.json").read_text(encoding="utf-8"))
         flat = np.load(kept / "flat.npy", mmap_mode="r")

@@ -14,7 +14,7 @@ Pairs = TypeVar("Pairs", ParaphrasePairs, LabelledPairs, ScoredPairs)
 
 
 def key(sentence: str) -> str:
-    """A sentence without case, punctuation and spacing.
+    """Return a sentence without case, punctuation and spacing.
 
     Example:
         >>> key("A man, is   playing!") == key("a man is playing")
@@ -29,7 +29,7 @@ def _keys(sentences: Iterable[str]) -> frozenset[str]:
 
 
 def test_keys(tests: Iterable[ScoredPairs]) -> frozenset[str]:
-    """The keys of every sentence of the test sets."""
+    """Return the keys of every sentence of the test sets."""
     return _keys(sentence for pairs in tests for side in (pairs.first, pairs.second) for sentence in side)
 
 
@@ -37,7 +37,7 @@ test_keys.__test__ = False  # type: ignore[attr-defined]  # not a pytest functio
 
 
 def remove(pairs: Pairs, keys: frozenset[str]) -> Pairs:
-    """``pairs`` without those that hold a sentence of ``keys``."""
+    """Return ``pairs`` without those that hold a sentence of ``keys``."""
     kept = [
         key(one) not in keys and key(other) not in keys for one, other in zip(pairs.first, pairs.second, strict=True)
     ]
@@ -45,7 +45,7 @@ def remove(pairs: Pairs, keys: frozenset[str]) -> Pairs:
 
 
 def report(corpora: Sequence[ParaphrasePairs], tests: Sequence[ScoredPairs]) -> list[dict[str, Any]]:
-    """One row for each corpus and test set that share a sentence.
+    """Return one row for each corpus and test set that share a sentence.
 
     Returns:
         Rows with ``corpus``, ``test``, ``sentences`` (distinct shared ones), ``share`` (of the test set's distinct

@@ -21,7 +21,7 @@ _TITLES = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Rev|Hon|Capt|Col|Gen|Prof|[A-
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """Sentences of one paragraph whose lines were joined.
+    """Return sentences of one paragraph whose lines were joined.
 
     Example:
         >>> split_sentences('He saw Mr. Hill. "Why?" she asked. They left.')
@@ -38,7 +38,7 @@ def split_sentences(paragraph: str) -> list[str]:
 
 
 def sentences(lines: Iterable[str], layout: Layout = "prose", counts: Counter[str] | None = None) -> Iterator[str]:
-    """The sentences of a book in order.
+    """Yield the sentences of a book in order.
 
     ``prose``: lines are joined, blank lines, ornaments and numbered headings part paragraphs, and paragraphs are split
     by rule (`split_sentences`). ``lines``: every line is a sentence, as in BookCorpus. Headings, and what holds no

@@ -26,7 +26,7 @@ ANSWERS_TRAIN, ANSWERS_TEST = 1460, 552
 
 
 def share_of(data: Data, share: float, seed: int) -> Data:
-    """A share of ``data``'s rows, drawn by ``seed``; a larger share holds every smaller one.
+    """Return a share of ``data``'s rows, drawn by ``seed``; a larger share holds every smaller one.
 
     At least two rows are kept, the fewest that a batch can hold.
     """
@@ -38,7 +38,7 @@ def share_of(data: Data, share: float, seed: int) -> Data:
 
 
 def held_out(groups: ArrayLike, sizes: Mapping[int, int], seed: int = 0) -> NDArray[np.bool_]:
-    """Which rows are held out: of each group its number, drawn at random.
+    """Tell which rows are held out: of each group its number, drawn at random.
 
     Args:
         groups: (N,) the group of each row.
@@ -56,12 +56,12 @@ def held_out(groups: ArrayLike, sizes: Mapping[int, int], seed: int = 0) -> NDAr
 
 
 def held_out_share(labels: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
-    """Which of (N,) labelled rows are held out: of each label its share, drawn at random (seed 0)."""
+    """Tell which of (N,) labelled rows are held out: of each label its share, drawn at random (seed 0)."""
     return held_out(labels, {label: round(share * count) for label, count in enumerate(np.bincount(labels))})
 
 
 def pool(name: str, sets: Sequence[ScoredPairs]) -> ScoredPairs:
-    """All pairs of ``sets``, in order, as one set on their common scale."""
+    """Return all pairs of ``sets``, in order, as one set on their common scale."""
     [scale] = {pairs.scale for pairs in sets}
     return ScoredPairs.joined(sets, name=name, scale=scale, domain="")
 

@@ -31,7 +31,7 @@ STSB_DEV = "STSB-dev"
 
 @cache
 def test_sets(suite: Suite) -> list[ScoredPairs]:
-    """Every test set in the paper's order: 25 STS sets and SICK, those of transfer, or the mini-world's domains."""
+    """Return the test sets in the paper's order: 25 of STS and SICK, those of transfer, or the mini-world's."""
     if suite == "sts":
         return [*readers.sts_all(), readers.sick("test")]
     if suite == "dnt":
@@ -42,8 +42,11 @@ def test_sets(suite: Suite) -> list[ScoredPairs]:
 
 @cache
 def validation_sets(name: str) -> list[ScoredPairs]:
-    """``sts2016``: its five sets, as Jiao et al. validate; ``miniworld``: the trial split of its relatedness pairs;
-    ``stsb-dev``: STS-B's development pairs that hold no sentence of a test set, since most are of STS 2012 to 2016."""
+    """Return the pairs that choose the epoch of a pre-training.
+
+    ``sts2016``: its five sets, as Jiao et al. validate; ``miniworld``: the trial split of its relatedness pairs;
+    ``stsb-dev``: STS-B's development pairs that hold no sentence of a test set, since most are of STS 2012 to 2016.
+    """
     if name == "sts2016":
         return readers.sts(2016)
     if name == "miniworld":
@@ -54,7 +57,7 @@ def validation_sets(name: str) -> list[ScoredPairs]:
 
 @cache
 def excluded(suite: Suite) -> frozenset[str]:
-    """Keys of all test sentences, which no training pair may hold."""
+    """Return keys of all test sentences, which no training pair may hold."""
     if suite == "dnt":
         return excluded_for(TRANSFER)
     return test_keys(test_sets(suite)) if suite == "sts" else frozenset()
@@ -62,13 +65,13 @@ def excluded(suite: Suite) -> frozenset[str]:
 
 @cache
 def relatedness(dataset: str, split: str) -> ScoredPairs:
-    """``train``, ``trial`` or ``test`` of SICK or of the mini-world's relatedness pairs, scored 1 to 5."""
+    """Return ``train``, ``trial`` or ``test`` of SICK or of the mini-world's relatedness pairs, scored 1 to 5."""
     return readers.sick(split) if dataset == "sick" else World().relatedness(split)
 
 
 @cache
 def pairs(dataset: str, split: str) -> ScoredPairs:
-    """``train``, ``trial`` or ``test`` pairs for training by similarity, on the published scale.
+    """Return ``train``, ``trial`` or ``test`` pairs for training by similarity, on the published scale.
 
     Labels are scores of 0 and 1; of a graded answer the pair is the reference answer and the student's. Parts that no
     release defines are those of `sentbook.data.splits`.
@@ -79,7 +82,7 @@ def pairs(dataset: str, split: str) -> ScoredPairs:
 
 
 def parts(dataset: str) -> tuple[ScoredPairs, ...]:
-    """The test sets that ``pairs(dataset, "test")`` pools, in its order; of most data sets this is that set alone.
+    """Return the test sets that ``pairs(dataset, "test")`` pools; of most data sets this is that set alone.
 
     STS 2012 has three, so that the mean over them can be reported beside the pooled number.
     """
@@ -87,8 +90,10 @@ def parts(dataset: str) -> tuple[ScoredPairs, ...]:
 
 
 def transfer_sets(datasets: Sequence[str]) -> list[ScoredPairs]:
-    """The test pairs of each data set under its name in tables; STS-B's development pairs before its test pairs, and
-    after STS12's pooled pairs the sets that it pools, whose mean ``STS12/avg`` is reported beside the pooled number.
+    """Return the test pairs of each data set under its name in tables.
+
+    STS-B's development pairs come before its test pairs, and after STS12's pooled pairs the sets that it pools, whose
+    mean ``STS12/avg`` is reported beside the pooled number.
     """
     sets: list[ScoredPairs] = []
     for dataset in datasets:
@@ -101,7 +106,7 @@ def transfer_sets(datasets: Sequence[str]) -> list[ScoredPairs]:
 
 
 def excluded_for(datasets: Iterable[str]) -> frozenset[str]:
-    """Keys of all trial and test sentences of ``datasets``, which no pair of a pre-training may hold.
+    """Return keys of all trial and test sentences of ``datasets``, which no pair of a pre-training may hold.
 
     See `sentbook.data.overlap.key`. Their training pairs may be met: the encoder is trained on them afterwards.
     """
@@ -109,7 +114,7 @@ def excluded_for(datasets: Iterable[str]) -> frozenset[str]:
 
 
 def measure_of(dataset: str) -> Literal["pearson", "spearman"]:
-    """What a data set's authors ask for: Spearman's rho for the human activities, else Pearson's r.
+    """Return what a data set's authors ask for: Spearman's rho for the human activities, else Pearson's r.
 
     Source: Zhang et al. 2018, section 4.1.
 
@@ -121,7 +126,7 @@ def measure_of(dataset: str) -> Literal["pearson", "spearman"]:
 
 
 def test_name(dataset: str) -> str:
-    """The test set's name as tables spell it, for the ``dataset`` of a metric.
+    """Return the test set's name as tables spell it, for the ``dataset`` of a metric.
 
     Example:
         >>> test_name("stsb"), test_name("sick")

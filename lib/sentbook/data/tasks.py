@@ -43,18 +43,18 @@ class ClassificationTask:
 
     @property
     def judged(self) -> Examples:
-        """The examples whose labels are predicted."""
+        """Return the examples whose labels are predicted."""
         return self.train if self.test is None else self.test
 
     @property
     def majority(self) -> float:
-        """The share of judged examples that are of the training examples' most frequent class."""
+        """Return the share of judged examples that are of the training examples' most frequent class."""
         return float((self.judged.labels == np.bincount(self.train.labels).argmax()).mean())
 
 
 @cache
 def task(name: str) -> ClassificationTask:
-    """A task by its name in tables.
+    """Return a task by its name in tables.
 
     MR, CR, SUBJ and MPQA have no official test set. The mini-world's likenesses of them pool its three splits; those of
     TREC and of MSRP have its training and its test split.

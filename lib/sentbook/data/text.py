@@ -44,7 +44,7 @@ _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": 
 
 
 def tokenise_ptb(sentence: str) -> list[str]:
-    """Penn-Treebank style, lower case: the papers' choice (`strictTreebank3` in the released preprocessing).
+    """Split in Penn-Treebank style, lower case: the papers' choice (`strictTreebank3` in the released preprocessing).
 
     Deviations: brackets stay brackets and quotes stay quotes (the papers restore them as well).
 
@@ -56,7 +56,7 @@ def tokenise_ptb(sentence: str) -> list[str]:
 
 
 def tokenise_ptb_cased(sentence: str) -> list[str]:
-    """`tokenise_ptb` with case kept: what vectors of lower-cased words make of text that nobody lower-cased.
+    """Split as `tokenise_ptb`, with case kept: as vectors of lower-cased words meet text that nobody lower-cased.
 
     Example:
         >>> tokenise_ptb_cased("They DON'T like the U.S. trip")
@@ -66,7 +66,7 @@ def tokenise_ptb_cased(sentence: str) -> list[str]:
 
 
 def tokenise_words(sentence: str) -> list[str]:
-    """Lower-cased runs of letters and digits; every mark is dropped.
+    """Return lower-cased runs of letters and digits; every mark is dropped.
 
     Example:
         >>> tokenise_words("They don't.")
@@ -76,12 +76,12 @@ def tokenise_words(sentence: str) -> list[str]:
 
 
 def tokenise_whitespace(sentence: str) -> list[str]:
-    """Lower-cased pieces between white space, for text that is tokenised already."""
+    """Split at white space and lower-case, for text that is tokenised already."""
     return sentence.lower().split()
 
 
 def tokenise_content(sentence: str) -> list[str]:
-    """`tokenise_ptb` without marks and stop words, scikit-learn's English list; all words where nothing would be left.
+    """Drop marks and stop words (scikit-learn's English list) of `tokenise_ptb`; keep all where nothing would be left.
 
     The list holds negation ("no", "not"), so that a sentence and its denial become one. Clitics ("n't", "'s") are short
     forms of words of the list and go with them. A sentence of marks alone keeps its marks.
@@ -96,7 +96,7 @@ def tokenise_content(sentence: str) -> list[str]:
 
 
 def tokenise_stems(sentence: str) -> list[str]:
-    """`tokenise_ptb`, each token cut to its stem by the Porter 2 algorithm.
+    """Cut each token of `tokenise_ptb` to its stem by the Porter 2 algorithm.
 
     Example:
         >>> tokenise_stems("Dogs are playing happily")
@@ -106,7 +106,7 @@ def tokenise_stems(sentence: str) -> list[str]:
 
 
 def tokenise_sentence(sentence: str) -> list[str]:
-    """The whole sentence, stripped, as one token, case and marks kept: for vectors of sentences in place of words.
+    """Return the whole sentence, stripped, as one token: for vectors of sentences in place of words.
 
     Example:
         >>> tokenise_sentence(" A man plays. "), tokenise_sentence(" ")
@@ -158,7 +158,7 @@ class TokenIds:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(N,) tokens of each sentence."""
+        """Return (N,) tokens of each sentence."""
         return np.diff(self.offsets)
 
     def padded(
@@ -182,7 +182,7 @@ class TokenIds:
 
 
 def joined(first: TokenIds, second: TokenIds) -> TokenIds:
-    """The sentences of ``first``, then those of ``second``."""
+    """Return the sentences of ``first``, then those of ``second``."""
     offsets = np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]])
     return TokenIds(np.concatenate([first.flat, second.flat]), offsets)
 
@@ -247,7 +247,7 @@ class Vocabulary:
 
 
 def shuffled_batches(size: int, batch: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    """All of 0..size-1 in random order, ``batch`` at a time; the last, short batch is kept (as the released code)."""
+    """Return 0..size-1 in random order, ``batch`` at a time; the last, short batch is kept (as the released code)."""
     order = rng.permutation(size)
     return [order[start : start + batch] for start in range(0, size, batch)]
 
@@ -255,7 +255,7 @@ def shuffled_batches(size: int, batch: int, rng: np.random.Generator) -> list[ND
 def bucketed_batches(
     lengths: NDArray[np.int64], batch: int, rng: np.random.Generator, *, pool: int = 50
 ) -> list[NDArray[np.int64]]:
-    """Batches of similar length: a random pool of ``pool`` batches is sorted by length, cut, and the cuts shuffled.
+    """Return batches of similar length: random pools of ``pool`` batches are sorted by length, cut, and shuffled.
 
     Every example is seen once an epoch and batches stay random, while padding falls from about a half to a tenth.
     Deviation from the papers: in-batch negatives are then of similar length, hence a little harder.
@@ -270,7 +270,7 @@ def bucketed_batches(
 
 
 def batches_by_tokens(lengths: NDArray[np.int64], max_tokens: int) -> Iterator[NDArray[np.int64]]:
-    """Rows sorted by length and cut so that each padded batch holds at most ``max_tokens`` cells (or one sentence)."""
+    """Yield rows sorted by length, cut so that a padded batch holds at most ``max_tokens`` cells (or one sentence)."""
     order = np.argsort(lengths, kind="stable")
     start = 0
     for end in range(1, len(order) + 1):

@@ -31,7 +31,7 @@ class Columns:
         return len(next(iter(self._columns().values())))
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Self:
-        """The rows where (N,) ``rows`` is true, or those that it names, in its order."""
+        """Return the rows where (N,) ``rows`` is true, or those that it names, in its order."""
         chosen = np.arange(len(self))[rows]
         columns: dict[str, Any] = {
             name: column[chosen] if isinstance(column, np.ndarray) else [column[row] for row in chosen]
@@ -41,7 +41,7 @@ class Columns:
 
     @classmethod
     def joined(cls, parts: Sequence[Self], **changes: Any) -> Self:
-        """All rows of ``parts``, in order; what is of all rows is the first part's, or one of ``changes``."""
+        """Return all rows of ``parts``, in order; what is of all rows is the first part's, or one of ``changes``."""
         first, *others = parts
         columns: dict[str, Any] = {}
         for name, column in first._columns().items():
@@ -85,7 +85,7 @@ class ParaphrasePairs(Columns):
 
     @classmethod
     def of(cls, name: str, pairs: Iterable[tuple[str, str]]) -> ParaphrasePairs:
-        """The pairs of one corpus."""
+        """Return the pairs of one corpus."""
         rows = list(pairs)
         return cls(name, [first for first, _ in rows], [second for _, second in rows], [name] * len(rows))
 
