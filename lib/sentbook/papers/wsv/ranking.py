@@ -35,7 +35,7 @@ def systems(
     on_set = paper[paper["dataset"] == dataset] if len(paper) else paper
     for name, part in on_set.groupby("method", sort=False) if len(on_set) else ():
         held = part[part["metric"].isin(list(metrics))]
-        label = f"{'WSV-SCNN-SV' if name == 'ours' else name}, as printed" if name in ours else str(name)
+        label = f"{'WSV-SCNN-SV' if name == 'ours' else name!s}, as printed" if name in ours else str(name)
         note = held["note"].iloc[0] if "note" in held and len(held) else ""
         rows.append(
             {"system": label, "ours": False, "source": note, **dict(zip(held["metric"], held["value"], strict=True))}
@@ -80,7 +80,8 @@ def dots(frame: pd.DataFrame, metrics: Sequence[str], caption: str) -> Shown:
     panels[0][0].set_yticks(range(len(frame)), frame["system"])
     for tick, own in zip(panels[0][0].get_yticklabels(), frame["ours"], strict=True):
         tick.set_fontweight("bold" if own else "normal")
-    places = [f"{row['system']} is place {at + 1} of {len(frame)}" for at, row in frame.iterrows() if row["ours"]]
+    names = enumerate(zip(frame["system"], frame["ours"], strict=True), start=1)
+    places = [f"{name} is place {at} of {len(frame)}" for at, (name, own) in names if own]
     return figure(
         fig, caption=caption, alt="; ".join(places) + ".", note="Filled: ours with 95 % over seeds. Hollow: as printed."
     )
