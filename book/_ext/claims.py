@@ -26,7 +26,7 @@ def entries(profile: str = "small") -> tuple[Entry, ...]:
     return tuple(gather(profile))
 
 
-def of_paper(paper: str) -> Markup:
+def paper_claims(paper: str) -> Markup:
     """Return the claims of a paper as a list of lines that unfold."""
     return render("claims.html", groups=_groups([one for one in entries() if one.paper == paper]), **_helpers())
 

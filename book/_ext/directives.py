@@ -8,6 +8,7 @@ from collections.abc import Callable
 import nbformat
 from docutils import nodes
 from markupsafe import Markup
+from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
@@ -23,7 +24,9 @@ def from_notebook(argument: str) -> Markup:
     page = nbformat.read(root() / "book" / "_executed" / f"{name}.ipynb", as_version=4)
     outputs = [output.get("data", {}).get("text/html", "") for cell in page.cells for output in cell.get("outputs", [])]
     sign = {"verdict": "sb-verdict", "figure": "sb-plot", "table": "<table"}[kind]
-    html = next((html for html in outputs if sign in html), "")
+    html = next((html for html in outputs if sign in html), None)
+    if html is None:
+        raise ExtensionError(f"{name} shows no {kind}, which a page of the book repeats.")
     # Links of the notebook's page, seen from the pages above it.
     folder = name.partition("/")[0]
     html = re.sub(r'href="\.\./\.\./', 'href="', html)
@@ -33,7 +36,7 @@ def from_notebook(argument: str) -> Markup:
 
 CONTENTS: dict[str, Callable[..., Markup]] = {
     "from-notebook": from_notebook,
-    "claims": claims.of_paper,
+    "claims": claims.paper_claims,
     "verdicts": claims.all_verdicts,
     "runs": runs.overview,
     "results": results.explorer,
@@ -53,12 +56,8 @@ class Generated(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the HTML as one raw node."""
-        html = CONTENTS[self.name](*self.arguments)
-        body = (
-            html
-            if html.startswith(('<div class="sentbook', '<div class="sb-results'))
-            else Markup('<div class="sentbook">{}</div>').format(html)
-        )
+        kind = "sb-results" if self.name == "results" else "sentbook"
+        body = Markup('<div class="{}">{}</div>').format(kind, CONTENTS[self.name](*self.arguments))
         return [nodes.raw("", str(body), format="html")]
 
 

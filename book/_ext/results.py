@@ -69,7 +69,7 @@ def explorer() -> Markup:
         classes="display compact",
         text_in_header_can_be_selected=False,
     )
-    return Markup('<div class="sb-results"><script src="../_static/{}"></script>{}</div>').format(_SCRIPT, Markup(html))
+    return Markup('<script src="../_static/{}"></script>{}').format(_SCRIPT, Markup(html))
 
 
 def write_script(app: Sphinx, exception: Exception | None) -> None:
