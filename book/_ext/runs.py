@@ -92,7 +92,6 @@ def overview() -> Markup:
     for run in recorded():
         made = run.provenance
         link = Markup('<a href="{}.html">{}</a>').format(address(run), title(run.paper, run.experiment))
-        training = f", training {numbers.minutes(made.training_seconds)}" if made.training_seconds else ""
         rows.append(
             {
                 "Run": link,
@@ -100,9 +99,13 @@ def overview() -> Markup:
                 "Seeds": len(made.seeds),
                 "Scores": len(run.metrics),
                 "Date": made.started[:10],
-                "Time": numbers.minutes(made.wall_seconds) + training,
+                "Time": numbers.minutes(made.wall_seconds),
+                "Training": numbers.minutes(made.training_seconds) if made.training_seconds else numbers.DASH,
                 "Memory": numbers.memory(made.peak_memory_bytes),
                 "State": "stale" if run.stale else "current",
             }
         )
-    return table(pd.DataFrame(rows), note="Time: of the run, and the sum of the trainings whose encoders it used.").html
+    return table(
+        pd.DataFrame(rows),
+        note="Time: of the run. Training: the sum over the encoders that it used, most of them cached by earlier runs.",
+    ).html
