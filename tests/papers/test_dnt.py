@@ -108,8 +108,8 @@ def test_scores_are_on_the_scale_of_their_set_and_the_parts_of_sts12_are_cut_fro
     scores = transfers.score(Study("dnt/table4"), [], [found], ["sts12"])
     [whole] = scores.stacked("GRAN [DNT] row1", "STS12")
     parts = [scores.stacked("GRAN [DNT] row1", name)[0] for name in scores.names[1:]]
-    np.testing.assert_allclose(whole, np.linspace(0, 5, 1959))
-    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    np.testing.assert_allclose(whole, np.linspace(0, 5, 1959), atol=2e-4)
+    np.testing.assert_allclose(np.concatenate(parts), whole, atol=3e-4)
     assert [text for name in scores.names[1:] for text in scores.pairs(name).first] == list(scores.pairs("STS12").first)
     assert scores.members("STS12/avg") == scores.names[1:]
 

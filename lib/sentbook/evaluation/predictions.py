@@ -19,7 +19,7 @@ from sentbook.evaluation.protocols import Aggregation, Measure, Protocol, Score,
 from sentbook.evaluation.statistics import Estimate, corrected, from_bootstrap, percentiles, seed_spread, two_levels
 from sentbook.evaluation.sts import MEASURES, TOTAL, by_year
 from sentbook.io import NumericalError
-from sentbook.records import Metric, Scores, Test
+from sentbook.records import Metric, Scores, Test, rounded
 from sentbook.training.correlation import pearson
 
 Array = NDArray[np.float64]
@@ -230,7 +230,7 @@ class Predictions:
         return [(name, measure) for name in self.names for measure in self.measures(name)]
 
     def add(self, method: str, seed: int | None, dataset: str, values: ArrayLike) -> None:
-        """Take the (N,) scores or labels of one method, seed and data set.
+        """Take the (N,) scores or labels of one method, seed and data set, rounded to what a record keeps of them.
 
         Raises:
             ValueError: another number of values than items, a data set that is not in the book, or no labels where the
@@ -250,7 +250,7 @@ class Predictions:
             raise ValueError(f"{where}: a value on {dataset} is no label.")
         if Measure.F1 in measures and not np.isin(array, (0, 1)).all():
             raise ValueError(f"{where}: a decision on {dataset} is neither 0 nor 1.")
-        self._values.setdefault(method, {}).setdefault(seed, {})[dataset] = array
+        self._values.setdefault(method, {}).setdefault(seed, {})[dataset] = rounded(array)
         self._resampled = {key: found for key, found in self._resampled.items() if key[0] != method}
 
     def add_labels(self, method: str, seed: int | None, dataset: str, labels: ArrayLike, gold: ArrayLike) -> None:
