@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.long]
 # Cells are read from the notebook's model: JupyterLab renders the visible ones alone.
 CELLS = "[...window.jupyterapp.shell.currentWidget.content.model.cells]"
 SHOWN = (
-    f"tag => {CELLS}.filter(cell => (cell.getMetadata('tags') || []).includes(tag)).map(cell => cell.toJSON().outputs)"
+    f"tag => {CELLS}.filter(cell => (cell.getMetadata('tags') || []).includes(tag))"
+    ".map(cell => cell.toJSON().outputs.map(output => output.data))"
 )
 DONE = f"""() => {{
   const code = {CELLS}.filter(cell => cell.type === 'code');
