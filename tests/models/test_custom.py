@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import textwrap
 
 import nbformat
 import pytest
@@ -25,7 +26,9 @@ s = study.settings
 """
 # The class that the module's own documentation shows.
 SHOWN = str(importlib.import_module("sentbook.models.custom").__doc__)
-MINE = SHOWN[SHOWN.index("class Mine") : SHOWN.index("recipes(s")].replace("width=50", "width=8")
+MINE = textwrap.dedent(SHOWN[SHOWN.index("    class Mine") : SHOWN.index("    recipes(s")]).replace(
+    "width=50", "width=8"
+)
 CELL = f"\nimport torch\nfrom sentbook.models import SentenceEncoder, custom\n\n{MINE}"
 TRAIN = """
 wanted = recipes(s, "mine", Mine, s.phrase) + recipes(s, "mine, wider", custom(Mine, width=12), s.phrase)

@@ -45,7 +45,7 @@ class Told(Study):
     """A study whose trainings are told: rate -> development value, or one by seed, None for a divergence."""
 
     def __init__(self, values: dict[float, float | dict[int, float | None] | None]) -> None:
-        super().__init__("dnt/table4", settings())
+        super().__init__("dnt/table4", settings=settings())
         self.values, self.asked = values, list[tuple[float, int]]()
 
     def _told(self, recipe: Recipe) -> Trained | None:
