@@ -73,5 +73,6 @@ lab: .venv/.installed-lab ## JupyterLab, from a list of the notebooks
 	OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-PASSIVE} $(BIN)/jupyter lab notebooks/start.ipynb
 
 clean: ## remove what book and test make; keeps .venv, results and trained encoders
-	rm -rf _build book/_api book/_executed book/_generated book/_runs build/executed build/pages build/batch build/book.* .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find lib tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf _build book/_api book/_executed book/_runs build/executed build/runs build/batch build/book build/book.log
+	rm -rf .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find lib book tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -18,7 +18,7 @@ AT, EXECUTED = f"build/batch/{PROFILE}", f"build/executed/{PROFILE}"
 GRID = yaml.safe_load(Path("lib/sentbook/papers/grid.yaml").read_text())
 NOTEBOOKS = re.findall(r"file: book/_executed/(\S+)", Path("_toc.yml").read_text())
 # Without the book's pages that are made from notebooks and records.
-MADE = {"_api", "_executed", "_generated", "_runs"}
+MADE = {"_api", "_executed", "_runs", "__pycache__"}
 TEXT = [str(file) for file in Path("book").rglob("*") if file.is_file() and not MADE & set(file.parts)]
 GPU = {"gpu": 1} if PROFILE == "paper" else {}
 # For a cluster; twice as much where the first attempt did not end.
@@ -49,8 +49,8 @@ def cores(paper):
 def shown(paper, page):
     """What a page shows besides its own run: printed numbers, claims, causes, and the recorded run."""
     files = [*Path("lib/sentbook/papers", paper).rglob("*.yaml"), *Path("lib/sentbook/papers", paper).rglob("*.csv")]
-    recorded = [Path("results", kind, paper, f"{page}.json") for kind in ("small", "paper") if kind != PROFILE]
-    return [str(file) for file in [*files, *recorded] if file.is_file()]
+    recorded = [Path("results", kind, paper) for kind in ("small", "paper") if kind != PROFILE]
+    return [str(file) for file in [*files, *(file for folder in recorded for file in folder.glob(f"{page}.*"))]]
 
 
 def before(paper, page):
@@ -136,7 +136,7 @@ rule notebook:
 rule book:
     input:
         [f"{EXECUTED}/{name}.ipynb" for name in NOTEBOOKS], TEXT, "_toc.yml", "_config.yml",
-        [str(file) for file in Path("results").glob("*/*/*.json")],
+        [str(file) for file in Path("results").glob("*/*/*.*")],
     output: touch(f"{AT}/book.done")
     log: f"{AT}/book.log"
     message: "book"
