@@ -65,7 +65,7 @@ def test_an_error_within_leaves_the_old_file(tmp_path: Path) -> None:
         raise RuntimeError
     assert file.read_text() == "one" and list(tmp_path.iterdir()) == [file]
     (tmp_path / "new").write_text("")
-    assert file.stat().st_mode == (tmp_path / "new").stat().st_mode  # readable for whom other files are
+    assert file.stat().st_mode == (tmp_path / "new").stat().st_mode  # readable by those who can read other files
 
 
 def test_a_folder_takes_the_place_of_an_old_one_whole(tmp_path: Path) -> None:
