@@ -1,6 +1,6 @@
 """Phrase pairs from sentence pairs by monolingual alignment: what was replaced by what.
 
-PPDB XL's phrase pairs are not to be had by every reader. Its substitute here: two sentences of a pair are aligned word
+Not every reader has PPDB XL's phrase pairs. Their substitute here: two sentences of a pair are aligned word
 by word (longest matching blocks), and each replaced span of at most five words on either side is a phrase pair,
 once bare and once with the common word on its left and right.
 """

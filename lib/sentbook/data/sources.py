@@ -143,7 +143,7 @@ def download(name: str) -> Path:
     """Return ``name`` in the cache, fetched where it is not there or damaged."""
     entry, folder = _entry(name), cache_folder()
     if entry["url"] is None:
-        raise DataError(f"{name} can be had only from a mirror; set SENTBOOK_DATA to a mirror folder that holds it.")
+        raise DataError(f"{name} comes only from a mirror; set SENTBOOK_DATA to a mirror folder that holds it.")
     digest = f"sha256:{entry['sha256']}" if "sha256" in entry else sha256(name)
     files = pooch.create(folder, base_url="", registry={name: digest}, urls={name: entry["url"]})
     fetch = pooch.HTTPDownloader(timeout=30, headers={"Accept-Encoding": "identity"})

@@ -13,7 +13,7 @@ from sentbook.training.settings import Paper, SimilarityTraining
 
 
 class Dimension(Section):
-    """A row of table 2: the first of ``vectors`` that can be had here, its filters, and what tells it from another."""
+    """A row of table 2: its filters, the first of ``vectors`` that is available here, and a note that sets it apart."""
 
     vectors: tuple[VectorName, ...] = Field(min_length=1)
     filters: int = Field(ge=1)
