@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from _ext import dial, playground, runs
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from reader import Reader
 from sentbook.data.text import Vocabulary, tokenise_ptb
@@ -49,19 +49,22 @@ def test_verdicts_are_filtered_and_a_link_opens_its_claim(desk: Reader) -> None:
     claims, page = gather("small"), desk.page
     desk.open("book/verdicts")
     shown = page.locator(".sb-claim:visible")
-    assert shown.count() == len(claims)
+    expect(shown).to_have_count(len(claims))
     page.locator("[name=paper]").select_option("wsv")
     page.locator("[name=verdict]").select_option("exceeded")
     wanted = [one for one in claims if one.paper == "wsv" and one.verdict == "exceeded"]
-    assert shown.count() == len(wanted) > 0
+    assert wanted
+    expect(shown).to_have_count(len(wanted))
     page.reload()
-    assert shown.count() == len(wanted)
+    expect(shown).to_have_count(len(wanted))
     page.locator("[name=text]").fill(wanted[0].text)
-    assert shown.count() == 1 and page.locator("#found").inner_text() == f"1 of {len(claims)} claims"
+    expect(page.locator("#found")).to_have_text(f"1 of {len(claims)} claims")
+    expect(shown).to_have_count(1)
     page.get_by_role("button", name="Reset").click()
-    assert shown.count() == len(claims)
+    expect(shown).to_have_count(len(claims))
     page.goto(f"{desk.server}/book/verdicts.html#{claims[9].id}")
-    assert page.locator(f"#{claims[9].id}").is_visible() and desk.faults == []
+    expect(page.locator(f"#{claims[9].id}")).to_be_visible()
+    assert desk.faults == []
 
 
 def test_all_results_are_searched_and_lead_to_their_run(desk: Reader) -> None:
@@ -73,7 +76,8 @@ def test_all_results_are_searched_and_lead_to_their_run(desk: Reader) -> None:
     desk.page.wait_for_function("document.querySelectorAll('#results-table tbody tr').length <= 4")
     assert "68.5" in rows.first.inner_text()  # the paper's number
     rows.first.locator("a").click()
-    assert desk.page.url.endswith("/_runs/small/cse/table1.html") and desk.faults == []
+    expect(desk.page).to_have_url(re.compile(r"/_runs/small/cse/table1\.html$"))
+    assert desk.faults == []
 
 
 def test_the_dial_shows_the_recorded_number_of_a_protocol(desk: Reader) -> None:
@@ -91,9 +95,9 @@ def test_the_dial_shows_the_recorded_number_of_a_protocol(desk: Reader) -> None:
     for label in ("trained head", "Spearman's ρ", "pooled pairs", "stems"):
         page.get_by_label(label, exact=True).check()
     chosen = value("trained head, spearman, pooled pairs, stems tokens")
-    assert number.inner_text() == chosen
+    expect(number).to_have_text(chosen)
     page.reload()
-    assert number.inner_text() == chosen
+    expect(number).to_have_text(chosen)
     page.get_by_label("A published number").fill("60")
     page.locator("#dial-near button").first.click()
     assert abs(float(number.inner_text()) - 60) <= 0.55
@@ -108,7 +112,7 @@ def test_the_dial_shows_the_recorded_number_of_a_protocol(desk: Reader) -> None:
 def test_the_playground_has_the_package_s_cosines_and_follows_what_is_typed(desk: Reader) -> None:
     page, held = desk.page, playground.header()
     desk.open("book/playground")
-    assert page.locator("#pg-table").is_visible()
+    expect(page.locator("#pg-table")).to_be_visible()
     page.locator("#pg-load").click()
     page.locator("#pg-words .sb-word").first.wait_for()
     for (first, second), values in zip(held["examples"], held["cosines"], strict=True):
@@ -116,9 +120,10 @@ def test_the_playground_has_the_package_s_cosines_and_follows_what_is_typed(desk
         shown = [float(text.replace(numbers.MINUS, "-")) for text in page.locator("#pg-form output").all_inner_texts()]
         assert shown == pytest.approx(values, abs=0.016)
     page.get_by_label("First sentence").fill("a zzzqqq")
-    assert page.locator(".sb-unknown").inner_text().split() == ["zzzqqq", "unknown"]
+    expect(page.locator(".sb-unknown")).to_have_text(re.compile(r"zzzqqq\s*unknown"))
     page.get_by_role("radio", name="WSV").check()
-    assert "WSV" in page.locator("#pg-words h3").inner_text() and "e=WSV" in page.url and desk.faults == []
+    expect(page.locator("#pg-words h3")).to_contain_text("WSV")
+    assert "e=WSV" in page.url and desk.faults == []
 
 
 def test_the_playground_s_arithmetic_is_the_package_s(browser: Browser) -> None:
