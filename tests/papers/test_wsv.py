@@ -15,11 +15,10 @@ from sentbook.data import suites, vectors
 from sentbook.data.vectors import WordVectors
 from sentbook.io import DataError
 from sentbook.judge.printed import table as reported
-from sentbook.papers.wsv import findings
 from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes, scored
 from sentbook.papers.wsv.ranking import systems
 from sentbook.papers.wsv.settings import Settings
-from sentbook.records import CurvePoint, Metric, Run
+from sentbook.records import Metric, Run
 from sentbook.study import Study
 from sentbook.training.recipes import recipes
 
@@ -123,15 +122,3 @@ def test_systems_are_sorted_and_ours_is_below_the_better_ones(run: Run, others: 
     assert list(found["pearson"]) == sorted([*others, value], reverse=True)
     assert sum(found["pearson"] > value) == sum(other > value for other in others)
     assert list(found[found["ours"]]["system"]) == ["WSV-SCNN-SV"]
-
-
-# -- claims ------------------------------------------------------------------------------------------------------------
-
-
-def test_half_of_the_epochs_as_a_share_of_all(run: Run) -> None:
-    points = [
-        CurvePoint(method="MSE loss", seed=seed, step=step, split="test", metric="pearson", value=value)
-        for seed, line in enumerate([(0.2, 0.6, 0.7, 0.8), (0.1, 0.4, 0.6, 0.8)])
-        for step, value in reversed(list(enumerate(line)))
-    ]
-    assert findings.halfway(points)["MSE loss"].estimate == pytest.approx((0.75 + 0.5) / 2)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from scipy import stats
 
 from sentbook.evaluation.statistics import Estimate
-from sentbook.papers.dnt.winners import encoder_of, setting_name, setting_of
-from sentbook.records import Metric, Search, Test
-
-POINTS = 0.05
+from sentbook.papers.dnt.winners import encoder_of, setting_name
+from sentbook.records import Metric, Test
 
 
 def chosen_rows(metrics: Iterable[Metric]) -> dict[str, dict[str, str]]:
@@ -46,37 +44,3 @@ def first_above_second(tests: Sequence[Test]) -> Estimate:
 def within(tests: Sequence[Test], margin: float = 0.01) -> Estimate:
     """Return the share of cells in which A and B differ by less than ``margin``."""
     return share(tests, lambda test: abs(test.estimate) < margin)
-
-
-def best_over_worst(tests: Iterable[Test], margin: float = POINTS) -> list[Test]:
-    """Return, in each cell, the best setting that trains less the worst, less ``margin``.
-
-    Args:
-        tests: of every two settings of a cell.
-    """
-    cells: dict[tuple[str, str], list[Test]] = {}
-    for test in tests:
-        if "UE" not in (setting_of(test.a), setting_of(test.b)):
-            cells.setdefault((encoder_of(test.a), test.dataset), []).append(test)
-    found = []
-    for cell in cells.values():
-        test = max(cell, key=lambda test: abs(test.estimate))
-        ends = {"estimate": test.estimate, "low": test.low, "high": test.high}
-        if test.estimate < 0:
-            ends = {"estimate": -test.estimate, "low": -test.high, "high": -test.low}
-            test = test.model_copy(update={"a": test.b, "b": test.a})
-        found.append(test.model_copy(update={name: value - margin for name, value in ends.items()}))
-    return found
-
-
-def gains_of_rescaling(searches: Iterable[Search]) -> dict[str, float]:
-    """Return by how much the best development value with rescaled vectors is above that without, by row and set."""
-    found: dict[str, float] = {}
-    for search in searches:
-        best: Mapping[bool, list[float]] = {True: [], False: []}
-        for point in search.tried:
-            if "rescale" in point:
-                best[bool(point["rescale"])].append(point["development"] or 0.0)
-        if best[True] and best[False]:
-            found[f"{search.method} on {search.dataset}"] = max(best[True]) - max(best[False])
-    return found
