@@ -19,7 +19,7 @@ CITED = re.compile(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b")
 RUN = re.compile(r"\b(cse|cnn_lstm|wsv|dnt|cross)/(\w+)\b")
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*\.\d+|(?<![\w.])\.\d+|\b\d+ of \d+\b")
 INTERVAL = re.compile(r"([+\u2212-]?\d+\.\d+)(?: points)? \[([+\u2212-]?\d+\.\d+), ([+\u2212-]?\d+\.\d+)\]")
-PAGES = [root() / "README.md", *(root() / "book" / f"{name}.md" for name in ("index", "findings", "mistakes"))]
+PAGES = [root() / "README.md", *(root() / "book" / f"{name}.md" for name in ("index", "mistakes"))]
 # Settings of runs that were replaced since, and numbers that the paper or a loss states.
 HISTORY = {"87 of 96", "13 of 27", "0.001", ".001", "1.2", "2.9"}
 
