@@ -30,6 +30,14 @@ def test_a_constant_prediction_has_correlation_0_without_a_warning(constant: flo
     assert pearson(gold, np.full(7, constant)) == 0
 
 
+@pytest.mark.parametrize("unit", [1e-14, 1e-7, 1e9])
+def test_no_correlation_depends_on_the_unit_of_the_scores(unit: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 20))
+    for measure in (pearson, spearman):
+        assert measure(unit * x, y) == pytest.approx(measure(x, y))
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_refused(bad: float) -> None:
     for measure in (pearson, spearman):

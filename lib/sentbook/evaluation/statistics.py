@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from sentbook.io import NumericalError
 from sentbook.records import Estimate, Test
+from sentbook.training.correlation import centred, finite
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.float32] | NDArray[np.uint8] | Array
@@ -25,13 +25,12 @@ def resample_counts(items: int, resamples: int, seed: Sequence[int]) -> NDArray[
 
 
 def _standardised(values: Array) -> Array:
-    """Centred and scaled, so that no threshold depends on the unit; 0 where constant up to rounding.
+    """Centred and scaled; 0 where constant, see `centred`.
 
     Pearson's r does not change by it, and most rounding error of the weighted sums goes.
     """
-    centred = values - values.mean()
-    spread = centred.std()
-    return centred / spread if spread > 1e-12 * np.abs(values).max() else np.zeros_like(values)
+    found = centred(values)
+    return found / found.std() if found.any() else found
 
 
 def _correlation(n: Array, x: Array, y: Array, xx: Array, yy: Array, xy: Array) -> Array:
@@ -92,11 +91,9 @@ def bootstrap_by_seed(metric: str, scores: ArrayLike, gold: ArrayLike, counts: C
         ValueError: the shapes do not fit.
         NumericalError: a score is NaN or infinite.
     """
-    table, target = np.atleast_2d(np.asarray(scores, dtype=np.float64)), np.asarray(gold, dtype=np.float64)
+    table, target = np.atleast_2d(finite(scores)), finite(gold)
     if target.ndim != 1 or table.shape[1:] != target.shape or counts.shape[1:] != target.shape:
         raise ValueError(f"Scores {table.shape}, gold {target.shape} and counts {counts.shape} do not fit.")
-    if not (np.isfinite(table).all() and np.isfinite(target).all()):
-        raise NumericalError("A score is NaN or infinite; train the encoder again with a lower learning rate.")
     result = np.empty((len(table), len(counts)))
     for start in range(0, len(counts), 250):  # bounds the memory of the (R, N) ranks
         rows = slice(start, start + 250)

@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
-from scipy import stats
+from scipy import special
 
 from sentbook.judge.evidence import Evidence, Missing, Place, dataset_of, less_is_better
 from sentbook.records import Finding, Test, Verdict
@@ -326,7 +326,7 @@ def _counted(numbers: Sequence[Number], tie: float) -> dict[str, int]:
 def by_counts(found: dict[str, int], at_least: float) -> Verdict:
     """Decide the rule of `wins`; losses outnumber wins by more than luck where a sign test has p < .05."""
     better, worse = found["better"], found["worse"]
-    luck = stats.binom.sf(worse - 1, better + worse, 0.5) if worse else 1.0
+    luck = special.bdtrc(worse - 1, better + worse, 0.5) if worse else 1.0
     if found["of"] - worse < at_least or luck < 2 * LEVEL:
         return "not reproduced"
     return "reproduced" if found["won"] >= at_least and worse <= better else "inconclusive"
