@@ -115,7 +115,7 @@ rule encoder:
     resources: mem_mb=lambda w, attempt: attempt * MEGABYTES, runtime=lambda w, attempt: attempt * MINUTES, **GPU
     params: name=lambda w: "" if w.encoder == "all" else w.encoder.replace("_", " "), code=lambda w: code(w.paper)
     shell:
-        "{PYTHON} -m sentbook.cli train {wildcards.paper} {params.name:q} --profile {PROFILE} --set jobs={threads}"
+        "{PYTHON} -m sentbook.cli train {wildcards.paper} {params.name:q} --profile {PROFILE} -p jobs {threads}"
         " > {log} 2>&1"
 
 

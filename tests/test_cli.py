@@ -55,10 +55,8 @@ def outputs(path: Path) -> list[str]:
         (["run", "cse/model", "-p", "roun", "3"], "cse/model has no parameter 'roun'; choose one of first, second, wi"),
         (["run", "cse/table1", "-p", "seeds", "[1, 1]"], "Parameter 'seeds' in cse, profile demo: holds a seed twice"),
         (["run", "cse/table1", "-p", "seeds", "[1"], "'[1' of -p seeds cannot be read; write for example [1, 2]."),
-        (["run", "cse/table1", "-y", "3"], "'3' of -y cannot be read; write for example seeds: [1, 2]."),
-        (["run", "cse/table1", "--set", "cse"], "--set cse has no value; write for example --set cse.widths=[1]."),
         (
-            ["run", "cse/table1", "--set", "cse.width=1"],
+            ["run", "cse/table1", "-p", "cse.width", "1"],
             "Unknown parameter 'cse.width' in cse, profile demo; did you m",
         ),
         (["run", "cse/table1", "-p", "seeds", "[1]", "--record"], "Only a run with its profile's parameters is record"),
@@ -101,13 +99,13 @@ def test_prepare_looks_for_the_originals_before_a_gpu_works(call: Call, original
 # -- one notebook ------------------------------------------------------------------------------------------------------
 
 
-def test_parameters_come_from_files_mappings_and_single_values(
+def test_parameters_come_from_files_and_single_values(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     ran: list[tuple[Path, Path, dict[str, Any]]] = []
     monkeypatch.setattr(cli, "execute", lambda *given: ran.append(given))
     (tmp_path / "own.yaml").write_text("profile: small\nseeds: [1]\ncse: {widths: [1], filters: 2}\n")
-    given = ["-f", tmp_path / "own.yaml", "-y", "seeds: [2]", "-p", "seeds", "[3]", "--set", "cse.widths=[2]"]
+    given = ["-f", tmp_path / "own.yaml", "-p", "seeds", "[2]", "-p", "seeds", "[3]", "-p", "cse.widths", "[2]"]
     for name in ("cse/table1", "notebooks/cse/table1.ipynb"):
         assert call("run", name, *given)[0] == 0
     assert ran[0] == ran[1]
@@ -115,7 +113,7 @@ def test_parameters_come_from_files_mappings_and_single_values(
     assert source == ROOT / "notebooks" / "cse" / "table1.ipynb"
     assert target.parent.parent.parent == ROOT / "build" / "executed" / "custom"
     assert parameters == {"profile": "small", "seeds": [3], "cse": {"widths": [2], "filters": 2}}
-    assert call("run", "cse/table1", "--profile", "small", "-y", "{phrase: {margin: 0.8}}")[0] == 0  # as it has it
+    assert call("run", "cse/table1", "--profile", "small", "-p", "phrase.margin", "0.8")[0] == 0  # as it has it
     assert ran[2][1] == ROOT / "build" / "executed" / "small" / "cse" / "table1.ipynb"
 
 

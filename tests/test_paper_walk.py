@@ -1,7 +1,7 @@
 """The paper profile as an owner of the originals runs it: every notebook, models as wide as published, a few steps.
 
 The originals are small stand-ins in the formats that they were published in, their sentences generated; the test sets
-are the mirror's, as published. Only amounts are cut: in a copy of ``params/``, by parameters that ``--set`` takes too.
+are the mirror's, as published. Only amounts are cut: in a copy of ``params/``, by parameters that ``-p`` takes too.
 """
 
 from __future__ import annotations

@@ -21,20 +21,21 @@ import click
 import yaml
 
 from sentbook import io
+from sentbook.config import PROFILES, digest, is_recorded, load, merge, read_yaml, sections
 from sentbook.io import ConfigError, SentbookError, root
 
 # Where JupyterLab is installed, nbformat's checks build a grammar of web addresses with it, for two seconds.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
-PROFILES = ("demo", "small", "paper")
 LARGE = 100e6  # bytes above which `data fetch` takes a file only by name
 
-Given = Sequence[Any]
 existing = click.Path(exists=True, path_type=Path)
 profile_option = click.option("--profile", type=click.Choice(PROFILES), default="demo", show_default=True)
 jobs_option = click.option("--jobs", default=2, show_default=True, help="Cores to use; on a cluster, jobs at a time.")
 record_option = click.option("--record", is_flag=True, help="Replace the committed records in results/.")
-set_option = click.option("--set", "changes", multiple=True, metavar="A.B=C", help="One setting: --set cse.widths=[1].")
+single_option = click.option(
+    "-p", "singles", type=(str, str), multiple=True, metavar="NAME VALUE", help="One parameter: -p cse.widths [1]."
+)
 
 
 @click.group()
@@ -49,24 +50,29 @@ def sentbook() -> None:
 @click.argument("name", metavar="PAPER/PAGE")
 @profile_option
 @record_option
-@click.option("-p", "singles", type=(str, str), multiple=True, metavar="NAME VALUE", help="One parameter.")
-@click.option("-y", "texts", multiple=True, metavar="YAML", help="Parameters as a mapping.")
-@click.option("-f", "files", multiple=True, type=existing, metavar="FILE", help="A file of them, such as of params/.")
-@set_option
-def run(name: str, profile: str, record: bool, **given: Given) -> None:
+@single_option
+@click.option("-f", "files", multiple=True, type=existing, metavar="FILE", help="Parameters in YAML, as in params/.")
+def run(
+    name: str, profile: str, record: bool, singles: Sequence[tuple[str, str]] = (), files: Sequence[Path] = ()
+) -> None:
     """Run one notebook with papermill, for example: sentbook run cse/table1 --profile small"""
-    source, known = _notebook(name)
-    page = f"{source.parent.name}/{source.stem}"
-    parameters = _parameters(known, **given)
+    import papermill
+
+    pages = {f"{path.parent.name}/{path.stem}": path for path in sorted(root().glob("notebooks/*/*.ipynb"))}
+    page = name.removesuffix(".ipynb").removeprefix("notebooks/")
+    if page not in pages:
+        raise ConfigError(f"There is no notebook '{name}'; choose one of {', '.join(pages)}.")
+    known = list(papermill.inspect_notebook(pages[page]))
+    parameters = reduce(merge, [*map(read_yaml, files), _parsed(singles)])
     if unknown := [key for key in parameters if key not in known]:
         raise ConfigError(f"{page} has no parameter '{unknown[0]}'; choose one of {', '.join(known)}.")
     if "profile" in known:
         parameters.setdefault("profile", profile)
-    kind = _kind(source.parent.name, known, {"profile": profile, **parameters})
+    kind = _kind(page.split("/")[0], known, {"profile": profile, **parameters})
     if record and kind not in PROFILES:
         raise ConfigError("Only a run with its profile's parameters is recorded; leave out --record or the changes.")
     target = root() / "build" / "executed" / kind / f"{page}.ipynb"
-    execute(source, target, parameters)
+    execute(pages[page], target, parameters)
     if record and "profile" in known:
         from sentbook import records
 
@@ -74,88 +80,47 @@ def run(name: str, profile: str, record: bool, **given: Given) -> None:
     click.echo(f"executed: {target}")
 
 
-def _notebook(name: str) -> tuple[Path, list[str]]:
-    """Return the file of ``cse/table1`` and the names that its parameters cell assigns."""
-    pages = {f"{path.parent.name}/{path.stem}": path for path in sorted(root().glob("notebooks/*/*.ipynb"))}
-    page = name.removesuffix(".ipynb").removeprefix("notebooks/")
-    if page not in pages:
-        raise ConfigError(f"There is no notebook '{name}'; choose one of {', '.join(pages)}.")
-    import papermill
-
-    return pages[page], list(papermill.inspect_notebook(pages[page]))
-
-
-def _parameters(
-    known: Sequence[str], changes: Given = (), files: Given = (), texts: Given = (), singles: Given = ()
-) -> Any:
-    """Parse what was given, the later over the earlier; a section that is no parameter is one of ``settings``."""
-    from sentbook.config import merge
-
-    parts = [_parsed(file.read_text(encoding="utf-8"), f"-f {file}", dict) for file in files]
-    parts += [_parsed(text, "-y", dict) for text in texts]
-    parts += [{name: _parsed(value, f"-p {name}")} for name, value in singles]
-    for change in changes:
-        name, found, value = change.partition("=")
-        if not found:
-            raise ConfigError(f"--set {name} has no value; write for example --set cse.widths=[1].")
-        names = name.split(".")
-        names = names if names[0] in known or "settings" not in known else ["settings", *names]
-        parts.append(reduce(lambda inner, part: {part: inner}, reversed(names), _parsed(value, f"--set {name}")))
-    return reduce(merge, parts, dict[str, Any]())
-
-
-def _parsed(text: str, where: str, kind: type = object) -> Any:
-    try:
-        if isinstance(value := io.parse_yaml(text), kind):
-            return value
-    except yaml.YAMLError:
-        pass
-    example = "seeds: [1, 2]" if kind is dict else "[1, 2]"
-    raise ConfigError(f"'{io.brief(text)}' of {where} cannot be read; write for example {example}.")
+def _parsed(singles: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Read single parameters, the later over the earlier: ``cse.widths [1]`` is ``{"cse": {"widths": [1]}}``."""
+    found: dict[str, Any] = {}
+    for name, text in singles:
+        try:
+            value = io.parse_yaml(text)
+        except yaml.YAMLError:
+            raise ConfigError(f"'{io.brief(text)}' of -p {name} cannot be read; write for example [1, 2].") from None
+        found = merge(found, reduce(lambda inner, part: {part: inner}, reversed(name.split(".")), value))
+    return found
 
 
 def _kind(paper: str, known: Sequence[str], parameters: dict[str, Any]) -> str:
     """Check the parameters; return the profile, or ``custom/<hash>`` where they differ from it."""
-    from sentbook import config
-
     changed = parameters.keys() - {"profile"}
     if changed and "profile" not in known:  # a lesson
-        return f"custom/{config.digest(parameters)}"
-    if changed and not config.is_recorded(paper, settings := config.load(paper, parameters)):
-        return f"custom/{config.digest(settings)}"
+        return f"custom/{digest(parameters)}"
+    if changed and not is_recorded(paper, settings := load(paper, parameters)):
+        return f"custom/{digest(settings)}"
     return str(parameters["profile"])
 
 
 def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
-    """Run a notebook in a kernel of this interpreter; ``target`` is replaced when it ends well.
+    """Run a notebook; ``target`` is replaced when it ends well.
 
     Raises:
         SentbookError: a cell failed; the output up to there is ``<name>.failed.ipynb`` next to ``target``.
         StorageError: no space or a read-only folder.
     """
     import papermill
-    from jupyter_client.kernelspec import KernelSpec
-    from jupyter_client.manager import AsyncKernelManager
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
-
-    class Kernel(AsyncKernelManager):
-        """Sockets, history and configuration in ``folder``: no port, and nothing of the user's Jupyter."""
-
-        def __init__(self, **options: Any) -> None:
-            # The address of a socket has at most 103 bytes on macOS; "/kernel.json-ipc-5" follows the folder.
-            transport = "ipc" if len(os.fsencode(folder)) < 80 else "tcp"
-            super().__init__(transport=transport, connection_file=f"{folder}/kernel.json", **options)
-
-        @property
-        def kernel_spec(self) -> KernelSpec:
-            command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=CRITICAL"]
-            return KernelSpec(argv=command, language="python", env={"IPYTHONDIR": folder})
+    from traitlets.config import Config
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no kernel outlives this process
     scratch, failed = target.with_name(f".{target.name}"), target.with_suffix(".failed.ipynb")
-    options = {"cwd": root(), "progress_bar": False, "stdout_file": sys.stdout, "kernel_manager_class": Kernel}
     with io.writing(target), tempfile.TemporaryDirectory(prefix="sentbook-") as folder:
+        # Sockets in a folder: of kernels that start at once, two may take one port. macOS allows 103 bytes for a name.
+        way = {"transport": "ipc"} if len(os.fsencode(folder)) < 80 else {}
+        kernel = Config(KernelManager={"connection_file": f"{folder}/kernel.json", **way})
+        options = {"cwd": root(), "progress_bar": False, "stdout_file": sys.stdout, "config": kernel}
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             papermill.execute_notebook(source, scratch, parameters, **options)
@@ -214,8 +179,8 @@ def book(context: click.Context, profile: str, jobs: int) -> None:
 @click.argument("paper")
 @click.argument("encoder", required=False)
 @profile_option
-@set_option
-def train(paper: str, encoder: str | None, profile: str, changes: Sequence[str]) -> None:
+@single_option
+def train(paper: str, encoder: str | None, profile: str, singles: Sequence[tuple[str, str]]) -> None:
     """Train the encoders that several pages of PAPER share, or ENCODER alone, for example: train dnt GRAN
 
     On several GPUs: torchrun --standalone --nproc-per-node 8 -m sentbook.cli train cnn_lstm "composite model"
@@ -223,8 +188,7 @@ def train(paper: str, encoder: str | None, profile: str, changes: Sequence[str])
     from sentbook.study import Study
     from sentbook.training import distributed
 
-    given = _parameters(["seeds", "settings"], changes=changes)
-    study = Study(f"{paper}/encoders", profile=profile, **given)
+    study = Study(f"{paper}/encoders", **{"profile": profile, **_parsed(singles)})
     recipes = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, study.settings)
     if encoder and encoder not in recipes:
         raise ConfigError(f"There is no encoder '{encoder}' of {paper}; choose one of {', '.join(recipes)}.")
@@ -318,10 +282,10 @@ def fetch(names: Sequence[str]) -> None:
 @profile_option
 def prepare(paper: str, profile: str) -> None:
     """Look for the files that the settings of PAPER name, and fetch what its recorded runs read, before a long run."""
-    from sentbook import config, records
+    from sentbook import records
     from sentbook.data import sources
 
-    for section in config.sections(config.load(paper, {"profile": profile})):
+    for section in sections(load(paper, {"profile": profile})):
         section.check()
     runs = filter(None, map(records.load, root().glob(f"results/{profile}/{paper}/*.json")))
     names = {name for run in runs for name in run.provenance.data} & set(sources.registry())

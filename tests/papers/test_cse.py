@@ -41,7 +41,7 @@ def test_each_error_has_a_key_of_its_own() -> None:
 
 
 def test_pp_can_have_a_recipe_of_its_own() -> None:
-    """That of Wieting et al. 2016, given as `--set` gives it; CSE's stays, and each has a key of its own."""
+    """That of Wieting et al. 2016, CSE's stays, and each has a key of its own."""
     own = {
         "optimiser": "adagrad", "learning_rate": 0.05, "embedding_update": "dense", "batch_size": 100,
         "corpora": ["ppdb"],

@@ -20,7 +20,7 @@ SMALL = {
     "encoder.filters": 4,
     "device": "cpu",
 }
-CHANGES = [item for name, value in SMALL.items() for item in ("--set", f"{name}={value}")]
+CHANGES = [item for name, value in SMALL.items() for item in ("-p", name, str(value))]
 
 
 def train(folder: Path, *launcher: str) -> Path:
