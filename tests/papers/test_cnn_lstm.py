@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
 import torch
@@ -15,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from cells import of_page
 from sentbook import config
 from sentbook import records as results
 from sentbook.data.tasks import task
 from sentbook.evaluation.classification import pair_features
-from sentbook.io import ConfigError, root
+from sentbook.io import ConfigError
 from sentbook.judge.printed import table as printed
 from sentbook.papers.cnn_lstm import experiments
 from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
@@ -34,25 +33,6 @@ CHANGES: dict[str, Any] = {
     "device": "cpu", "resamples": 200, "encoder": {"filters": 8}, "pretraining": SMALL, "hierarchical": SMALL,
     "classification": ["miniworld/question", "miniworld/paraphrase"],
 }  # fmt: skip
-
-
-def of_page(page: str, *names: str, **given: Any) -> dict[str, Any]:
-    """Run the imports of a page, and the definitions of ``names``, without its other cells."""
-    cells = nbformat.read(root() / "notebooks" / "cnn_lstm" / f"{page}.ipynb", as_version=4).cells
-    nodes = [node for cell in cells if cell.cell_type == "code" for node in ast.parse(cell.source).body]
-    wanted = [
-        node
-        for node in nodes
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        or (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names)
-        or (
-            isinstance(node, ast.Assign)
-            and {part.id for part in ast.walk(node.targets[0]) if isinstance(part, ast.Name)} & {*names}
-        )
-    ]
-    inside = dict(given)
-    exec(compile(ast.Module(wanted, []), page, "exec"), inside)
-    return inside
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -137,7 +117,7 @@ def test_combine_is_both_halves_and_a_projection_keeps_the_largest_directions(tr
     one, other = (rows[name].vectors(said) for name in experiments.COMBINE)
     z = rows["combine"].vectors(said)
     np.testing.assert_array_equal(z, np.hstack([one, other]))
-    page = of_page("table3", "Projected", "projected", s=s)
+    page = of_page("cnn_lstm/table3", "Projected", "projected", s=s)
     row = page["projected"](rows["combine"], 24)
     kept = np.linalg.norm(row.vectors(said), axis=1)
     assert row.vectors(said).shape == (3, 24) and row.key() != rows["combine"].key()
@@ -179,7 +159,7 @@ def test_a_gain_is_that_of_the_last_quarter_of_the_checks_over_tasks_and_seeds()
 
 
 def test_a_sum_is_of_the_four_vectors_and_a_sentence_is_measured_by_its_words() -> None:
-    page = of_page("table1", "SUMS", "summed", "likeness")
+    page = of_page("cnn_lstm/table1", "SUMS", "summed", "likeness")
     four = np.random.default_rng(0).normal(size=(4, 5, 3))
     np.testing.assert_allclose(page["summed"](four, "A - B + C"), four[0] - four[1] + four[2])
     np.testing.assert_array_equal(page["summed"](four, "D"), four[3])
@@ -193,7 +173,7 @@ def test_a_sum_is_of_the_four_vectors_and_a_sentence_is_measured_by_its_words() 
 
 
 def test_a_division_of_data() -> None:
-    divide = of_page("figure3", "divide")["divide"]
+    divide = of_page("cnn_lstm/figure3", "divide")["divide"]
     labels = np.zeros(203, dtype=np.int64)
     for run in (1, 4, 13):
         division = divide(labels, run)
@@ -216,7 +196,7 @@ PAGE4 = ("ranks", "measures", "parts", "part_ranks", "PARTS", "Captions", "Ranki
 
 
 def test_ranks_by_hand() -> None:
-    page = of_page("table4", *PAGE4)
+    page = of_page("cnn_lstm/table4", *PAGE4)
     scores = [
         [0.9, 0.1, 0.2, 0.3, 0.0, 0.0],  # its first caption is the best of all
         [0.8, 0.7, 0.1, 0.6, 0.5, 0.4],  # two wrong ones before its second caption
@@ -236,7 +216,7 @@ def test_without_ties_ranks_are_places_in_the_sorted_order(images: int, captions
     rng = np.random.default_rng(seed)
     owner = rng.permutation(np.repeat(np.arange(images), captions))
     scores = rng.permutation(images * len(owner)).reshape(images, -1) / 7
-    annotation, search = of_page("table4", "ranks")["ranks"](scores, owner)
+    annotation, search = of_page("cnn_lstm/table4", "ranks")["ranks"](scores, owner)
     by_image = [np.flatnonzero(owner[np.argsort(-row)] == image)[0] + 1 for image, row in enumerate(scores)]
     assert annotation.tolist() == by_image
     assert search.tolist() == [list(np.argsort(-scores[:, at])).index(owner[at]) + 1 for at in range(len(owner))]
@@ -246,12 +226,12 @@ def test_medians_are_those_of_repeated_ranks() -> None:
     ranks = np.random.default_rng(3).integers(1, 90, size=(9, 4))
     counts = np.random.default_rng(0).multinomial(9, np.full(9, 1 / 9), size=300)
     by_hand = [np.floor(np.median(np.repeat(ranks, row, axis=0))) for row in counts]
-    assert of_page("table4", "medians")["medians"](counts, ranks).tolist() == by_hand
+    assert of_page("cnn_lstm/table4", "medians")["medians"](counts, ranks).tolist() == by_hand
 
 
 @pytest.mark.parametrize(("shuffled", "least", "most"), [(False, 0.95, 1.0), (True, 0.0, 0.06)])
 def test_captions_that_tell_their_image_find_it_and_others_do_not(shuffled: bool, least: float, most: float) -> None:
-    page, world = of_page("table4", *PAGE4), np.random.default_rng(5).normal(size=(8, 12))
+    page, world = of_page("cnn_lstm/table4", *PAGE4), np.random.default_rng(5).normal(size=(8, 12))
 
     def linear(images: int, seed: int) -> Any:
         rng = np.random.default_rng(seed)
@@ -277,7 +257,7 @@ PAGE5 = ("CLASSES", "expected", "softmax_scores")
 
 
 def test_whole_scores_give_the_softmax_of_scikit_learn() -> None:
-    page, rng = of_page("table5", *PAGE5), np.random.default_rng(1)
+    page, rng = of_page("cnn_lstm/table5", *PAGE5), np.random.default_rng(1)
     page |= {"EPOCHS": 800, "BATCH": 1000, "RATE": 0.01, "BLOCKS": 1}
     first, second = rng.normal(size=(2, 200, 2))
     pairs = (first, second, rng.integers(1, 6, 200))
@@ -287,7 +267,7 @@ def test_whole_scores_give_the_softmax_of_scikit_learn() -> None:
 
 
 def test_the_best_block_is_kept_and_test_scores_are_not_read() -> None:
-    page = of_page("table5", *PAGE5)
+    page = of_page("cnn_lstm/table5", *PAGE5)
     page.update(EPOCHS=3, BATCH=32, RATE=0.01)
     rng = np.random.default_rng(0)
     train, trial, test = ((*rng.normal(size=(2, n, 60)), rng.uniform(1, 5, n)) for n in (40, 50, 60))

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from cells import of_page
 from sentbook import config, records, report
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics
@@ -86,18 +87,11 @@ def test_what_moves_no_number() -> None:
         assert (shifted.mean("one", YEAR, measure, way) == expected) == (way is not Aggregation.POOLED)
 
 
-# -- what a cell defines -----------------------------------------------------------------------------------------------
-
-
-def defined(page: str, cell: str, name: str) -> Any:
-    """Run a cell that only defines functions, and return one."""
-    inside: dict[str, Any] = {"np": np}
-    exec(code(page, cell), inside)
-    return inside[name]
+# -- what cells define -------------------------------------------------------------------------------------------------
 
 
 def test_the_nearest_mean_is_that_of_cosines_by_hand_and_length_decides_nothing() -> None:
-    nearest_mean, rng = defined("matrix", "class-means", "nearest_mean"), np.random.default_rng(0)
+    nearest_mean, rng = of_page("cross/matrix", "unit", "nearest_mean")["nearest_mean"], np.random.default_rng(0)
     labels = np.arange(60) % 4
     train, test = rng.normal(size=(60, 5)) + 2 * np.eye(4, 5)[labels], rng.normal(size=(30, 5))
     means = np.stack([np.mean([x / np.linalg.norm(x) for x in train[labels == k]], axis=0) for k in range(4)])
@@ -111,7 +105,7 @@ def test_the_nearest_mean_is_that_of_cosines_by_hand_and_length_decides_nothing(
 
 def test_of_equal_methods_any_is_called_different_in_one_table_of_twenty() -> None:
     """Eight methods, 28 pairs: a test that is not corrected calls a pair of equals different in most tables."""
-    all_pairs, rng = defined("matrix", "ties", "all_pairs"), np.random.default_rng(3)
+    all_pairs, rng = of_page("cross/matrix", "all_pairs")["all_pairs"], np.random.default_rng(3)
     wrong = plain = 0
     for _ in range(200):
         items = rng.normal(size=(8, 60))
@@ -126,7 +120,7 @@ def test_of_equal_methods_any_is_called_different_in_one_table_of_twenty() -> No
 
 
 def test_real_differences_are_found_and_order_does_not_matter() -> None:
-    all_pairs, rng = defined("matrix", "ties", "all_pairs"), np.random.default_rng(0)
+    all_pairs, rng = of_page("cross/matrix", "all_pairs")["all_pairs"], np.random.default_rng(0)
     items = rng.normal(size=(4, 200)) * 0.3 + np.array([[0.0], [0.0], [0.5], [1.0]])
     counts = rng.multinomial(200, np.full(200, 1 / 200), size=500)
     points, sampled = items.mean(axis=1), items @ counts.T / 200

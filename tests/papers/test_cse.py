@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from cells import of_page
 from sentbook import config, records
 from sentbook.data import suites
+from sentbook.evaluation.statistics import resample_counts
 from sentbook.papers.cse.experiments import pretrained
 from sentbook.papers.cse.settings import CSE
 from sentbook.study import Study
@@ -71,3 +73,50 @@ def test_the_papers_whole_grid_can_be_one_step() -> None:
     settings = config.load("cse", {"tuning": {"sentence_steps": steps}})
     [step] = settings.tuning.sentence_steps["CSE"]
     assert len({config.digest(point) for point in points(settings.sentence, step)}) == 144
+
+
+# -- table 6 -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_pair_belongs_to_the_papers_four_groups_by_its_overlap_and_gold() -> None:
+    members = of_page("cse/table6", "CLOSE", "members")["members"]
+    found = members(np.array([0.1, 0.9, 0.9, 0.1, 0.4]), np.array([5, 5, 0, 0, 5]))
+    assert [np.flatnonzero(mask).tolist() for mask in found.values()] == [[0], [1], [2], [3], [0, 1, 2, 3, 4]]
+
+
+def test_the_line_is_least_squares_and_stays_on_the_scale() -> None:
+    line, random = of_page("cse/table6", "line")["line"], np.random.default_rng(1)
+    cosine = random.uniform(-0.2, 1, 100)
+    gold = np.clip(4 * cosine + 0.5 + random.normal(0, 0.1, 100), 0, 5)
+    slope, offset = np.polyfit(cosine, gold, 1)
+    fitted = line(cosine, gold)
+    np.testing.assert_allclose(fitted(np.array([0.3, 0.5])), slope * np.array([0.3, 0.5]) + offset)
+    assert gold.min() <= fitted(-9.0) <= fitted(9.0) <= gold.max()
+    assert line(np.array([0.5, 0.5]), np.array([1.0, 3.0]))(0.9) == 2.0  # constant cosines: the mean
+
+
+def test_errors_and_their_differences_over_repeated_pairs() -> None:
+    page, rng = of_page("cse/table6", "paper_map", "line", "errors", "difference"), np.random.default_rng(0)
+    gold = rng.uniform(0, 5, 60)
+    cosines = (gold + np.array([[0.1], [-0.3]])) / 2.5 - 1  # two seeds
+    np.testing.assert_allclose(page["errors"](cosines, gold, "paper"), np.tile([[0.1], [0.3]], 60))
+    np.testing.assert_allclose(page["errors"](cosines, gold, "affine"), 0, atol=0.2)
+    first, second = rng.uniform(0, 1, (2, 60))
+    found = page["difference"](first, second, 80)
+    draws = np.random.default_rng(0)
+    sampled = [(first - second)[draws.integers(0, 60, 60)].mean() for _ in range(80)]
+    assert found.estimate == pytest.approx((first - second).mean())
+    assert (found.low, found.high) == pytest.approx(np.percentile(sampled, [2.5, 97.5]))
+
+
+def test_overestimation_by_brute_force() -> None:
+    overestimation = of_page("cse/table6", "CLOSE", "paper_map", "overestimation")["overestimation"]
+    rng = np.random.default_rng(5)
+    gold = rng.integers(0, 26, 80) / 5
+    cosines, far = rng.uniform(-1, 1, (3, 80)), np.flatnonzero(gold <= 1.5)
+    found, draws = overestimation(cosines, gold, 150), resample_counts(len(far), 150, [0]).astype(int)
+    excess = np.array([np.mean([2.5 * (row[i] + 1) - gold[i] for row in cosines]) for i in far])
+    sampled = [np.repeat(excess, times).mean() for times in draws]
+    assert found.estimate == pytest.approx(excess.mean())
+    assert (found.low, found.high) == pytest.approx(np.percentile(sampled, [2.5, 97.5]), abs=1e-12)
+    assert overestimation(gold[None] / 2.5 - 1, gold, 10).estimate == pytest.approx(0)  # the map alone adds nothing

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from numpy.typing import ArrayLike, NDArray
 
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.error_groups import WORD, MapName, Thresholds, jaccard, mapped, words
+from sentbook.evaluation.errors import HIGH, LOW, WORD, cross_fitted, jaccard, words
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.statistics import mean_bootstrap
 from sentbook.records import Run
@@ -28,7 +28,7 @@ from sentbook.report.table import table
 if TYPE_CHECKING:
     from sentbook.report.page import Page
 
-How = MapName | Literal["labels"]
+How = Literal["isotonic", "identity", "labels"]
 QUOTED = 10
 _NEGATION = re.compile(r"\b(?:not|no|never|nobody|nothing|none|without|cannot)\b|n['\u2019]t\b", re.IGNORECASE)
 # Data sets of which a few items may be quoted, and what is named next to them; see data/eval/MANIFEST.json.
@@ -69,8 +69,8 @@ def describe_errors(
     Args:
         pairs: items with their gold; of single sentences each second one is empty.
         scores: method -> (N,) or (S, N) scores, a row per seed.
-        how: the map from scores to the gold scale, see `sentbook.evaluation.error_groups.mapped`; ``labels``: a score
-            is a label, and right or wrong.
+        how: ``isotonic``: scores are mapped to the gold scale, see `cross_fitted`; ``identity``: they are on it;
+            ``labels``: a score is a label, and right or wrong.
         known: the words that have a vector, such as ``set(study.vocabulary.words)``; empty: not counted.
 
     Returns:
@@ -78,8 +78,8 @@ def describe_errors(
         of the data set allow it.
     """
     said = {name: np.atleast_2d(np.asarray(scores[name], dtype=np.float64)) for name in (a, b)}
-    if how != "labels":
-        said = {name: np.stack([mapped(row, pairs.gold, how) for row in held]) for name, held in said.items()}
+    if how == "isotonic":
+        said = {name: np.stack([cross_fitted(row, pairs.gold) for row in held]) for name, held in said.items()}
     wrong = [np.abs(held - pairs.gold) for held in said.values()]
     # Means over seeds; a label is right or wrong.
     first, second = ((one > 0 if how == "labels" else one).mean(axis=0) for one in wrong)
@@ -103,14 +103,14 @@ def _groups(pairs: ScoredPairs, known: Any) -> dict[str, NDArray[np.bool_]]:
     """Return which items belong to each group, by its name."""
     texts, paired = list(zip(pairs.first, pairs.second, strict=True)), any(pairs.second)
     length = np.array([len(WORD.findall(f"{one} {two}")) / (1 + paired) for one, two in texts])
-    overlap, limits, middle = jaccard(pairs.first, pairs.second), Thresholds(), float(np.median(length))
+    overlap, middle = jaccard(pairs.first, pairs.second), float(np.median(length))
     negated = [bool(_NEGATION.search(one)) != bool(_NEGATION.search(two)) for one, two in texts]
     digits = [set(re.findall(r"\d+", one)) != set(re.findall(r"\d+", two)) for one, two in texts]
     unknown = [bool(known) and any(word not in known for word in words(f"{one} {two}")) for one, two in texts]
     shared = {
-        f"word overlap: {limits.low:g} or less": overlap <= limits.low,
-        "word overlap: between": (overlap > limits.low) & (overlap < limits.high),
-        f"word overlap: {limits.high:g} or more": overlap >= limits.high,
+        f"word overlap: {LOW:g} or less": overlap <= LOW,
+        "word overlap: between": (overlap > LOW) & (overlap < HIGH),
+        f"word overlap: {HIGH:g} or more": overlap >= HIGH,
     }
     return {
         "all": np.ones(len(texts), dtype=bool),
