@@ -93,7 +93,7 @@ def test_prepare_looks_for_the_originals_before_a_gpu_works(call: Call, original
     ):
         put(originals / name, ["dog 1 2"])
     code, _, err = call("data", "prepare", paper, "--profile", "paper")
-    assert code == 3 and said in err and err.count("\n") == 1
+    assert code == 1 and said in err and err.count("\n") == 1
 
 
 # -- one notebook ------------------------------------------------------------------------------------------------------

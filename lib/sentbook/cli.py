@@ -318,7 +318,7 @@ def main() -> None:
         sentbook()
     except SentbookError as error:
         click.echo(f"sentbook: {error}", err=True)
-        sys.exit(error.exit_code)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

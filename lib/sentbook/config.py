@@ -12,13 +12,13 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sentbook.io import ConfigError, brief, parse_yaml, root
 
@@ -44,14 +44,14 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    @field_validator("*", mode="before")
+    @field_validator("*", mode="wrap")
     @classmethod
-    def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
-        parts = value if isinstance(value, list | tuple) else [value]
-        field = cls.model_fields[info.field_name or ""]
-        if any(isinstance(part, bool) for part in parts) and "bool" not in repr(field.annotation):
+    def _truth_is_no_number(cls, value: Any, read: Callable[[Any], Any]) -> Any:
+        found = read(value)
+        pairs = zip(value, found, strict=True) if isinstance(value, list | tuple) else [(value, found)]
+        if any(isinstance(given, bool) and not isinstance(one, bool) for given, one in pairs):
             raise ValueError("true and false (yes, no, on, off) are no value of it")
-        return value
+        return found
 
     def changed(self, **changes: Any) -> Self:
         """Copy with some values changed, as ``settings.cse.changed(activation="tanh")``.

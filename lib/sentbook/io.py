@@ -29,29 +29,21 @@ _REMEDY = "free some space or choose a writable folder, then run again."
 class SentbookError(Exception):
     """A mistake that a user can mend: one sentence that says what is wrong and what to do.
 
-    The command line prints the sentence alone and exits with the class's ``exit_code``; a notebook shows it as the
-    last line of its traceback. Anything that is not a `SentbookError` is a bug in sentbook.
+    The command line prints the sentence alone and exits with 1; a notebook shows it as the last line of its traceback.
+    Anything that is not a `SentbookError` is a bug in sentbook.
     """
-
-    exit_code = 1
 
 
 class ConfigError(SentbookError):
     """An unknown, misspelt, wrongly typed or out-of-range parameter."""
 
-    exit_code = 2
-
 
 class DataError(SentbookError):
     """A data file is missing, unreachable, corrupted, truncated or malformed."""
 
-    exit_code = 3
-
 
 class CheckpointError(SentbookError):
     """A checkpoint or artifact is truncated, or belongs to another configuration."""
-
-    exit_code = 4
 
 
 class DamagedCheckpointError(CheckpointError):
@@ -61,19 +53,13 @@ class DamagedCheckpointError(CheckpointError):
 class StorageError(SentbookError):
     """A file could not be written: no space, or a read-only folder. What was there before is intact."""
 
-    exit_code = 5
-
 
 class NumericalError(SentbookError):
     """A loss or a parameter became NaN or infinite."""
 
-    exit_code = 6
-
 
 class DeviceError(SentbookError):
     """The requested device does not exist here."""
-
-    exit_code = 7
 
 
 def brief(text: str, length: int = 80) -> str:
@@ -115,12 +101,7 @@ def replacing(path: Path, remedy: str = _REMEDY) -> Iterator[Path]:
                     os.fsync(stream.fileno())
             if path.is_dir():
                 path.rename(old)
-            try:
-                temporary.rename(path)
-            except OSError:
-                if old.exists():
-                    old.rename(path)
-                raise
+            temporary.rename(path)
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -193,18 +174,14 @@ def packages() -> dict[str, str]:
 
 def git_commit() -> str:
     """Return the commit of the checkout; ``+changes`` where its code differs, ``unknown`` outside its repository."""
-    commands = (
-        ("rev-parse", "--show-toplevel"),
-        ("rev-parse", "HEAD"),
-        ("status", "--porcelain", "--", "lib", "notebooks", "params", "requirements.lock"),
-    )
+    if not (root() / ".git").exists():
+        return "unknown"
+    code = ("lib", "notebooks", "params", "requirements.lock")
     try:
-        top, commit, changes = (
-            subprocess.run(["git", "-C", root(), *words], capture_output=True, text=True, check=True).stdout.strip()
-            for words in commands
+        commit, changes = (
+            subprocess.check_output(["git", "-C", root(), *words], text=True, stderr=subprocess.DEVNULL).strip()
+            for words in (("rev-parse", "HEAD"), ("status", "--porcelain", "--", *code))
         )
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    if Path(top).resolve() != root().resolve():
         return "unknown"
     return f"{commit}+changes" if changes else commit
