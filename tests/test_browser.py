@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from reader import Reader
 from sentbook.data.text import Vocabulary, tokenise_ptb
 from sentbook.data.vectors import embedding_matrix, load
-from sentbook.export import Description, Portable
+from sentbook.export import Description, SentbookEncoder
 from sentbook.judge import gather
 from sentbook.models import build, similarity
 from sentbook.models.average import AverageEncoder
@@ -135,7 +135,9 @@ def test_the_playground_s_arithmetic_is_the_package_s(browser: Browser) -> None:
         "tanh": CSEEncoder(filters=9, widths=(2, 4), activation="tanh", pooling="mean"), "WSV": WSVEncoder(filters=30),
     }  # fmt: skip
     models = {
-        name: Portable(build(one, weight, seed=3).eval(), vocabulary, Description(encoder=one, tokenisation="ptb"))
+        name: SentbookEncoder(
+            build(one, weight, seed=3).eval(), vocabulary, Description(encoder=one, tokenisation="ptb")
+        )
         for name, one in options.items()
     }
     page = browser.new_page()

@@ -16,7 +16,7 @@ from torch import nn
 
 from kept import forget
 from sentbook import export
-from sentbook.export import CONFIG, FILES, WEIGHTS, WORDS
+from sentbook.export import CONFIG, FILES, WEIGHTS, WORDS, SentbookEncoder
 from sentbook.io import CheckpointError, ConfigError, DataError
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
@@ -84,7 +84,7 @@ def ours(trained: Trained, texts: list[str]) -> np.ndarray:
 def test_a_folder_gives_the_vectors_of_the_library(
     artifacts: dict[str, Trained], exported: dict[str, Path], kind: str
 ) -> None:
-    found, folder = export.load(exported[kind]), exported[kind]
+    found, folder = SentbookEncoder.load(exported[kind]), exported[kind]
     np.testing.assert_allclose(found.encode(TEXTS), ours(artifacts[kind], TEXTS), atol=1e-6, rtol=0)
     assert found.description.origin["key"] == artifacts[kind].recipe.key() and not found.encoder.training
     assert {file.name for file in folder.iterdir()} == FILES and not list(folder.parent.glob(".*"))
@@ -121,14 +121,14 @@ def edit(folder: Path, **changes: Any) -> None:
 def test_a_damaged_folder_is_refused(damaged: Path, damage: Callable[[Path], object]) -> None:
     damage(damaged)
     with pytest.raises(CheckpointError, match=r"is no whole exported encoder \([^\0]*\); export it again\.$"):
-        export.load(damaged)
+        SentbookEncoder.load(damaged)
 
 
 def test_an_earlier_export_is_replaced_and_nothing_else(artifacts: dict[str, Trained], tmp_path: Path) -> None:
     model, folder = artifact(artifacts["cse"]), tmp_path / "mine"
     export.export(artifact(artifacts["gran"]), folder)
     export.export(model, folder)
-    assert export.load(folder).description.origin["method"] == "cse"
+    assert SentbookEncoder.load(folder).description.origin["method"] == "cse"
     (folder / ".git").mkdir()
     before = sorted(folder.iterdir())
     (tmp_path / "file").write_text("mine", encoding="utf-8")
@@ -154,6 +154,10 @@ def package() -> Any:
     return pytest.importorskip("sentence_transformers", reason="sentence-transformers is optional: sentbook[exchange]")
 
 
+def wrapped(package: Any, folder: Path) -> Any:
+    return package.SentenceTransformer(modules=[SentbookEncoder.load(folder)], similarity_fn_name="cosine")
+
+
 @pytest.mark.parametrize("kind", ["cse", "bilstm", "cnn"])
 def test_sentence_transformers_gives_our_vectors(
     package: Any, exported: dict[str, Path], artifacts: dict[str, Trained], tmp_path: Path, kind: str
@@ -163,7 +167,7 @@ def test_sentence_transformers_gives_our_vectors(
         str(exported[kind]), trust_remote_code=True, device="cpu", local_files_only=True
     )
     model.save(str(tmp_path / "again"))  # by sentence-transformers
-    for one in (model, export.sentence_transformer(exported[kind]), export.sentence_transformer(tmp_path / "again")):
+    for one in (model, *(wrapped(package, folder) for folder in (exported[kind], tmp_path / "again"))):
         for batch in (1, 3, 32):
             found = one.encode(TEXTS, batch_size=batch)
             np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
@@ -175,7 +179,7 @@ def test_sentence_transformers_gives_our_vectors(
 
 
 def test_gradients_flow_through_sentence_transformers(package: Any, exported: dict[str, Path]) -> None:
-    model = export.sentence_transformer(exported["cse"]).train()
+    model = wrapped(package, exported["cse"]).train()
     one, other = (model(model.preprocess([text]))["sentence_embedding"] for text in TEXTS[:2])
     nn.functional.cosine_embedding_loss(one, other, torch.ones(1)).backward()
     assert all(parameter.grad is not None for parameter in model.parameters())

@@ -12,7 +12,6 @@ import json
 import sys
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from markupsafe import Markup
 
 from _ext.html import render
 from sentbook.data.text import UNKNOWN
-from sentbook.export import Portable, load
+from sentbook.export import SentbookEncoder
 from sentbook.io import root
 from sentbook.models import WSV, SentenceEncoder
 
@@ -55,7 +54,7 @@ def playground() -> Markup:
     )
 
 
-def pack(models: Mapping[str, Portable], words: int = 10_000) -> str:
+def pack(models: Mapping[str, SentbookEncoder], words: int = 10_000) -> str:
     """Return ``data.js`` for encoders over the same vocabulary, cut to its first ``words`` and those of the examples.
 
     The bytes are all scales as float32, then all numbers as int8; a matrix has its rows, its columns, and where both
@@ -107,4 +106,5 @@ def _filters(encoder: SentenceEncoder) -> dict[str, Any]:
 
 if __name__ == "__main__":
     given = (argument.partition("=") for argument in sys.argv[1:])
-    (root() / DATA).write_text(pack({name: load(Path(folder)) for name, _, folder in given}), encoding="utf-8")
+    text = pack({name: SentbookEncoder.load(folder) for name, _, folder in given})
+    (root() / DATA).write_text(text, encoding="utf-8")

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -26,15 +25,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sentbook.config import Section, parse
-from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
-from sentbook.io import CheckpointError, ConfigError, DataError, replacing
+from sentbook.data.text import Tokenisation, Vocabulary
+from sentbook.io import CheckpointError, ConfigError, replacing
 from sentbook.models import SentenceEncoder, build, encode_ids
 from sentbook.models.build import Encoder
 from sentbook.training import recipes
-from sentbook.training.recipes import Trained
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
 
 CONFIG, WEIGHTS, WORDS = "config.json", "model.safetensors", "vocabulary.json"
 MODULES, SETTINGS = "modules.json", "config_sentence_transformers.json"
@@ -45,7 +40,7 @@ class Description(Section):
     """What ``config.json`` says.
 
     Attributes:
-        origin: of the trained encoder: key, method, seed, recipe, digests of its data, commit. Nothing is read from it.
+        origin: of the trained encoder: key, method, seed, digests of its data, commit. Nothing is read from it.
     """
 
     format: Literal["sentbook encoder 2"] = "sentbook encoder 2"
@@ -54,49 +49,58 @@ class Description(Section):
     origin: dict[str, Any] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Portable:
-    """A trained encoder, in evaluation mode, with all that it needs to read sentences."""
+class SentbookEncoder(nn.Module):
+    """A trained encoder with all that it needs to read sentences; in sentence-transformers the only module.
 
-    encoder: SentenceEncoder
-    vocabulary: Vocabulary
-    description: Description
+    Tokens and vectors are those of this package. A sentence is read whole, however long; vectors are not scaled; there
+    are no vectors of tokens. Other sentences of the batch change a vector by rounding only.
+    """
 
-    @classmethod
-    def of(cls, trained: Trained) -> Portable:
-        """Collect the encoder of an artifact, its vocabulary, and where it comes from.
+    save_in_root = True
+    max_seq_length = None
 
-        Raises:
-            CheckpointError: the artifact is truncated or belongs to another recipe.
-            DataError: its word vectors are not here.
-        """
-        recipe = trained.recipe
-        written = recipe.model_dump(mode="json")
-        for section in (written["vectors"], *written["stages"]):
-            if section.get("path"):  # of a file or folder of this machine: its name will do
-                section["path"] = Path(section["path"]).name
-        origin = {"key": recipe.key(), "method": trained.method, "seed": trained.seed, "recipe": written}
-        names = ("data", "git_commit", "started", "pairs")
-        origin |= {name: trained.metadata[name] for name in names if name in trained.metadata}
-        description = Description(encoder=recipe.encoder, tokenisation=recipe.tokenisation, origin=origin)
-        return cls(trained.encoder(), trained.vocabulary, description)
-
-    def tokens(self, sentences: Sequence[str], **called: Callable[[int], str]) -> TokenIds:
-        """Return N sentences as `sentbook.data.text.Vocabulary.encode` has them; raises as it."""
-        return self.vocabulary.encode(sentences, self.description.tokenisation, **called)
+    def __init__(self, encoder: SentenceEncoder, vocabulary: Vocabulary, description: Description) -> None:
+        super().__init__()
+        self.encoder, self.vocabulary, self.description = encoder, vocabulary, description
 
     def encode(self, sentences: Sequence[str]) -> NDArray[np.float32]:
         """Encode N sentences to (N, F) vectors, as `sentbook.models.encode`; raises as it."""
-        return encode_ids(self.encoder, self.tokens(sentences))
+        return encode_ids(self.encoder, self.vocabulary.encode(sentences, self.description.tokenisation))
 
-    def save(self, folder: Path) -> None:
+    # -- what sentence-transformers calls ------------------------------------------------------------------------------
+
+    def get_embedding_dimension(self) -> int:
+        return self.encoder.dimension
+
+    def preprocess(self, inputs: Sequence[str], prompt: str | None = None, **kwargs: Any) -> dict[str, Tensor]:
+        """Return (B, T) ``input_ids``, their (B, T) ``attention_mask``, and (B,) ``sentence_lengths`` of B sentences.
+
+        Raises:
+            DataError: a sentence has no token.
+        """
+        sentences = [f"{prompt or ''}{text}" for text in inputs]
+        # The batch is not in the caller's order, so a number would say nothing.
+        tokens = self.vocabulary.encode(
+            sentences, self.description.tokenisation, called=lambda place: f"The sentence {sentences[place]!r}"
+        )
+        ids, lengths = map(torch.from_numpy, tokens.padded(np.arange(len(tokens)), self.encoder.minimum_length))
+        mask = (torch.arange(ids.shape[1]) < lengths.unsqueeze(1)).long()
+        return {"input_ids": ids, "attention_mask": mask, "sentence_lengths": lengths}
+
+    def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Return the features of `preprocess`, with the (B, F) ``sentence_embedding``."""
+        return features | {"sentence_embedding": self.encoder(features["input_ids"], features["sentence_lengths"])}
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path, *args: Any, **kwargs: Any) -> None:
         """Write the files into ``folder``, which exists; raises OSError."""
-        module = {"idx": 0, "name": "0", "path": "", "type": f"{__name__}.{SentbookEncoder.__name__}"}
+        folder = Path(folder)
         settings = {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"}
         files = {
             CONFIG: self.description.model_dump(mode="json"),
             WORDS: list(self.vocabulary.words),
-            MODULES: [module],
+            MODULES: [{"idx": 0, "name": "0", "path": "", "type": f"{__name__}.{type(self).__name__}"}],
             SETTINGS: settings | {"default_prompt_name": None},
         }
         for name, content in files.items():
@@ -108,8 +112,31 @@ class Portable:
             raise OSError(0, str(error)) from error
         shutil.copymode(folder / CONFIG, folder / WEIGHTS)  # the library writes files that only their owner reads
 
+    @classmethod
+    def load(cls, folder: str | Path) -> SentbookEncoder:
+        """Read the encoder that `export` left in ``folder``, in evaluation mode.
 
-def export(model: Path, folder: Path) -> Portable:
+        Raises:
+            CheckpointError: a file is missing, damaged, or does not belong to the others.
+        """
+        folder = Path(folder)
+        try:
+            description = parse(Description, json.loads((folder / CONFIG).read_text(encoding="utf-8")), CONFIG)
+            words: list[str] = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+            tensors = load_file(folder / WEIGHTS)
+            weight = tensors["embedding.weight"]
+            if len(weight) != len(words) + 2:
+                raise ValueError(f"{len(words)} words and {len(weight)} rows of weights")
+            # Two rows suffice to build the composition; the table is then the one that was read, not a copy.
+            encoder = build(description.encoder, weight[:2], seed=0)
+            encoder.embedding.weight = nn.Parameter(weight)
+            encoder.load_state_dict(tensors)
+        except (OSError, SafetensorError, ValueError, KeyError, RuntimeError, ConfigError) as error:
+            raise CheckpointError(f"{folder} is no whole exported encoder ({error}); export it again.") from error
+        return cls(encoder, Vocabulary(words), description).eval()
+
+
+def export(model: Path, folder: Path) -> None:
     """Write the trained encoder ``model`` to ``folder``, whole or not at all, in place of an earlier export there.
 
     Args:
@@ -118,108 +145,23 @@ def export(model: Path, folder: Path) -> Portable:
     Raises:
         CheckpointError: ``model`` is no artifact, or damaged.
         ConfigError: its vectors depend on their batch or are those of a data set's sentences; ``folder`` is in use.
-        DataError: the word vectors of the artifact are not here.
         StorageError: the folder cannot be written; what it held before is intact.
     """
     folder, trained = folder.resolve(), recipes.from_file(model)
+    encoder, recipe = trained.encoder(), trained.recipe
     if folder.exists() and not (folder.is_dir() and {file.name for file in folder.iterdir()} in (set(), FILES)):
         raise ConfigError(f"{folder} holds something else than an earlier export; name a new or an empty folder.")
-    if trained.recipe.tokenisation == "sentence":
+    if recipe.tokenisation == "sentence":
         raise ConfigError(f"{trained.method} has vectors of the sentences of data sets alone; export another encoder.")
-    whole = Portable.of(trained)
-    if whole.encoder.batch_dependent:
+    if encoder.batch_dependent:
         raise ConfigError(
             f"A vector of {trained.method} depends on the other sentences of its batch, and other programs cut their "
             "batches as they like; export an encoder that was trained with masked padding."
         )
+    origin = {"key": recipe.key(), "method": trained.method, "seed": trained.seed}
+    names = ("data", "git_commit", "started", "pairs")
+    origin |= {name: trained.metadata[name] for name in names if name in trained.metadata}
+    description = Description(encoder=recipe.encoder, tokenisation=recipe.tokenisation, origin=origin)
     with replacing(folder, "free some space or name another place.") as temporary:
         temporary.mkdir()
-        whole.save(temporary)
-    return whole
-
-
-def load(folder: Path) -> Portable:
-    """Read the encoder that `export` left in ``folder``.
-
-    Raises:
-        CheckpointError: a file is missing, damaged, or does not belong to the others.
-    """
-    try:
-        description = parse(Description, json.loads((folder / CONFIG).read_text(encoding="utf-8")), CONFIG)
-        words: list[str] = json.loads((folder / WORDS).read_text(encoding="utf-8"))
-        tensors = load_file(folder / WEIGHTS)
-        weight = tensors["embedding.weight"]
-        if len(weight) != len(words) + 2:
-            raise ValueError(f"{len(words)} words and {len(weight)} rows of weights")
-        # Two rows suffice to build the composition; the table is then the one that was read, not a copy.
-        encoder = build(description.encoder, weight[:2], seed=0)
-        encoder.embedding.weight = nn.Parameter(weight)
-        encoder.load_state_dict(tensors)
-    except (OSError, SafetensorError, ValueError, KeyError, RuntimeError, ConfigError) as error:
-        raise CheckpointError(f"{folder} is no whole exported encoder ({error}); export it again.") from error
-    return Portable(encoder.eval(), Vocabulary(words), description)
-
-
-# -- sentence-transformers ---------------------------------------------------------------------------------------------
-
-
-class SentbookEncoder(nn.Module):
-    """The only module of an exported encoder in sentence-transformers, from sentences to their vectors.
-
-    Tokens and vectors are those of this package. A sentence is read whole, however long; vectors are not scaled; there
-    are no vectors of tokens. Other sentences of the batch change a vector by rounding only.
-    """
-
-    save_in_root = True
-    max_seq_length = None
-
-    def __init__(self, model: Portable) -> None:
-        super().__init__()
-        self.model, self.encoder = model, model.encoder  # the encoder is a module of this one
-
-    def get_embedding_dimension(self) -> int:
-        return self.encoder.dimension
-
-    get_sentence_embedding_dimension = get_embedding_dimension  # its name before version 6
-
-    def preprocess(self, inputs: Sequence[str], prompt: str | None = None, **kwargs: Any) -> dict[str, Tensor]:
-        """Return (B, T) ``input_ids``, their (B, T) ``attention_mask``, and (B,) ``sentence_lengths`` of B sentences.
-
-        Raises:
-            DataError: a sentence has no token.
-        """
-        sentences = [f"{prompt or ''}{text}" for text in inputs]
-        # The batch is not in the caller's order, so a number would say nothing.
-        tokens = self.model.tokens(sentences, called=lambda place: f"The sentence {sentences[place]!r}")
-        ids, lengths = map(torch.from_numpy, tokens.padded(np.arange(len(tokens)), self.encoder.minimum_length))
-        mask = (torch.arange(ids.shape[1]) < lengths.unsqueeze(1)).long()
-        return {"input_ids": ids, "attention_mask": mask, "sentence_lengths": lengths}
-
-    tokenize = preprocess  # its name before version 6
-
-    def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Return the features of `preprocess`, with the (B, F) ``sentence_embedding``."""
-        return features | {"sentence_embedding": self.encoder(features["input_ids"], features["sentence_lengths"])}
-
-    def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
-        """Write what `load` reads."""
-        self.model.save(Path(output_path))
-
-    @classmethod
-    def load(cls, path: str) -> SentbookEncoder:
-        """Read a folder of `export`; raises as `sentbook.export.load`."""
-        return cls(load(Path(path)))
-
-
-def sentence_transformer(folder: str | Path) -> SentenceTransformer:
-    """Load an exported folder as a ``SentenceTransformer``, without ``trust_remote_code``.
-
-    Raises:
-        CheckpointError: the folder is no export, or damaged.
-        DataError: sentence-transformers is not installed.
-    """
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise DataError("sentence-transformers is not installed; run `pip install 'sentbook[exchange]'`.") from None
-    return SentenceTransformer(modules=[SentbookEncoder.load(str(folder))], similarity_fn_name="cosine")
+        SentbookEncoder(encoder, trained.vocabulary, description).save(temporary)
