@@ -44,13 +44,13 @@ from sentbook.evaluation import folds
 from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED, nested
 from sentbook.models import CNN, GRAN, BiLSTM, SentenceEncoder, additive, build, encode_ids
 from sentbook.models.average import AverageEncoder
-from sentbook.models.bilstm import BiLSTMEncoder
+from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.decoders import DecoderOptions, LSTMDecoder
 from sentbook.models.decoders.lstm import END
 from sentbook.models.encoder_decoder import EncoderDecoder
-from sentbook.models.gran import GRANEncoder
 from sentbook.models.losses.reconstruction import IGNORED
+from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
 from sentbook.models.word_map import k_max_of_map
 from sentbook.training.loop import fit
 from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, word_table
@@ -188,7 +188,7 @@ class PlainRecurrent(nn.Module):
             lstm.load_state_dict({name: values[name + ending] for name in lstm.state_dict()})
             self.directions.append(lstm)
         self.gate = copy.deepcopy(encoder.gate) if isinstance(encoder, GRAN) else None
-        self.largest = isinstance(encoder, BiLSTM) and encoder.pool == "max"
+        self.largest = isinstance(encoder, BiLSTM) and encoder.options.pool == "max"
 
     def forward(self, ids: Tensor) -> Tensor:
         """(B, T) ids to (B, F) vectors."""
@@ -267,9 +267,9 @@ class PlainAutoencoder(nn.Module):
         self.shortest, depth = encoder.minimum_length, encoder.embedding.dimension
         self.embedding = nn.Embedding.from_pretrained(encoder.embedding.weight.detach().clone(), False, padding_idx=0)
         self.convolutions = nn.ModuleList()
-        for width, weight, bias in zip(encoder.widths, encoder.weights, encoder.biases, strict=True):
-            convolution = nn.Conv1d(depth, encoder.filters, width)
-            kernel = weight.detach().view(width, depth, encoder.filters).permute(2, 1, 0)
+        for width, weight, bias in zip(encoder.options.widths, encoder.weights, encoder.biases, strict=True):
+            convolution = nn.Conv1d(depth, encoder.options.filters, width)
+            kernel = weight.detach().view(width, depth, encoder.options.filters).permute(2, 1, 0)
             convolution.load_state_dict({"weight": kernel, "bias": bias})
             self.convolutions.append(convolution)
         self.opening, self.lstm = nn.Parameter(decoder.opening.detach().clone()), copy.deepcopy(decoder.lstm)
@@ -305,7 +305,9 @@ def autoencoder(filters: int, hidden: int, words: int, dimension: int = 300, cou
     text = OrderedSentences(tokens, rows, rows[:-1], rows[:0])
     torch.manual_seed(0)
     table = word_table(Vocabulary([str(number) for number in range(words)]), dimension, seed=0)
-    model = EncoderDecoder(CNN(table, filters=filters), "autoencoder", DecoderOptions(hidden=hidden), seed=0)
+    model = EncoderDecoder(
+        CNN(table, CNNEncoder(filters=filters)), "autoencoder", DecoderOptions(hidden=hidden), seed=0
+    )
     return GenerationProblem(model, text, replace(text, sentences=rows[:9], firsts=rows[:8]))
 
 

@@ -20,11 +20,10 @@ from sentbook.export import CONFIG, FILES, WEIGHTS, WORDS, SentbookEncoder
 from sentbook.io import CheckpointError, ConfigError, DataError
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
-from sentbook.models.bilstm import BiLSTMEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.gran import GRANEncoder
+from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training import recipes
 from sentbook.training.recipes import StageTraining, Trained

@@ -19,8 +19,7 @@ from sentbook.models import WordEmbedding
 from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.decoders.lstm import Output, Start
 from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
-from sentbook.models.recurrence import recurrence
-from sentbook.models.recurrent import run, states
+from sentbook.models.recurrent import recurrence, run, states
 
 WORDS, DEPTH, CODES, HIDDEN = 9, 4, 6, 5
 VARIANTS: list[tuple[Start, Output]] = [("zero", "full"), ("zero", "tied"), ("code", "full"), ("code", "tied")]

@@ -14,7 +14,9 @@ from torch.nn import functional
 
 from sentbook.data.text import TokenIds
 from sentbook.models import CNN, CSE, GRAN, LSTM, WSV, Average, BiLSTM, SentenceEncoder
+from sentbook.models.cnn import CNNEncoder
 from sentbook.models.word_map import word_set_map
+from sentbook.models.wsv import WSVEncoder
 
 WORDS, DEPTH = 30, 6
 # Shorter than every filter, of equal words, and of one word (one cell of a map) and two, where k is more than these.
@@ -26,7 +28,7 @@ def made(kind: type[SentenceEncoder], **options: Any) -> Any:
     torch.manual_seed(3)
     weight = torch.randn(WORDS, DEPTH)
     weight[0] = 0
-    encoder = kind(weight, **options).double().eval()
+    encoder = kind(weight, kind.options.changed(**options)).double().eval()
     for bias in getattr(encoder, "biases", None) or []:
         nn.init.normal_(bias)
     return encoder
@@ -44,7 +46,7 @@ def padded(sentences: list[list[int]], width: int = 1) -> tuple[Tensor, Tensor]:
 def windows(encoder: Any, words: Tensor) -> list[Tensor]:
     """(m, filters) of each width: every window's products, after the bias; at least one window."""
     found = []
-    for at, width in enumerate(encoder.widths):
+    for at, width in enumerate(encoder.options.widths):
         columns = torch.cat([words, words.new_zeros(max(0, width - len(words)), DEPTH)])
         products = [columns[i : i + width].flatten() @ encoder.weights[at] for i in range(len(columns) - width + 1)]
         found.append(torch.stack(products) + (encoder.biases[at] if encoder.biases is not None else 0))
@@ -52,19 +54,19 @@ def windows(encoder: Any, words: Tensor) -> list[Tensor]:
 
 
 def cse(encoder: Any, words: Tensor) -> Tensor:
-    parts = [part.tanh() if encoder.activation == "tanh" else part for part in windows(encoder, words)]
-    return torch.cat([part.mean(0) if encoder.pooling == "mean" else part.sum(0) for part in parts])
+    parts = [part.tanh() if encoder.options.activation == "tanh" else part for part in windows(encoder, words)]
+    return torch.cat([part.mean(0) if encoder.options.pooling == "mean" else part.sum(0) for part in parts])
 
 
 def cnn(encoder: Any, words: Tensor) -> Tensor:
-    if encoder.padding == "released":  # four zero vectors before a sentence, 48 in all
+    if encoder.options.padding == "released":  # four zero vectors before a sentence, 48 in all
         words = functional.pad(words, (0, 0, 4, 44 - len(words)))
     return torch.cat([part.tanh().amax(0) for part in windows(encoder, words)])
 
 
 def bilstm(encoder: Any, words: Tensor) -> Tensor:
     states = encoder.lstm(words.unsqueeze(0))[0][0]
-    return states.amax(0) if encoder.pool == "max" else states.mean(0)
+    return states.amax(0) if encoder.options.pool == "max" else states.mean(0)
 
 
 def lstm(encoder: Any, words: Tensor) -> Tensor:
@@ -87,7 +89,8 @@ def wsv(encoder: Any, words: Tensor) -> Tensor:
             layer = layer + encoder.biases[index].view(-1, 1, 1)
         layer = encoder.activate(layer)
     cells = layer[0].flatten(1)
-    return torch.topk(cells, min(encoder.k, cells.shape[1]), dim=1, largest=encoder.selection == "largest")[0].mean(1)
+    largest = encoder.options.selection == "largest"
+    return torch.topk(cells, min(encoder.k, cells.shape[1]), dim=1, largest=largest)[0].mean(1)
 
 
 def average(encoder: Any, words: Tensor) -> Tensor:
@@ -203,7 +206,8 @@ def test_zeros_in_training_are_words_of_the_map(layers: int, selection: str) -> 
 
 
 def test_a_word_of_a_batch_loses_the_same_elements_everywhere() -> None:
-    encoder = made(WSV, filters=5, dropout=0.5).train()
+    encoder = made(WSV, filters=5).train()
+    encoder.dropout = 0.5
     dropped = encoder(*padded([[1, 2, 3, 4], [1, 2, 3, 4], [5, 6]]))
     torch.testing.assert_close(dropped[0], dropped[1], atol=1e-12, rtol=0)
 
@@ -212,10 +216,10 @@ def test_a_word_of_a_batch_loses_the_same_elements_everywhere() -> None:
 
 
 def test_initial_values_are_the_papers() -> None:
-    encoder = CNN(torch.zeros(10, 300), filters=50)
+    encoder = CNN(torch.zeros(10, 300), CNNEncoder(filters=50))
     assert all(0.0099 < weight.abs().max() <= 0.01 and abs(weight.mean()) < 5e-4 for weight in encoder.weights)
     assert all(not bias.any() for bias in encoder.biases)
-    map_encoder = WSV(torch.zeros(3, 20), filters=30, layers=2)
+    map_encoder = WSV(torch.zeros(3, 20), WSVEncoder(filters=30, layers=2))
     for kernel, depth in zip(map_encoder.kernels, (20, 30), strict=True):
         bound = math.sqrt(6 / (9 * (depth + 30)))  # Glorot's
         assert kernel.shape == (3, 3, depth, 30) and 0.99 * bound < kernel.abs().max() <= bound

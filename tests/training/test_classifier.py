@@ -48,7 +48,7 @@ def divided(count: int, tested: int) -> Division:
 def encoder(seed: int = 0, filters: int = 4) -> CNN:
     weight = torch.randn(len(WORDS) + 2, 6, generator=torch.Generator().manual_seed(0))
     weight[0] = 0
-    made = CNN(weight, widths=(1, 3), filters=filters)
+    made = CNN(weight, CNNEncoder(widths=(1, 3), filters=filters))
     redraw(made, seed)
     return made
 

@@ -16,7 +16,7 @@ from sentbook.data import novels
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import Stories
 from sentbook.io import DataError
-from sentbook.models.cnn import CNN
+from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.training.loop import fit
@@ -46,7 +46,7 @@ def written(books: list[int], seed: int = 0, size: int = 3) -> OrderedSentences:
 def model(kind: Kind, bound: float = 0.3, **options: object) -> EncoderDecoder:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        encoder = CNN(word_table(VOCABULARY, 6, bound=1.0, seed=1), filters=4, bound=bound)
+        encoder = CNN(word_table(VOCABULARY, 6, bound=1.0, seed=1), CNNEncoder(filters=4, bound=bound))
     return EncoderDecoder(encoder, kind, DecoderOptions(hidden=5, bound=bound, **options), seed=2)  # type: ignore[arg-type]
 
 

@@ -27,12 +27,12 @@ from sentbook.io import CheckpointError, ConfigError, DeviceError, NumericalErro
 from sentbook.models import build
 from sentbook.models.average import AverageEncoder
 from sentbook.models.base import to_device
-from sentbook.models.bilstm import BiLSTMEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
+from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.training import checkpoint, loop
 from sentbook.training.devices import count_memory_anew, memory_kept
 from sentbook.training.loop import History, device_of, fit

@@ -18,7 +18,7 @@ from sentbook.data.novels import Books, Part
 from sentbook.data.text import TOKENISERS
 from sentbook.data.vectors import WordVectors
 from sentbook.io import DataError
-from sentbook.models.cnn import CNN
+from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.models.encoder_decoder import Kind
 from sentbook.training import pretraining
 from sentbook.training.pretraining import collection, expand, identity, lexicon, problem, texts
@@ -218,7 +218,7 @@ def test_vectors_that_cannot_be_mapped_are_one_sentence(found: Books, known: Wor
 def encoder(found: Books, seed: int = 1) -> CNN:
     table = word_table(found.vocabulary, 6, 0.1, seed=seed)
     torch.manual_seed(seed)
-    return CNN(table, filters=4, bound=0.1)
+    return CNN(table, CNNEncoder(filters=4, bound=0.1))
 
 
 @pytest.mark.parametrize("kind", ["autoencoder", "future predictor", "composite", "hierarchical"])

@@ -24,11 +24,11 @@ from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
 from sentbook.judge import printed as reported
 from sentbook.models import SentenceEncoder, build, encode
 from sentbook.models.average import AverageEncoder
-from sentbook.models.bilstm import BiLSTMEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.losses import margin_loss, pair_score, score_loss, squared_error_loss
 from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
+from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training.correlation import mse, pearson
 from sentbook.training.cosine import cosine

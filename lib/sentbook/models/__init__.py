@@ -1,18 +1,26 @@
-"""Encoders: padded token ids in, sentence vectors out. One file an encoder; its options stand beside it.
+"""Encoders: padded token ids in, sentence vectors out. An encoder's options stand beside its class.
 
-A new one is a file and a line in `sentbook.models.build.ENCODERS`; or a class in a notebook, see `custom`.
+A new one is a file and a name in `sentbook.models.build.ENCODERS`; or a class in a notebook, see `custom`.
 """
 
-from typing import Any
-
+from sentbook.models.average import Average
 from sentbook.models.base import EncoderOptions, SentenceEncoder, WordEmbedding
-from sentbook.models.build import ENCODERS, Encoder, build, encoder_class
-from sentbook.models.custom import custom
-from sentbook.models.encode import encode, encode_ids, similarity
-from sentbook.models.frozen import FrozenVectors
+from sentbook.models.build import ENCODERS, Encoder, build, custom
+from sentbook.models.cnn import CNN
+from sentbook.models.cse import CSE
+from sentbook.models.encode import FrozenVectors, encode, encode_ids, similarity
+from sentbook.models.recurrent import GRAN, LSTM, BiLSTM
+from sentbook.models.wsv import WSV
 
 __all__ = [
+    "CNN",
+    "CSE",
     "ENCODERS",
+    "GRAN",
+    "LSTM",
+    "WSV",
+    "Average",
+    "BiLSTM",
     "Encoder",
     "EncoderOptions",
     "FrozenVectors",
@@ -22,18 +30,5 @@ __all__ = [
     "custom",
     "encode",
     "encode_ids",
-    "encoder_class",
     "similarity",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Find an encoder's class when it is first asked for, as in ``from sentbook.models import CSE``."""
-    kinds = {path.split(".")[1]: kind for kind, path in ENCODERS.items()}
-    if name not in kinds:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return encoder_class(kinds[name])
-
-
-def __dir__() -> list[str]:
-    return [*__all__, *(path.split(".")[1] for path in ENCODERS.values())]

@@ -11,7 +11,7 @@ from sentbook.models.base import EncoderOptions, SentenceEncoder
 
 
 class AverageEncoder(EncoderOptions):
-    """PP."""
+    """PP, which has no options, see `Average`."""
 
     kind: Literal["average"] = "average"
 
@@ -19,12 +19,11 @@ class AverageEncoder(EncoderOptions):
 class Average(SentenceEncoder):
     r"""PP: $g(x_{1:n}) = \frac{1}{n} \sum_{i=1}^{n} x_i$.
 
-    Source: Wieting et al. 2016, section 3 (the `Paragram-Phrase` model), the baseline of Jiao et al. 2018, table 1.
+    Source: Wieting et al. 2016, "Towards universal paraphrastic sentence embeddings", section 3 (the `Paragram-Phrase`
+    model), the baseline of Jiao et al. 2018, table 1.
     Deviations: none known.
 
-    Args:
-        weight: (V, D) word vectors, row 0 padding, row 1 unknown.
-        dropout: on elements of the word vectors, while training.
+    Shapes: ids (B, T), lengths (B,) to (B, D).
 
     Example:
         >>> pp = Average(torch.tensor([[0.0], [0.0], [1.0], [3.0]]))
@@ -32,9 +31,7 @@ class Average(SentenceEncoder):
         [[2.0]]
     """
 
-    options = AverageEncoder
-    summary = "PP, the mean of the word vectors"
-    source = "Wieting et al. 2016, *Towards Universal Paraphrastic Sentence Embeddings*, ICLR"
+    options = AverageEncoder()
 
     @property
     def dimension(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +13,9 @@ from sentbook.data.text import PADDING
 
 
 class EncoderOptions(Section):
-    """What decides an untrained encoder beside its word vectors and its seed: its kind, and the options of its class.
+    """Base of an encoder's options: what decides it untrained, beside its word vectors and its seed.
 
-    Names and defaults of the options are part of a trained encoder's key.
+    The `kind` names its class. Names and defaults of the options are part of a trained encoder's key.
     """
 
     kind: str
@@ -83,34 +82,37 @@ class SentenceEncoder(nn.Module, ABC):
     Padding never reaches a pool: a sentence's vector is the same alone, in a batch and in any order (to 1e-5),
     except where a `faithful` switch says otherwise.
 
+    Args:
+        weight: (V, D) word vectors, row 0 padding, row 1 unknown.
+        options: None: the defaults of its class. Initial values are drawn from torch's generator; `build` seeds it.
+
     Attributes:
+        options: as given; those of the class are the defaults.
         embedding: the word vectors; all other parameters are the composition's, W_c.
-        dropout: probability of zeroing an element of a word vector while training (inverted scaling).
+        dropout: probability of zeroing an element of a word vector while training (inverted scaling); training sets it.
         minimum_length: the padded width T that `forward` needs at least.
-        summary, source: what it is, in a line, and where it is described.
         tokens_per_batch: how many padded cells `encode_ids` gives at once, by what `forward` keeps of each.
         packs: `forward` packs sentences by their lengths, and finds these where they were given: best on the CPU.
     """
 
-    # The options of its class, and what a model card says of it; a class of one's own needs neither.
-    options: ClassVar[type[EncoderOptions] | None] = None
-    summary: str = "an encoder of one's own"
-    source: str = "the notebook that defines it"
-
+    options: EncoderOptions
     minimum_length = 1
     # About 60 MB of 300-d float32 word vectors a batch, whatever the lengths.
     tokens_per_batch = 50_000
     batch_dependent = packs = False
 
-    def __init__(self, weight: Tensor, dropout: float = 0.0) -> None:
+    dropout = 0.0
+
+    def __init__(self, weight: Tensor, options: EncoderOptions | None = None) -> None:
         super().__init__()
         self.embedding = WordEmbedding(weight)
-        self.dropout = dropout
+        if options is not None:
+            self.options = options
 
     @property
     @abstractmethod
     def dimension(self) -> int:
-        """Tell F, the width of a sentence vector."""
+        """Return F, the width of a sentence vector."""
 
     @abstractmethod
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:

@@ -1,76 +1,136 @@
-"""Which encoders there are, and an encoder from its options and word vectors."""
+"""Which encoders there are, those of a notebook's cell among them; an encoder from its options and word vectors."""
 
 from __future__ import annotations
 
-import importlib
+import inspect
+import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from uuid import uuid4
 
 import torch
-from pydantic import BeforeValidator, SerializeAsAny
+from pydantic import BeforeValidator, PrivateAttr, SerializeAsAny
 from torch import Tensor
 
-from sentbook.config import parse
+from sentbook.config import digest, parse
+from sentbook.io import ConfigError
+from sentbook.models.average import Average
 from sentbook.models.base import EncoderOptions, SentenceEncoder
-from sentbook.models.custom import CustomEncoder, custom
+from sentbook.models.cnn import CNN
+from sentbook.models.cse import CSE
+from sentbook.models.recurrent import GRAN, LSTM, BiLSTM
+from sentbook.models.wsv import WSV
 
-# The kind of every encoder of the package, with its file and its class; a file is read when its encoder is wanted.
-ENCODERS = {
-    "average": "average.Average",
-    "bilstm": "bilstm.BiLSTM",
-    "cnn": "cnn.CNN",
-    "cse": "cse.CSE",
-    "gran": "gran.GRAN",
-    "lstm": "lstm.LSTM",
-    "wsv": "wsv.WSV",
+ENCODERS: dict[str, type[SentenceEncoder]] = {
+    one.options.kind: one for one in (Average, BiLSTM, CNN, CSE, GRAN, LSTM, WSV)
 }
 
 
-def encoder_class(options: EncoderOptions | str) -> type[SentenceEncoder]:
-    """Find the class of an encoder by its options, or by its kind.
+class CustomEncoder(EncoderOptions):
+    """What decides an encoder of your own, as part of its key; `custom` makes one.
+
+    Attributes:
+        version: as you named it; None: it is known in this kernel alone.
+        kernel: without a version, what no other kernel and no other class has.
+        options: further arguments of the class.
+    """
+
+    kind: Literal["custom"] = "custom"
+    name: str
+    version: str | None
+    kernel: str = ""
+    options: dict[str, Any]
+    # Goes along in the process, and pickled to the processes of trainings side by side; it is never written.
+    _class: type[SentenceEncoder] | None = PrivateAttr(None)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.version, self.kernel, digest(self.options)))
+
+
+# Classes that were handed in, so that what this process trained is built again from its record.
+_handed_in: dict[tuple[str, str | None, str], type[SentenceEncoder]] = {}
+_KERNEL = uuid4().hex
+
+
+def custom(encoder: type[SentenceEncoder], *, version: str | None = None, **options: Any) -> CustomEncoder:
+    """Take an encoder of your own, a class in a notebook's cell, for use in a recipe.
+
+    For example::
+
+        class Mine(SentenceEncoder):
+            def __init__(self, weight, width=50):
+                super().__init__(weight)
+                self.map = torch.nn.Linear(weight.shape[1], width)
+
+            @property
+            def dimension(self):
+                return self.map.out_features
+
+            def forward(self, ids, lengths):
+                return torch.tanh(self.map(self.words(ids).sum(1)))
+
+        recipes(s, "mine", Mine, s.phrase)
+        recipes(s, "mine, wider", custom(Mine, version="1", width=100), s.phrase)
+
+    Args:
+        encoder: a class whose first argument is the (V, D) word vectors.
+        version: part of the key of what is trained, which is then cached like that of any other encoder: change it when
+            you change the class. None: what is trained is found again in this kernel alone, until the cell that defines
+            the class runs again.
+        options: further arguments of its ``__init__``, as JSON has them: numbers, text, lists.
 
     Raises:
-        ConfigError: the class of a custom encoder is not at hand.
+        ConfigError: the options do not fit.
     """
-    if isinstance(options, CustomEncoder):
-        return options.encoder_class()
-    file, name = ENCODERS[options if isinstance(options, str) else options.kind].split(".")
-    found: type[SentenceEncoder] = getattr(importlib.import_module(f"{__package__}.{file}"), name)
-    return found
+    name = encoder.__name__
+    if missing := sorted(encoder.__abstractmethods__):
+        raise ConfigError(
+            f"The encoder {name} has no {' and no '.join(missing)}; define what SentenceEncoder asks for."
+        )
+    try:
+        inspect.signature(encoder).bind(None, **options)
+        options = json.loads(json.dumps(options))  # as they are read back: a tuple is a list
+    except TypeError as error:
+        raise ConfigError(f"The encoder {name} cannot be built: {error}; check the options of its __init__.") from None
+    kernel = "" if version else f"{_KERNEL}-{id(encoder)}"
+    made = CustomEncoder(name=name, version=version, kernel=kernel, options=options)
+    made._class = _handed_in[name, version, kernel] = encoder  # which keeps the class, and so its id
+    return made
 
 
 def _options(value: Any) -> EncoderOptions:
-    """Make options of what names an encoder: options, their values with a ``kind``, or a class of one's own."""
+    """Make options of what names an encoder: options, their values with a ``kind``, or a class."""
     if isinstance(value, EncoderOptions):
         return value
     if isinstance(value, type) and issubclass(value, SentenceEncoder):
-        return custom(value)
+        return vars(value).get("options") or custom(value)
     kind = value.get("kind") if isinstance(value, Mapping) else None
     if kind == "custom":
         return parse(CustomEncoder, value, "encoder custom")
     if kind not in ENCODERS:
         raise ValueError(f"is no encoder; choose the kind among {', '.join(ENCODERS)}, or give a class")
-    options = encoder_class(kind).options
-    assert options is not None
-    return parse(options, value, f"encoder {kind}")
+    return parse(type(ENCODERS[kind].options), value, f"encoder {kind}")
 
 
 # Options of any encoder; a section reads them from their values by name, or from a class.
 Encoder = Annotated[SerializeAsAny[EncoderOptions], BeforeValidator(_options)]
 
 
-def build(
-    options: EncoderOptions | type[SentenceEncoder], weight: Tensor, *, seed: int, dropout: float = 0.0
-) -> SentenceEncoder:
+def build(options: EncoderOptions | type[SentenceEncoder], weight: Tensor, *, seed: int) -> SentenceEncoder:
     """Build an untrained encoder over (V, D) word vectors; ``seed`` decides the composition's initial values.
 
     Raises:
-        ConfigError: the class of a custom encoder is not at hand.
+        ConfigError: the class of a custom encoder is not at hand, as in another process than the one that trained it.
     """
     options = _options(options)
-    values = options.options if isinstance(options, CustomEncoder) else options.model_dump(exclude={"kind"})
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        encoder = encoder_class(options)(weight, **values)
-    encoder.dropout = dropout
-    return encoder
+        if not isinstance(options, CustomEncoder):
+            return ENCODERS[options.kind](weight, options)
+        made = options._class or _handed_in.get((options.name, options.version, options.kernel))
+        if made is None:
+            raise ConfigError(
+                f"The class {options.name} of this encoder is not at hand; run the cell that defines it, then "
+                f"sentbook.models.custom({options.name}, version={options.version!r})."
+            )
+        return made(weight, **options.options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import torch
@@ -16,13 +15,20 @@ WindowPadding = Literal["masked", "released"]
 
 
 class CNNEncoder(EncoderOptions):
-    """The encoder of the CNN-LSTM models, see `sentbook.models.CNN`; 3 x 800 numbers as published."""
+    """Options of `CNN`; 3 x 800 numbers as published.
+
+    Attributes:
+        widths: the filters' widths h, in words.
+        filters: how many filters of each width; F = filters x len(widths).
+        padding: ``masked`` (clean) or ``released``.
+        bound: filters start uniform in [-bound, bound], biases at 0.
+    """
 
     kind: Literal["cnn"] = "cnn"
     widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((3, 4, 5), min_length=1)
-    filters: int = Field(800, ge=1, description="filters of each width")
+    filters: int = Field(800, ge=1)
     padding: WindowPadding = "masked"
-    bound: float = Field(0.01, gt=0, description="filters start uniform in [-bound, bound]")
+    bound: float = Field(0.01, gt=0)
 
 
 class CNN(SentenceEncoder):
@@ -45,14 +51,6 @@ class CNN(SentenceEncoder):
     whose value is $\tanh(b)$ (``padding="released"``; more zero vectors give the same, so it depends on no batch
     either). The code also reads the end symbol as a word, which is not done here, and has 200 filters.
 
-    Args:
-        weight: (V, D) word vectors, row 0 padding, row 1 unknown.
-        widths: the filters' widths h, in words.
-        filters: how many filters of each width; F = filters x len(widths).
-        padding: ``masked`` (clean) or ``released``.
-        bound: filters start uniform in [-bound, bound], biases at 0.
-        dropout: on elements of the word vectors, while training.
-
     Shapes: ids (B, T), lengths (B,) to (B, F). Parameters: filters x (D x sum of widths + number of widths).
 
     Example:
@@ -61,43 +59,30 @@ class CNN(SentenceEncoder):
         (2400, 2882400)
     """
 
-    options = CNNEncoder
-    summary = "CNN-LSTM's encoder, convolutions, tanh and the maximum over time"
-    source = "Gan et al. 2017, *Learning Generic Sentence Representations Using Convolutional Neural Networks*, EMNLP"
+    options = CNNEncoder()
 
-    def __init__(
-        self,
-        weight: Tensor,
-        widths: Sequence[int] = (3, 4, 5),
-        filters: int = 800,
-        padding: WindowPadding = "masked",
-        bound: float = 0.01,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(weight, dropout)
-        self.widths, self.filters, self.padding = tuple(widths), filters, padding
+    def __init__(self, weight: Tensor, options: CNNEncoder | None = None) -> None:
+        super().__init__(weight, options)
+        widths, filters, bound = self.options.widths, self.options.filters, self.options.bound
         depth = self.embedding.dimension
-        self.weights = nn.ParameterList([nn.Parameter(torch.empty(width * depth, filters)) for width in self.widths])
-        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(filters)) for _ in self.widths])
+        self.weights = nn.ParameterList([nn.Parameter(torch.empty(width * depth, filters)) for width in widths])
+        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(filters)) for _ in widths])
         for parameter in self.weights:
             nn.init.uniform_(parameter, -bound, bound)
+        self.minimum_length = max(widths) if self.options.padding == "masked" else 1
         # The windows of the widest filter and their products: so many numbers for every cell.
-        self.tokens_per_batch = max(500, 12_000_000 // (max(self.widths) * depth + filters))
+        self.tokens_per_batch = max(500, 12_000_000 // (max(widths) * depth + filters))
 
     @property
     def dimension(self) -> int:
-        return self.filters * len(self.widths)
-
-    @property
-    def minimum_length(self) -> int:  # type: ignore[override]
-        return max(self.widths) if self.padding == "masked" else 1
+        return self.options.filters * len(self.options.widths)
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Encode (B, T) ids with T >= `minimum_length`, (B,) lengths to (B, F) vectors."""
         vectors = self.words(ids)
         pooled = []
-        for width, weight, bias in zip(self.widths, self.weights, self.biases, strict=True):
-            if self.padding == "released":
+        for width, weight, bias in zip(self.options.widths, self.weights, self.biases, strict=True):
+            if self.options.padding == "released":
                 largest = self._largest(functional.pad(vectors, (0, 0, width - 1, width - 1)), weight, width)
                 largest = largest.clamp(min=0)  # a window of padding alone: its product is 0
             else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import torch
@@ -19,11 +18,20 @@ Windows = Literal["masked", "batch"]
 
 
 class CSEEncoder(EncoderOptions):
-    """CSE, see `sentbook.models.CSE`. The defaults are the clean variant; `faithful` is the released code's."""
+    """Options of `CSE`; the defaults are the clean variant.
+
+    Attributes:
+        widths: the filters' widths h, in words.
+        filters: how many filters of each width; F = filters x len(widths).
+        activation: f; ``linear`` is the paper's reported choice.
+        bias: whether filters have one.
+        pooling: ``sum`` as the paper; ``mean`` divides by m.
+        windows: ``masked`` (clean) or ``batch`` (faithful to the released code).
+    """
 
     kind: Literal["cse"] = "cse"
     widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((1, 2, 3), min_length=1)
-    filters: int = Field(100, ge=1, description="filters of each width")
+    filters: int = Field(100, ge=1)
     activation: Activation = "linear"
     bias: bool = True
     pooling: Pooling = "sum"
@@ -54,70 +62,41 @@ class CSE(SentenceEncoder):
     Source: Jiao et al. 2018, section 3.1, equations 1-4; filters and initialisation as in their released code.
     Deviations: cross-correlation in place of flipped convolution (equal up to a renaming of the filters' rows).
 
-    Args:
-        weight: (V, D) word vectors, row 0 padding, row 1 unknown.
-        widths: the filters' widths h, in words.
-        filters: how many filters of each width; F = filters x len(widths).
-        activation: f; ``linear`` is the paper's reported choice.
-        bias: whether filters have one.
-        pooling: ``sum`` as the paper; ``mean`` divides by m.
-        windows: ``masked`` (clean) or ``batch`` (faithful to the released code).
-        dropout: on elements of the word vectors, while training.
-
     Shapes: ids (B, T), lengths (B,) to (B, F).
 
     Example:
-        >>> cse = CSE(torch.randn(10, 4), widths=(1, 2, 3), filters=5)
+        >>> cse = CSE(torch.randn(10, 4), CSEEncoder(widths=(1, 2, 3), filters=5))
         >>> cse.dimension, cse.parameter_count()
         (15, 135)
     """
 
-    options = CSEEncoder
-    summary = "CSE, convolutions of a few widths over the word vectors, summed over positions"
-    source = "Jiao et al. 2018, *Convolutional Neural Network for Universal Sentence Embeddings*, COLING"
+    options = CSEEncoder()
 
-    def __init__(
-        self,
-        weight: Tensor,
-        widths: Sequence[int] = (1, 2, 3),
-        filters: int = 100,
-        activation: Activation = "linear",
-        bias: bool = True,
-        pooling: Pooling = "sum",
-        windows: Windows = "masked",
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(weight, dropout)
-        self.widths, self.filters = tuple(widths), filters
-        self.activation, self.pooling, self.windows = activation, pooling, windows
-        depth = self.embedding.dimension
-        self.weights = nn.ParameterList([nn.Parameter(torch.empty(width * depth, filters)) for width in self.widths])
-        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(filters)) for _ in self.widths]) if bias else None
-        for width, parameter in zip(self.widths, self.weights, strict=True):
+    def __init__(self, weight: Tensor, options: CSEEncoder | None = None) -> None:
+        super().__init__(weight, options)
+        widths, filters, depth = self.options.widths, self.options.filters, self.embedding.dimension
+        self.weights = nn.ParameterList([nn.Parameter(torch.empty(width * depth, filters)) for width in widths])
+        biases = [nn.Parameter(torch.zeros(filters)) for _ in widths]
+        self.biases = nn.ParameterList(biases) if self.options.bias else None
+        for width, parameter in zip(widths, self.weights, strict=True):
             # Glorot's bound for a convolution with one input map and filters of (h, D): fan = maps x h x D.
             bound = math.sqrt(6 / ((1 + filters) * width * depth))
             nn.init.uniform_(parameter, -bound, bound)
+        self.minimum_length = max(widths)
+        # Without a bias too: a window over the last words and padding exists where a longer sentence stands by.
+        self.batch_dependent = self.options.windows == "batch"
 
     @property
     def dimension(self) -> int:
-        return self.filters * len(self.widths)
-
-    @property
-    def minimum_length(self) -> int:  # type: ignore[override]
-        return max(self.widths)
-
-    @property
-    def batch_dependent(self) -> bool:  # type: ignore[override]
-        # Without a bias too: a window over the last words and padding exists where a longer sentence stands by.
-        return self.windows == "batch"
+        return self.options.filters * len(self.options.widths)
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Encode (B, T) ids with T >= max(widths), (B,) lengths to (B, F)."""
-        return self.collapse(ids, lengths) if self.activation == "linear" else self.convolve(ids, lengths)
+        return self.collapse(ids, lengths) if self.options.activation == "linear" else self.convolve(ids, lengths)
 
     def _counts(self, width: int, ids: Tensor, lengths: Tensor) -> Tensor:
         """Count the (B,) windows m of each sentence."""
-        effective = torch.full_like(lengths, ids.shape[1]) if self.windows == "batch" else lengths.clamp(min=width)
+        effective = torch.full_like(lengths, ids.shape[1]) if self.batch_dependent else lengths.clamp(min=width)
         return effective - width + 1
 
     def collapse(self, ids: Tensor, lengths: Tensor) -> Tensor:
@@ -125,19 +104,19 @@ class CSE(SentenceEncoder):
         vectors = self.words(ids)
         at = torch.arange(ids.shape[1], device=ids.device)
         spans, counts = [], []
-        for width in self.widths:
+        for width in self.options.widths:
             count = self._counts(width, ids, lengths)
             counts.append(count)
             spans += [(at >= j) & (at < j + count.unsqueeze(1)) for j in range(width)]
         # (B, sum of widths, D): for each width h and offset j, the sum of the words at j+1 .. j+m.
         sums = torch.bmm(torch.stack(spans, dim=1).to(vectors.dtype), vectors)
         pooled, start = [], 0
-        for index, width in enumerate(self.widths):
+        for index, width in enumerate(self.options.widths):
             count = counts[index].unsqueeze(1).to(vectors.dtype)
             feature = sums[:, start : start + width].flatten(1) @ self.weights[index]
             if self.biases is not None:
                 feature = feature + count * self.biases[index]
-            pooled.append(feature / count if self.pooling == "mean" else feature)
+            pooled.append(feature / count if self.options.pooling == "mean" else feature)
             start += width
         return torch.cat(pooled, dim=1)
 
@@ -145,14 +124,14 @@ class CSE(SentenceEncoder):
         """Compute equations 2-4 as printed: every window, then the activation, then the pool."""
         vectors = self.words(ids)
         pooled = []
-        for index, width in enumerate(self.widths):
-            kernel = self.weights[index].view(width, -1, self.filters).permute(2, 1, 0)
+        for index, width in enumerate(self.options.widths):
+            kernel = self.weights[index].view(width, -1, self.options.filters).permute(2, 1, 0)
             bias = self.biases[index] if self.biases is not None else None
             feature = functional.conv1d(vectors.transpose(1, 2), kernel, bias)
-            if self.activation == "tanh":
+            if self.options.activation == "tanh":
                 feature = torch.tanh(feature)
             count = self._counts(width, ids, lengths).unsqueeze(1)
             inside = torch.arange(feature.shape[2], device=ids.device) < count
             total = (feature * inside.unsqueeze(1)).sum(dim=2)
-            pooled.append(total / count if self.pooling == "mean" else total)
+            pooled.append(total / count if self.options.pooling == "mean" else total)
         return torch.cat(pooled, dim=1)

@@ -1,4 +1,4 @@
-"""Sentences to vectors with a trained encoder, in batches bounded by memory rather than by count."""
+"""Sentences to vectors with a trained encoder, in batches bounded by memory rather than by count; and their cache."""
 
 from __future__ import annotations
 
@@ -69,3 +69,38 @@ def similarity(
     one, other = encode(encoder, vocabulary, [first, second], tokenisation).astype(np.float64)
     length = np.linalg.norm(one) * np.linalg.norm(other)
     return float(one @ other / length) if length else 0.0
+
+
+class FrozenVectors:
+    """The vectors of all sentences met so far, each distinct sentence encoded once, whoever asks.
+
+    Args:
+        encoder: its parameters must not change while this object lives.
+    """
+
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        self.encoder = encoder
+        self.table: Tensor = torch.empty(0, encoder.dimension)
+        self._places: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def places(self, tokens: TokenIds) -> NDArray[np.int64]:
+        """Find the (N,) rows of ``table`` that hold the vectors of N sentences; those not met before are encoded now.
+
+        Raises:
+            NumericalError: a vector is not finite.
+        """
+        sentences = [part.tobytes() for part in np.split(tokens.flat, tokens.offsets[1:-1])]
+        new = {sentence: row for row, sentence in enumerate(sentences) if sentence not in self._places}
+        if new:
+            rows = np.array(list(new.values()))
+            self.table = torch.cat([self.table, torch.from_numpy(encode_ids(self.encoder, _take(tokens, rows)))])
+            self._places |= {sentence: len(self._places) + at for at, sentence in enumerate(new)}
+        return np.array([self._places[sentence] for sentence in sentences], dtype=np.int64)
+
+
+def _take(tokens: TokenIds, rows: NDArray[np.int64]) -> TokenIds:
+    parts = [tokens.flat[tokens.offsets[row] : tokens.offsets[row + 1]] for row in rows]
+    return TokenIds(np.concatenate(parts), np.concatenate([[0], np.cumsum([len(part) for part in parts])]))

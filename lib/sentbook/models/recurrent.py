@@ -1,14 +1,149 @@
-"""States of an LSTM over padded batches."""
+"""LSTMs: their states over packed sentences, with gradients by hand, and the encoders that pool these states."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, Literal
+
 import torch
+from pydantic import Field
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from sentbook.models.base import to_device
-from sentbook.models.recurrence import Packing, recurrence
+from sentbook.data.text import PADDING
+from sentbook.models.base import EncoderOptions, SentenceEncoder, to_device
+
+StatePool = Literal["max", "mean"]
+StatePadding = Literal["masked", "zeros"]
+
+
+@dataclass(frozen=True)
+class Packing:
+    """The N cells of a padded batch that hold something, time by time, longest sequence first.
+
+    Attributes:
+        order: (B,) sequences by falling length.
+        sizes: how many sequences are that long, for each time.
+        rows, times: (N,) sequence and time of each cell.
+    """
+
+    order: Tensor
+    sizes: Tensor
+    rows: Tensor
+    times: Tensor
+
+    @classmethod
+    def of(cls, lengths: Tensor, device: torch.device) -> Packing:
+        """Pack (B,) lengths of at least 1; on the CPU they cost a CUDA device no wait."""
+        lengths = lengths.cpu()
+        ordered, order = torch.sort(lengths, descending=True, stable=True)
+        clock = torch.arange(int(ordered[0]))
+        sizes = (ordered.unsqueeze(1) > clock).sum(dim=0)
+        times = torch.repeat_interleave(clock, sizes)
+        places = torch.arange(len(times)) - (sizes.cumsum(0) - sizes)[times]
+        return cls(to_device(order, device), sizes, *(to_device(part, device) for part in (order[places], times)))
+
+
+class _Recurrence(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: list[int]) -> Tensor:
+        width = recurrent.shape[1]
+        active, cells = torch.empty_like(gates), gates.new_empty(len(gates), width)
+        states = torch.empty_like(cells)
+        hidden, cell, at = initial, torch.zeros_like(initial), 0
+        for size in sizes:
+            part = slice(at, at + size)
+            torch.addmm(gates[part], hidden[:size], recurrent.T, out=active[part])
+            active[part, : 2 * width].sigmoid_()
+            active[part, 2 * width : 3 * width].tanh_()
+            active[part, 3 * width :].sigmoid_()
+            enter, forget, new, out = active[part].chunk(4, dim=1)
+            torch.mul(forget, cell[:size], out=cells[part])
+            cells[part].addcmul_(enter, new)
+            torch.mul(out, torch.tanh(cells[part]), out=states[part])
+            hidden, cell, at = states[part], cells[part], at + size
+        ctx.save_for_backward(active, cells, states, recurrent, initial)
+        ctx.sizes = sizes
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor | None, ...]:
+        active, cells, states, recurrent, initial = ctx.saved_tensors
+        d_gates, before = torch.empty_like(active), torch.empty_like(states)
+        d_hidden, d_cell = torch.zeros_like(initial), torch.zeros_like(initial)
+        at = len(active)
+        for step in reversed(range(len(ctx.sizes))):
+            size = ctx.sizes[step]
+            at -= size
+            part = slice(at, at + size)
+            if step:
+                earlier = slice(at - ctx.sizes[step - 1], at - ctx.sizes[step - 1] + size)
+                before[part], old = states[earlier], cells[earlier]
+            else:
+                before[part], old = initial[:size], torch.zeros_like(initial)
+            enter, forget, new, out = active[part].chunk(4, dim=1)
+            d_enter, d_forget, d_new, d_out = d_gates[part].chunk(4, dim=1)
+            risen, d_now = torch.tanh(cells[part]), d_states[part] + d_hidden[:size]
+            change = d_cell[:size] + d_now * out * (1 - risen.square())
+            d_out.copy_(d_now * risen * out * (1 - out))
+            d_enter.copy_(change * new * enter * (1 - enter))
+            d_forget.copy_(change * old * forget * (1 - forget))
+            d_new.copy_(change * enter * (1 - new.square()))
+            d_cell[:size] = change * forget
+            d_hidden[:size] = d_gates[part] @ recurrent
+        d_recurrent = d_gates.T @ before if ctx.needs_input_grad[1] else None
+        return d_gates, d_recurrent, d_hidden if ctx.needs_input_grad[2] else None, None
+
+
+def recurrence(gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: Tensor) -> Tensor:
+    r"""Compute states of an LSTM whose inputs' share of the gates is known.
+
+    $i, f, o = \sigma(a_t + U_{\cdot} h_{t-1})$, $g = \tanh(a_t + U_g h_{t-1})$,
+    $c_t = f \odot c_{t-1} + i \odot g$, $h_t = o \odot \tanh(c_t)$, $c_0 = 0$.
+
+    A part of the input that stays the same at every step (a sentence's vector) so costs one product a sentence, where a
+    library's LSTM wants it again at each word; and the gradient of U is one product over all steps.
+
+    Source: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000. Gates in torch's order:
+    i, f, g, o.
+
+    Args:
+        gates: (N, 4 H) $a_t$ of packed cells, see `Packing`.
+        recurrent: (4 H, H) U.
+        initial: (B, H) $h_0$, in the packing's order.
+        sizes: sequences at each time; their sum is N.
+
+    Returns:
+        (N, H) states in the order of ``gates``.
+    """
+    kind = torch.promote_types(gates.dtype, torch.float32)
+    with torch.autocast(gates.device.type, enabled=False):
+        states: Tensor = _Recurrence.apply(gates.to(kind), recurrent.to(kind), initial.to(kind), sizes.tolist())
+    return states
+
+
+@torch.no_grad()
+def initialise(lstm: nn.LSTM, bound: float = 0.01, forget: float = 3.0) -> None:
+    """Draw uniform input weights, an orthogonal recurrent matrix for each gate, biases of 0 and ``forget``.
+
+    torch keeps two biases a gate, whose sum alone counts: the second stays at 0 and is not trained.
+
+    Source: Gan et al. 2017, section 4, "For training"; a bias of 3 as Sutskever et al. have it.
+    """
+    width = lstm.hidden_size
+    inputs, recurrent, bias, second = (
+        lstm.get_parameter(name) for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    )
+    nn.init.uniform_(inputs, -bound, bound)
+    for gate in range(4):
+        nn.init.orthogonal_(recurrent[gate * width : (gate + 1) * width])
+    bias.zero_()
+    bias[width : 2 * width] = forget
+    second.zero_()
+    second.requires_grad_(False)
 
 
 def run(
@@ -54,3 +189,163 @@ def states(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
         part = cells.new_zeros(*words.shape[:2], lstm.hidden_size)
         parts.append(part.index_put((packing.rows, times), cells))
     return torch.cat(parts, dim=2)
+
+
+# -- encoders ----------------------------------------------------------------------------------------------------------
+
+
+class LSTMEncoder(EncoderOptions):
+    """Options of `LSTM`; as many numbers as the CNN of Gan et al. has features.
+
+    Attributes:
+        hidden: h; F = h.
+    """
+
+    kind: Literal["lstm"] = "lstm"
+    hidden: int = Field(2400, ge=1)
+
+
+class LSTM(SentenceEncoder):
+    r"""$v = h_n$, the state after the last word, with $h_t, c_t = \mathrm{LSTM}(x_t, h_{t-1}, c_{t-1})$ from zeros.
+
+    With an LSTM decoder it is the sequence autoencoder, and with the next sentence as target one side of skip-thought
+    vectors: what Gan et al. set their CNN encoder against.
+
+    Source: Dai and Le 2015, "Semi-supervised sequence learning", section 2; Kiros et al. 2015, whose units are gated
+    ones with two gates (GRU); named as the alternative by Gan et al. 2017, section 2.1.
+
+    Shapes: ids (B, T), lengths (B,) to (B, h). Parameters: 4 h (D + h + 2).
+
+    Example:
+        >>> LSTM(torch.zeros(10, 300), LSTMEncoder(hidden=600)).parameter_count()
+        2164800
+    """
+
+    options = LSTMEncoder()
+    packs = True
+
+    def __init__(self, weight: Tensor, options: LSTMEncoder | None = None) -> None:
+        super().__init__(weight, options)
+        hidden = self.options.hidden
+        self.lstm = nn.LSTM(self.embedding.dimension, hidden, batch_first=True)
+        self.tokens_per_batch = max(500, 12_000_000 // (4 * hidden))
+
+    @property
+    def dimension(self) -> int:
+        return self.options.hidden
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Encode (B, T) ids and (B,) lengths to (B, h) vectors."""
+        words = self.words(ids)[:, : int(lengths.max())]
+        packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        return run(self.lstm, packed)[1][0]
+
+
+class BiLSTMEncoder(EncoderOptions):
+    """Options of `BiLSTM`; 2 x 2048 numbers as published.
+
+    Attributes:
+        hidden: h of each direction; F = 2 h.
+        pool: ``max`` (InferSent) or ``mean`` (BiLSTM-Avg).
+        padding: ``masked``, or ``zeros`` for the maximum as first released.
+    """
+
+    kind: Literal["bilstm"] = "bilstm"
+    hidden: int = Field(2048, ge=1)
+    pool: StatePool = "max"
+    padding: StatePadding = "masked"
+
+
+class BiLSTM(SentenceEncoder):
+    r"""$h_t = [\overrightarrow{h_t}, \overleftarrow{h_t}]$ pooled over the words of a sentence.
+
+    InferSent takes the maximum of each element, $v_j = \max_t h_{tj}$, BiLSTM-Avg the mean,
+    $v = \frac{1}{n} \sum_t h_t$.
+
+    Source: Conneau et al. 2017, "Supervised learning of universal sentence representations from natural language
+    inference data", section 3.2.2 (BiLSTM-max); Wieting and Gimpel 2017, "Revisiting recurrent networks for
+    paraphrastic sentence embeddings", section 3 (BiLSTM-Avg); both with 2 x 2048 numbers in Zhang et al. 2018.
+    Deviations: the first release of InferSent takes the maximum over a batch's padding too, whose states are zeros
+    (``padding="zeros"``), so that a vector depends on its batch; here padding is masked.
+
+    Shapes: ids (B, T), lengths (B,) to (B, 2 h). Parameters: 2 x 4 h (D + h + 2).
+
+    Example:
+        >>> BiLSTM(torch.zeros(10, 300), BiLSTMEncoder(hidden=2048)).parameter_count()
+        38502400
+    """
+
+    options = BiLSTMEncoder()
+    packs = True
+
+    def __init__(self, weight: Tensor, options: BiLSTMEncoder | None = None) -> None:
+        super().__init__(weight, options)
+        hidden = self.options.hidden
+        self.lstm = nn.LSTM(self.embedding.dimension, hidden, batch_first=True, bidirectional=True)
+        self.batch_dependent = self.options.pool == "max" and self.options.padding == "zeros"
+        # The states of both directions and their gates: eight numbers of each unit for every cell.
+        self.tokens_per_batch = max(500, 12_000_000 // (8 * hidden))
+
+    @property
+    def dimension(self) -> int:
+        return 2 * self.options.hidden
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Encode (B, T) ids and (B,) lengths to (B, 2 h) vectors."""
+        found = states(self.lstm, self.words(ids), lengths)
+        if self.options.pool == "mean":
+            return found.sum(dim=1) / to_device(lengths, ids.device).unsqueeze(1)
+        beyond = 0.0 if self.options.padding == "zeros" else -torch.inf
+        return torch.where((ids != PADDING).unsqueeze(2), found, beyond).amax(dim=1)
+
+
+class GRANEncoder(EncoderOptions):
+    """Options of `GRAN`.
+
+    Attributes:
+        hidden: h of the LSTM; None: D, as published.
+    """
+
+    kind: Literal["gran"] = "gran"
+    hidden: int | None = Field(None, ge=1)
+
+
+class GRAN(SentenceEncoder):
+    r"""The gated recurrent averaging network: the mean of word vectors, each through a gate that an LSTM sets.
+
+    With $h_t$ the states of an LSTM over the words $x_t$,
+
+    $$a_t = x_t \odot \sigma(W_x x_t + W_h h_t + b), \qquad v = \frac{1}{n} \sum_{t=1}^{n} a_t.$$
+
+    Source: Wieting and Gimpel 2017, "Revisiting recurrent networks for paraphrastic sentence embeddings", section 3.2.
+    Deviations: none known.
+
+    Shapes: ids (B, T), lengths (B,) to (B, D). Parameters: 4 h (D + h + 2) + D (D + h + 1).
+
+    Example:
+        >>> gran = GRAN(torch.zeros(10, 300))
+        >>> gran.dimension, gran.parameter_count()
+        (300, 902700)
+    """
+
+    options = GRANEncoder()
+    packs = True
+
+    def __init__(self, weight: Tensor, options: GRANEncoder | None = None) -> None:
+        super().__init__(weight, options)
+        depth = self.embedding.dimension
+        width = self.options.hidden or depth
+        self.lstm = nn.LSTM(depth, width, batch_first=True)
+        self.gate = nn.Linear(depth + width, depth)
+        self.tokens_per_batch = max(500, 12_000_000 // (8 * width))
+
+    @property
+    def dimension(self) -> int:
+        return self.embedding.dimension
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """Encode (B, T) ids and (B,) lengths to (B, D) vectors."""
+        words = self.words(ids)
+        gates = torch.sigmoid(self.gate(torch.cat([words, states(self.lstm, words, lengths)], dim=2)))
+        total = (words * gates).sum(dim=1)  # padded words are zero, whatever their gate
+        return total / to_device(lengths, ids.device).unsqueeze(1)

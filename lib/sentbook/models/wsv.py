@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -24,10 +23,22 @@ LONGEST_MAP = 1_000
 
 
 class WSVEncoder(EncoderOptions):
-    """WSV-SCNN-SV, see `sentbook.models.WSV`. The defaults are the paper's for vectors of 300 dimensions."""
+    """Options of `WSV`; the defaults are the paper's for vectors of 300 dimensions.
+
+    Attributes:
+        filters: F of each layer; the paper's 600, 400, 300 and 200 for D = 300, 200, 100 and 50.
+        layers: L, 1 to 3.
+        k: of the k-max pool.
+        alpha: initial values.
+        map_weights: ``trained``, or ``fixed`` at the initial values.
+        bias: whether filters have one.
+        padding: ``masked``, or as the text has it.
+        selection: ``largest``, or as algorithm 2 is printed.
+        activation: ``relu``, equation 7, or ``sigmoid``, which section 3.4 says performs better and converges later.
+    """
 
     kind: Literal["wsv"] = "wsv"
-    filters: int = Field(600, ge=1, description="F of every layer")
+    filters: int = Field(600, ge=1)
     layers: int = Field(1, ge=1, le=3)
     k: int = Field(3, ge=1, le=16)
     alpha: tuple[float, float] = (0.4, 0.6)
@@ -61,19 +72,7 @@ class WSV(SentenceEncoder):
     (``padding="zeros in training"``); here they are masked. A sentence of fewer than k cells averages those it has;
     the pool takes a last odd row or column by itself, so that no sentence is too short.
 
-    Args:
-        weight: (V, D) word vectors, row 0 padding, row 1 unknown.
-        filters: F of each layer; the paper's 600, 400, 300 and 200 for D = 300, 200, 100 and 50.
-        layers: L, 1 to 3.
-        k: of the k-max pool.
-        alpha: initial values.
-        map_weights: ``trained``, or ``fixed`` at the initial values.
-        bias: whether filters have one.
-        padding: ``masked``, or as the text has it.
-        selection: ``largest``, or as algorithm 2 is printed.
-        activation: ``relu``, equation 7, or ``sigmoid``, which section 3.4 says performs better and converges later.
-        dropout: on elements of the word vectors, while training; a word of a batch loses the same elements wherever it
-            occurs.
+    Dropout: a word of a batch loses the same elements wherever it occurs.
 
     Shapes: ids (B, T), lengths (B,) to (B, F). Parameters: 9 D F + 9 F^2 (L - 1) + 2.
 
@@ -81,59 +80,44 @@ class WSV(SentenceEncoder):
         DataError: with two or three layers, a sentence of more than `LONGEST_MAP` words.
 
     Example:
-        >>> wsv = WSV(torch.zeros(10, 300), filters=600)
+        >>> wsv = WSV(torch.zeros(10, 300), WSVEncoder(filters=600))
         >>> wsv.dimension, wsv.parameter_count()
         (600, 1620002)
     """
 
-    options = WSVEncoder
-    summary = "WSV-SCNN-SV, 3x3 convolutions over the map of all pairs of words, k-max pooled"
-    source = (
-        "Yao et al. 2018, *A Novel Sentence Similarity Model with Word Embedding Based on Convolutional Neural "
-        "Network*, Concurrency and Computation"
-    )
+    options = WSVEncoder()
 
-    def __init__(
-        self,
-        weight: Tensor,
-        filters: int = 600,
-        layers: int = 1,
-        k: int = 3,
-        alpha: Sequence[float] = (0.4, 0.6),
-        map_weights: Literal["trained", "fixed"] = "trained",
-        bias: bool = False,
-        padding: MapPadding = "masked",
-        selection: Selection = "largest",
-        activation: Activation = "relu",
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(weight, dropout)
-        self.filters, self.k, self.padding, self.selection = filters, k, padding, selection
-        self.activate = functional.relu if activation == "relu" else torch.sigmoid
-        start = torch.tensor([float(value) for value in alpha])
-        if map_weights == "trained":
-            self.alpha: Tensor = nn.Parameter(start)
+    def __init__(self, weight: Tensor, options: WSVEncoder | None = None) -> None:
+        super().__init__(weight, options)
+        filters, layers, self.k = self.options.filters, self.options.layers, self.options.k
+        self.activate = functional.relu if self.options.activation == "relu" else torch.sigmoid
+        # 1, or -1 where the k smallest are wanted: the k largest of the negative.
+        self.sign = 1 if self.options.selection == "largest" else -1
+        alpha = torch.tensor(self.options.alpha)
+        if self.options.map_weights == "trained":
+            self.alpha: Tensor = nn.Parameter(alpha)
         else:
-            self.register_buffer("alpha", start)
+            self.register_buffer("alpha", alpha)
         # (3, 3, in, F): row tap, column tap, channels, as the products of `additive` read them.
         depths = [self.embedding.dimension, *[filters] * (layers - 1)]
         self.kernels = nn.ParameterList([nn.Parameter(_glorot(depth, filters)) for depth in depths])
-        self.biases = nn.ParameterList([nn.Parameter(torch.zeros(filters)) for _ in depths]) if bias else None
+        biases = [nn.Parameter(torch.zeros(filters)) for _ in depths]
+        self.biases = nn.ParameterList(biases) if self.options.bias else None
         # Six sequences of F numbers a word, and with more layers a map of F numbers a cell.
         self.tokens_per_batch = max(200, (4_800_000 if layers == 1 else 600_000) // filters)
 
     @property
     def dimension(self) -> int:
-        return self.filters
+        return self.options.filters
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Encode (B, T) ids and (B,) lengths to (B, F) vectors."""
-        if self.training and self.padding == "zeros in training":
+        if self.training and self.options.padding == "zeros in training":
             lengths = torch.full_like(lengths, ids.shape[1])
         words, places = self._distinct(ids)
         weights = torch.softmax(self.alpha, dim=0)
         projected = additive.projections(words, self.kernels[0])
-        if self.selection == "smallest":  # the k smallest are the k largest of the negative
+        if self.sign < 0:
             projected = -projected
         terms = additive.row_and_column_terms(projected, weights.to(projected.dtype), places)
         if len(self.kernels) > 1:
@@ -155,8 +139,7 @@ class WSV(SentenceEncoder):
 
     def _mean(self, values: Tensor, cells: Tensor) -> Tensor:
         """Apply bias, activation and mean to the (k, B, F) chosen values; a sentence may have fewer cells than k."""
-        sign = -1 if self.selection == "smallest" else 1
-        values = sign * values
+        values = self.sign * values
         if self.biases is not None:
             values = values + self.biases[-1]
         counts = cells.clamp(max=self.k)
@@ -165,19 +148,18 @@ class WSV(SentenceEncoder):
         return activated.sum(dim=0) / counts.unsqueeze(1)
 
     def _deeper(self, terms: Tensor, projected: Tensor, places: Tensor, lengths: Tensor) -> Tensor:
-        """Apply layers 2 to L by ordinary convolution, then the k-max pool. ``terms`` carry the sign of `selection`."""
+        """Apply layers 2 to L by ordinary convolution, then the k-max pool. ``terms`` carry `sign`."""
         if (longest := places.shape[1]) > LONGEST_MAP:
             raise DataError(
                 f"{len(self.kernels)} layers read a map of all pairs of words, and a sentence has {longest:,} of them; "
                 f"cut it to {LONGEST_MAP:,} words, or take one layer, whose map need not be made."
             )
-        sign = -1 if self.selection == "smallest" else 1
         sizes = lengths
         first = additive.cells(terms, lengths.clamp(min=2))
         if bool((lengths == 1).any()):
             alone = (lengths == 1).view(-1, 1, 1, 1)
             first = torch.where(alone, projected[4, places[:, 0]][:, :, None, None], first)
-        layer = self._activated(sign * first, 0, sizes)
+        layer = self._activated(self.sign * first, 0, sizes)
         for index, kernel in enumerate(list(self.kernels)[1:], start=1):
             # Cells beyond a sentence are 0, which no activated value is below: they never win a pool.
             layer = functional.max_pool2d(layer, 2, ceil_mode=True)
@@ -185,7 +167,7 @@ class WSV(SentenceEncoder):
             layer = functional.conv2d(layer, kernel.permute(3, 2, 0, 1), padding=1)
             last = index == len(self.kernels) - 1
             layer = layer if last else self._activated(layer, index, sizes)
-        flat = torch.where(_inside(layer, sizes), sign * layer, additive.MISSING).flatten(2)
+        flat = torch.where(_inside(layer, sizes), self.sign * layer, additive.MISSING).flatten(2)
         if flat.shape[2] < self.k:
             flat = functional.pad(flat, (0, self.k - flat.shape[2]), value=additive.MISSING)
         return self._mean(torch.topk(flat, self.k, dim=2).values.permute(2, 0, 1), sizes * sizes)

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from sentbook.models.base import WordEmbedding
 from sentbook.models.decoders.lstm import PUBLISHED, DecoderOptions, Forced, LSTMDecoder
-from sentbook.models.recurrence import initialise
+from sentbook.models.recurrent import initialise
 
 
 class HierarchicalDecoder(nn.Module):

@@ -15,8 +15,7 @@ from sentbook.config import Section, Share
 from sentbook.data.text import PADDING
 from sentbook.io import ConfigError
 from sentbook.models.base import WordEmbedding
-from sentbook.models.recurrence import Packing, initialise, recurrence
-from sentbook.models.recurrent import run
+from sentbook.models.recurrent import Packing, initialise, recurrence, run
 
 # Nothing is predicted beyond an end, so that the id of padding is free to be the end's among the predicted words.
 END = PADDING

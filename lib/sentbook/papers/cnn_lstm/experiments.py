@@ -13,7 +13,7 @@ from sentbook.evaluation.features import Features, combined
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.encoder_decoder import Kind
-from sentbook.models.lstm import LSTMEncoder
+from sentbook.models.recurrent import LSTMEncoder
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.records import Metric, Search
 from sentbook.study import Study

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from sentbook.config import Rate, Section, Seeds
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.gran import GRANEncoder
+from sentbook.models.recurrent import GRANEncoder
 from sentbook.training.settings import MarginTraining, Paper, RelatednessTraining
 
 # One small grid: values by the name of a setting of `MarginTraining`.

@@ -10,9 +10,8 @@ from sentbook.config import TrainingShare
 from sentbook.data.suites import TRANSFER, Dataset, Suite
 from sentbook.data.vectors import Vectors
 from sentbook.models.average import AverageEncoder
-from sentbook.models.bilstm import BiLSTMEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.gran import GRANEncoder
+from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training.settings import DirectTransfer, EntailmentTraining, Grid, HeadTraining, MarginTraining, Paper
 
