@@ -116,7 +116,7 @@ def test_filters_are_drawn_anew_and_words_stay() -> None:
     redraw(made, 2)
     assert torch.equal(made.embedding.weight, words)
     assert not made.biases[0].any()
-    for width, old, new in zip(made.widths, first, made.weights, strict=True):
+    for width, old, new in zip(made.options.widths, first, made.weights, strict=True):
         bound = math.sqrt(6 / (6 * width + 500))
         assert 0.98 * bound < new.abs().max() <= bound
         assert not torch.equal(old, new)
