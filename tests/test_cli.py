@@ -62,6 +62,12 @@ def outputs(path: Path) -> list[str]:
         (["run", "cse/table1", "-p", "seeds", "[1]", "--record"], "Only a run with its profile's parameters is record"),
         (["train", "cse", "CES"], "There is no encoder 'CES' of cse; choose one of PP, CSE, GRAN."),
         (
+            ["train", "cnn_lstm", "CSE"],
+            "There is no encoder 'CSE' of cnn_lstm; choose one of autoencoder, fu",
+        ),
+        (["train", "wsv", "CSE"], "There is no encoder 'CSE' of wsv; choose one of WSV-SCNN-SV."),
+        (["train", "dnt", "CES"], "There is no encoder 'CES' of dnt; choose one of InferSent, BiLSTM-Avg, GRAN, PP, "),
+        (
             ["data", "list", "eval/sick"],
             "'eval/sick' is neither a registered file nor a folder of them; see `sentbook ",
         ),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import weakref
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from kept import forget
 from sentbook import config, io, records
 from sentbook.config import digest
 from sentbook.data import corpora, sources, suites, vectors
+from sentbook.data.text import Vocabulary
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import COSINE_PEARSON, Score
 from sentbook.evaluation.statistics import Estimate
@@ -152,6 +155,24 @@ def test_scores_are_cosines_of_every_pair_of_every_set() -> None:
         [values] = book.stacked("untrained", name)
         assert np.abs(values).max() <= 1
     assert book.value("untrained", 0, "total_avg") > 0.2  # the vectors are informative
+
+
+def test_tokens_are_of_the_vocabulary_that_an_encoder_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vocabulary lives as long as its tokens, so that no later one is taken for it."""
+    made: list[weakref.ref[Vocabulary]] = []
+    alive: list[bool] = []
+
+    class Item(SimpleNamespace):
+        @property
+        def vocabulary(self) -> Vocabulary:
+            own = Vocabulary([self.method])
+            made.append(weakref.ref(own))
+            return own
+
+    monkeypatch.setattr("sentbook.study.cosine_scores", lambda *given: alive.append(made[0]() is not None) or {})
+    ptb = SimpleNamespace(tokenisation="ptb")
+    study().score([Item(method=name, recipe=ptb, encoder=lambda device: None) for name in ("a", "b", "c")])
+    assert alive == [True] * 3
 
 
 def test_scores_are_made_on_the_device_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,7 @@ def train(paper: str, encoder: str | None, profile: str, singles: Sequence[tuple
     from sentbook.training import distributed
 
     study = Study(f"{paper}/encoders", **{"profile": profile, **_parsed(singles)})
-    recipes = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study, study.settings)
+    recipes = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study.settings)
     if encoder and encoder not in recipes:
         raise ConfigError(f"There is no encoder '{encoder}' of {paper}; choose one of {', '.join(recipes)}.")
     chosen = [recipes[encoder]] if encoder else list(recipes.values())

@@ -15,10 +15,7 @@ from sentbook.config import digest, is_recorded, load
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.predictions import (
-    Predictions,
-    sts_predictions,
-)
+from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.evaluation.protocols import Protocol
 from sentbook.models import Encoder, SentenceEncoder
 from sentbook.models.average import AverageEncoder
@@ -130,24 +127,25 @@ class Study:
     # -- scores -----------------------------------------------------------------------------------------------------
 
     def score(
-        self, trained: Iterable[Trained], *, sick_in_total: bool = True, sets: Sequence[ScoredPairs] | None = None
+        self,
+        trained: Iterable[Trained],
+        *,
+        sets: Sequence[ScoredPairs] | None = None,
+        total: Sequence[str] | None = None,
     ) -> Predictions:
         """Score every pair of every test set by the cosine of its vectors, under every encoder.
 
         Args:
-            sick_in_total: whether the total average counts SICK (table 1) or STS alone (table 5).
             sets: in place of the settings'.
+            total: the sets that the total average is the mean of, see `sts_predictions`.
         """
         sets = suites.test_sets(self.settings.suite) if sets is None else sets
-        found = sts_predictions(sets)
-        if not sick_in_total:
-            found = sts_predictions(sets, [name for name in found.total if not name.startswith("SICK")])
-        tokens: dict[tuple[int, Tokenisation], Any] = {}
+        found = sts_predictions(sets, total)
+        tokens: dict[tuple[Vocabulary, Tokenisation], Any] = {}
         for item in trained:
-            vocabulary, tokenisation = item.vocabulary, item.recipe.tokenisation
-            key = (id(vocabulary), tokenisation)
+            key = item.vocabulary, item.recipe.tokenisation
             if key not in tokens:
-                tokens[key] = tokenise_sets(sets, vocabulary, tokenisation)
+                tokens[key] = tokenise_sets(sets, *key)
             for dataset, values in cosine_scores(item.encoder(self.settings.device), tokens[key]).items():
                 found.add(item.method, item.seed, dataset, values)
         return found
@@ -170,12 +168,6 @@ class Study:
         tuning = records.read_own(name, profile) or records.read(name, profile) or records.read(name)
         own = [item for item in trained if isinstance(item, Trained)]
         return searches_of(own, tuning.searches if tuning else [])
-
-    @property
-    def profile(self) -> str:
-        """The profile, or ``custom`` with the hash of the settings where a parameter was changed."""
-        recorded = is_recorded(self.paper, self.settings)
-        return self.settings.profile if recorded else f"custom/{digest(self.settings)}"
 
     def record(
         self,
@@ -215,7 +207,7 @@ class Study:
         run = Run(
             paper=self.paper,
             experiment=self.experiment,
-            profile=self.profile,
+            profile=s.profile if is_recorded(self.paper, s) else f"custom/{digest(s)}",
             provenance=Provenance(
                 git_commit=io.git_commit(),
                 config=s.model_dump(mode="json"),

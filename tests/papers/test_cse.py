@@ -12,7 +12,6 @@ from sentbook.data import suites
 from sentbook.evaluation.statistics import resample_counts
 from sentbook.papers.cse.experiments import pretrained
 from sentbook.papers.cse.settings import CSE
-from sentbook.study import Study
 from sentbook.training import recipes
 from sentbook.training.problems.transfer import RelatednessProblem
 from sentbook.training.search import identity, points
@@ -49,7 +48,7 @@ def test_pp_can_have_a_recipe_of_its_own() -> None:
         "corpora": ["ppdb"],
     }  # fmt: skip
     settings = config.load("cse", {"profile": "paper", "pp_phrase": own})
-    made = pretrained(Study("cse/table1", settings=settings), settings)
+    made = pretrained(settings)
     first = {method: of[0].stages[0] for method, of in made.items()}
     assert first["CSE"] == first["GRAN"] == settings.phrase == config.load("cse", {"profile": "paper"}).phrase
     assert (first["PP"].optimiser, first["PP"].learning_rate, first["PP"].batch_size) == ("adagrad", 0.05, 100)
@@ -59,7 +58,7 @@ def test_pp_can_have_a_recipe_of_its_own() -> None:
 def test_at_the_papers_size_each_side_has_what_the_search_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
     settings = config.load("cse", {"profile": "paper"})
-    made = pretrained(Study("cse/table2", settings=settings), settings)
+    made = pretrained(settings)
     recorded = records.read("cse/tuning")
     chosen = {identity(of[0].prefix(stages)) for of in made.values() for stages in (1, 2)}
     assert recorded and len(chosen) == 4

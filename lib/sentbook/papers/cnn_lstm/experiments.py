@@ -16,7 +16,6 @@ from sentbook.models.encoder_decoder import Kind
 from sentbook.models.recurrent import LSTMEncoder
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.records import Metric, Search
-from sentbook.study import Study
 from sentbook.training.recipes import Recipe, Trained, recipes
 from sentbook.training.search import searches_of
 from sentbook.training.settings import GenerationTraining
@@ -63,7 +62,7 @@ def models(s: Settings, words: Iterable[str] | None = None) -> dict[str, list[Re
     }
 
 
-def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
+def pretrained(settings: Settings) -> dict[str, list[Recipe]]:
     """Return the encoders that several notebooks share."""
     return models(settings)
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from sentbook.papers.cse.settings import Settings
-from sentbook.study import Study
 from sentbook.training.recipes import Recipe, recipes
 
 
-def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
-    """The encoders of table 2: after phrase pairs, and on top of that after sentence pairs."""
+def pretrained(settings: Settings) -> dict[str, list[Recipe]]:
+    """Return the encoders of table 2: after phrase pairs, and on top of that after sentence pairs."""
     made = {
         "PP": recipes(settings, "PP", settings.pp, *settings.stages("PP")),
         "CSE": recipes(settings, "CSE", settings.cse, *settings.stages("CSE")),
     }
     if "GRAN" in settings.further_encoders:
-        made["GRAN"] = recipes(settings, "GRAN", settings.gran, *settings.stages("GRAN"), seeds=study.ablation_seeds)
+        made["GRAN"] = recipes(settings, "GRAN", settings.gran, *settings.stages("GRAN"), seeds=settings.ablation_seeds)
     return made

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from sentbook.papers.dnt.settings import Settings
 from sentbook.papers.dnt.transfers import NAMES, encoders
-from sentbook.study import Study
 from sentbook.training.recipes import Recipe
 
 
-def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
+def pretrained(settings: Settings) -> dict[str, list[Recipe]]:
     """Return all pre-trained encoders: of table 4, of the page on the paper's future work and of the matrix."""
     return encoders(settings, NAMES)

@@ -11,12 +11,11 @@ from sentbook.data.vectors import Vectors
 from sentbook.evaluation.predictions import Predictions, relatedness_predictions
 from sentbook.io import DataError
 from sentbook.papers.wsv.settings import Settings
-from sentbook.study import Study
 from sentbook.training.recipes import Recipe, Trained, recipes
 
 
-def pretrained(study: Study, settings: Settings) -> dict[str, list[Recipe]]:
-    """The encoders that several notebooks start from: the paper's own configuration, trained on SICK."""
+def pretrained(settings: Settings) -> dict[str, list[Recipe]]:
+    """Return the encoders that several notebooks start from: the paper's own configuration, trained on SICK."""
     return {"WSV-SCNN-SV": recipes(settings, "WSV-SCNN-SV", settings.wsv, settings.sick)}
 
 
