@@ -181,22 +181,16 @@ def book(context: click.Context, profile: str, jobs: int) -> None:
 @profile_option
 @single_option
 def train(paper: str, encoder: str | None, profile: str, singles: Sequence[tuple[str, str]]) -> None:
-    """Train the encoders that several pages of PAPER share, or ENCODER alone, for example: train dnt GRAN
-
-    On several GPUs: torchrun --standalone --nproc-per-node 8 -m sentbook.cli train cnn_lstm "composite model"
-    """
+    """Train the encoders that several pages of PAPER share, or ENCODER alone, for example: train dnt GRAN"""
     from sentbook.study import Study
-    from sentbook.training import distributed
 
     study = Study(f"{paper}/encoders", **{"profile": profile, **_parsed(singles)})
     recipes = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study.settings)
     if encoder and encoder not in recipes:
         raise ConfigError(f"There is no encoder '{encoder}' of {paper}; choose one of {', '.join(recipes)}.")
     chosen = [recipes[encoder]] if encoder else list(recipes.values())
-    for trained in study.train(*chosen, jobs=1 if distributed.is_started() else None):
-        if distributed.is_first():
-            click.echo(f"{trained.recipe.key()}  {trained.method}, seed {trained.seed}")
-    distributed.leave()
+    for trained in study.train(*chosen):
+        click.echo(f"{trained.recipe.key()}  {trained.method}, seed {trained.seed}")
 
 
 @sentbook.command()

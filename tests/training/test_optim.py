@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from sentbook.models import WordEmbedding
-from sentbook.training import checkpoint, optim
+from sentbook.training import checkpoint
 from sentbook.training.optim import LazyAdam
 
 RATE = 0.05
@@ -51,7 +51,8 @@ def test_the_pull_back_is_the_gradient_of_half_the_squared_distance_of_touched_r
     """The same term written into SparseAdam's loss, once for each distinct word, gives the same steps."""
     strength, initial = 0.7, table(9)
     words = WordEmbedding(table())
-    lazy = LazyAdam(words, RATE, pull_back=strength, initial=initial)
+    lazy = LazyAdam(words, RATE, pull_back=strength)
+    lazy.initial = initial
     reference = nn.Embedding.from_pretrained(table(), freeze=False, sparse=True, padding_idx=0)
     sparse = torch.optim.SparseAdam(list(reference.parameters()), lr=RATE)
     for step, (ids, *_) in enumerate(batches(12)):
@@ -68,7 +69,8 @@ def test_the_pull_back_is_the_gradient_of_half_the_squared_distance_of_touched_r
 
 def test_padding_and_untouched_rows_stay_bit_for_bit() -> None:
     words = WordEmbedding(table())
-    lazy = LazyAdam(words, RATE, pull_back=0.1, initial=table(9))
+    lazy = LazyAdam(words, RATE, pull_back=0.1)
+    lazy.initial = table(9)
     for ids in ([[0, 3, 0]], [[0, 0, 0]], [[5, 0, 3]]):
         words(torch.tensor(ids)).sum().backward()  # not masked: padding has a gradient
         lazy.step()
@@ -89,22 +91,11 @@ def test_state_goes_through_a_file_and_on_bit_for_bit(tmp_path: Path) -> None:
     half = WordEmbedding(table())
     lazy = LazyAdam(half, RATE)
     advance(half, lazy, range(8))
-    checkpoint.save(tmp_path / "x", {"words": half.weight.data, **lazy.state()}, {"key": "k"})
+    kept = lazy.state_dict()
+    checkpoint.save(tmp_path / "x", {"words": half.weight.data, **kept["state"][0]}, {"key": "k"})
     tensors, _ = checkpoint.load(tmp_path / "x", "k")
-    again = WordEmbedding(tensors["words"])
-    resumed = LazyAdam(again, RATE)
-    resumed.load(tensors)
-    assert resumed.step_count == 8
+    again = WordEmbedding(tensors.pop("words"))
+    resumed = LazyAdam(again, 1.0)
+    resumed.load_state_dict({"state": {0: tensors}, "param_groups": kept["param_groups"]})
     advance(again, resumed, range(8, 20))
     assert torch.equal(again.weight.data, whole.weight.data)
-
-
-@pytest.mark.parametrize("name", list(optim.OPTIMISERS))
-def test_every_named_optimiser_goes_downhill(name: str) -> None:
-    parameter = nn.Parameter(torch.tensor([3.0, -2.0]))
-    optimiser = optim.dense(name, [([parameter], 0.1), ([], 1.0)])
-    for _ in range(20):
-        optimiser.zero_grad()
-        (parameter**2).sum().backward()
-        optimiser.step()
-    assert (parameter.detach() ** 2).sum() < 13

@@ -14,24 +14,21 @@ from pathlib import Path
 import torch
 
 from sentbook.io import DeviceError
-from sentbook.training import distributed
 
 # The names of mallopt's parameters in <malloc.h>.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -3, -4
 
 
 def device_of(name: str) -> torch.device:
-    """``auto`` (CUDA where there is one), ``cpu`` or ``cuda``.
-
-    Under `torchrun` each process has a CUDA device of its own.
+    """Return the device ``auto`` (CUDA where there is one), ``cpu`` or ``cuda``.
 
     Raises:
-        DeviceError: CUDA was asked for and there is none, or none for this process.
+        DeviceError: CUDA was asked for and there is none.
     """
     if name == "cuda" and not torch.cuda.is_available():
         raise DeviceError("No CUDA device is available; set device to 'auto' or 'cpu'.")
     if name == "cuda" or (name == "auto" and torch.cuda.is_available()):
-        return distributed.cuda_device()
+        return torch.device("cuda")
     return torch.device("cpu")
 
 

@@ -1,37 +1,63 @@
-"""Optimisers by name, and Adam that touches only a batch's word vectors."""
+"""What updates parameters: torch's optimisers, Adam of the word vectors of a batch alone, and penalties."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from sentbook.models.base import WordEmbedding
+from sentbook.io import ConfigError
+from sentbook.models.base import SentenceEncoder, WordEmbedding
+from sentbook.training.settings import Training
 
-OPTIMISERS = {
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "adagrad": torch.optim.Adagrad,
-    "adadelta": torch.optim.Adadelta,
-    "sgd": torch.optim.SGD,
-}
-# The rows that training has touched, in a checkpoint.
-TOUCHED = "lazy.touched"
+# A parameter, a coefficient, and the values that it is pulled to (None: 0).
+Penalty = tuple[nn.Parameter, float, Tensor | None]
 
 
-def dense(name: str, groups: Iterable[tuple[list[nn.Parameter], float]], **options: bool) -> torch.optim.Optimizer:
-    """Make the optimiser ``name`` with torch's other defaults (Adam: .9, .999, 1e-8, as the papers).
+def optimisers(
+    encoder: SentenceEncoder, parameters: Iterable[nn.Parameter], settings: Training
+) -> list[torch.optim.Optimizer]:
+    """Make what updates ``parameters``, those of ``encoder`` among them, by torch's defaults (Adam: .9, .999, 1e-8).
 
-    Args:
-        groups: parameters, and the learning rate of each group; a group without any is left out.
-        options: of the optimiser, such as torch's ``fused``.
+    The encoder's composition may have a learning rate of its own. Lazy words are `LazyAdam`'s.
+
+    Raises:
+        ConfigError: lazy updates are asked of another optimiser than Adam.
     """
-    made = [{"params": parameters, "lr": rate} for parameters, rate in groups if parameters]
-    return OPTIMISERS[name](made, **options)
+    words, rate, found = encoder.embedding, settings.learning_rate, list[torch.optim.Optimizer]()
+    words.lazy = settings.embedding_update == "lazy"
+    words.weight.requires_grad_(settings.embedding_update == "dense")
+    own = {id(one) for one in encoder.composition()} if settings.composition_rate else set()
+    trained = [one for one in parameters if one.requires_grad]
+    groups = [
+        {"params": [one for one in trained if (id(one) in own) == inside], "lr": lr}
+        for inside, lr in ((False, rate), (True, settings.composition_rate))
+    ]
+    groups = [group for group in groups if group["params"]]
+    if groups and settings.optimiser == "sgd":
+        found.append(torch.optim.SGD(groups))
+    elif groups:  # in one pass over a parameter in place of ten, on CUDA and where asked; it rounds otherwise
+        found.append(torch.optim.Adam(groups, fused=True if settings.fused or words.weight.is_cuda else None))
+    if words.lazy:
+        if settings.optimiser != "adam":
+            raise ConfigError("embedding_update 'lazy' is Adam's; set it to 'dense' for another optimiser.")
+        found.append(LazyAdam(words, rate, settings.pull_back_words))
+    return found
 
 
-class LazyAdam:
+@torch.no_grad()
+def penalise(words: WordEmbedding, penalties: Iterable[Penalty]) -> None:
+    """Add the gradients of penalties, half a coefficient times a squared distance, and keep padding where it is."""
+    if words.weight.grad is not None:
+        words.weight.grad[0] = 0
+    for parameter, coefficient, anchor in penalties:
+        if parameter.grad is not None:
+            parameter.grad.add_(parameter if anchor is None else parameter - anchor, alpha=coefficient)
+
+
+class LazyAdam(torch.optim.Optimizer):
     r"""Adam over the rows of a word-embedding table that a batch touches.
 
     For a touched row with gradient $g_t$: $m = \beta_1 m + (1-\beta_1) g_t$, $v = \beta_2 v + (1-\beta_2) g_t^2$,
@@ -44,46 +70,35 @@ class LazyAdam:
         touched: (V,) whether a row was ever updated; all other rows are as they began.
 
     Args:
-        embedding: the table; its `lazy` flag is set.
-        learning_rate, betas, epsilon: Adam's.
+        embedding: the table, at its initial values $W_0$; its `lazy` flag is set.
+        learning_rate: $\eta$; $\beta_1 = .9$, $\beta_2 = .999$, $\epsilon = 10^{-8}$.
         pull_back: $\lambda_w$ of the term $\frac{\lambda_w}{2} \|W - W_0\|^2$.
-        initial: (V, D) $W_0$; needed when ``pull_back`` > 0.
 
     Source: Kingma and Ba 2015, algorithm 1; the sparse semantics of `LazyAdam` and torch's `SparseAdam`.
     """
 
-    def __init__(
-        self,
-        embedding: WordEmbedding,
-        learning_rate: float,
-        betas: tuple[float, float] = (0.9, 0.999),
-        epsilon: float = 1e-8,
-        pull_back: float = 0.0,
-        initial: Tensor | None = None,
-    ) -> None:
+    def __init__(self, embedding: WordEmbedding, learning_rate: float, pull_back: float = 0.0) -> None:
         embedding.lazy = True
         embedding.weight.requires_grad_(False)
-        self.embedding, self.learning_rate, self.betas, self.epsilon = embedding, learning_rate, betas, epsilon
-        self.pull_back, self.initial = pull_back, initial
-        self.step_count = 0
-        self.first = torch.zeros_like(embedding.weight)
-        self.second = torch.zeros_like(embedding.weight)
+        super().__init__([embedding.weight], {"lr": learning_rate})
+        self.embedding, self.pull_back, self.steps = embedding, pull_back, 0
+        self.initial = embedding.weight.detach().clone() if pull_back else None
+        self.first, self.second = torch.zeros_like(embedding.weight), torch.zeros_like(embedding.weight)
         self.touched = torch.zeros(len(embedding.weight), dtype=torch.bool, device=embedding.weight.device)
 
     @torch.no_grad()
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """Update the rows touched since the last call; padding (row 0) is never moved."""
-        self.step_count += 1
-        beta1, beta2 = self.betas
-        rate = self.learning_rate / (1 - beta1**self.step_count)
-        correction = (1 - beta2**self.step_count) ** 0.5
+        self.steps += 1
+        rate = self.param_groups[0]["lr"] / (1 - 0.9**self.steps)
+        correction = (1 - 0.999**self.steps) ** 0.5
         for words, rows, gradient in self._gradients():
             self.touched[words] = True
-            moment = self.first.index_select(0, words).lerp_(gradient, 1 - beta1)
-            square = self.second.index_select(0, words).mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+            moment = self.first.index_select(0, words).lerp_(gradient, 1 - 0.9)
+            square = self.second.index_select(0, words).mul_(0.999).addcmul_(gradient, gradient, value=1 - 0.999)
             self.first.index_copy_(0, words, moment)
             self.second.index_copy_(0, words, square)
-            change = square.sqrt_().div_(correction).add_(self.epsilon)
+            change = square.sqrt_().div_(correction).add_(1e-8)
             self.embedding.weight.data.index_copy_(0, words, rows - moment.mul_(rate).div_(change))
 
     def _gradients(self) -> list[tuple[Tensor, Tensor, Tensor]]:
@@ -104,19 +119,22 @@ class LazyAdam:
             assert gradient is not None
             if len(words) and int(words[0]) == 0:  # unique ids are sorted: padding comes first
                 words, rows, gradient = words[1:], rows[1:], gradient[1:]
-            if self.pull_back and self.initial is not None:
+            if self.initial is not None:
                 gradient = gradient.add(rows - self.initial[words], alpha=self.pull_back)
             result.append((words, rows, gradient))
         return result
 
-    def state(self) -> dict[str, Tensor]:
-        """Return the count of steps, the rows touched, and these rows' moments."""
-        moments = {"lazy.first": self.first[self.touched], "lazy.second": self.second[self.touched]}
-        return {**moments, TOUCHED: self.touched, "lazy.step": torch.tensor(self.step_count)}
+    def state_dict(self) -> dict[str, Any]:
+        """Return the count of steps, the rows touched and their moments, as torch's optimisers have it."""
+        moments = {"first": self.first[self.touched], "second": self.second[self.touched]}
+        state = {0: {**moments, "touched": self.touched, "step": torch.tensor(self.steps)}}
+        return {"state": state, "param_groups": super().state_dict()["param_groups"]}
 
-    def load(self, state: dict[str, Tensor]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take up a state; rows that it had not touched keep the moments of a beginning, zero."""
-        self.touched.copy_(state[TOUCHED])
-        self.first[self.touched] = state["lazy.first"].to(self.first.device)
-        self.second[self.touched] = state["lazy.second"].to(self.second.device)
-        self.step_count = int(state["lazy.step"])
+        super().load_state_dict({**state_dict, "state": {}})
+        state = state_dict["state"][0]
+        self.touched.copy_(state["touched"])
+        self.first[self.touched] = state["first"].to(self.first.device)
+        self.second[self.touched] = state["second"].to(self.second.device)
+        self.steps = int(state["step"])

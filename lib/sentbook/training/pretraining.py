@@ -19,7 +19,6 @@ from sentbook.data.vectors import WordVectors, linear_map
 from sentbook.io import DataError
 from sentbook.models import SentenceEncoder
 from sentbook.models.encoder_decoder import EncoderDecoder
-from sentbook.training import distributed
 from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, word_table
 from sentbook.training.settings import GenerationTraining
 
@@ -75,13 +74,10 @@ def books(stage: GenerationTraining, tokenisation: Tokenisation) -> Books:
     return _prepared(only, tokenisation, identity(stage))
 
 
-def tell(stage: GenerationTraining, tokenisation: Tokenisation, device: str = "auto") -> None:
-    """Print what is used of the books, what is held out and what is left out, in one line, in the first process.
+def tell(stage: GenerationTraining, tokenisation: Tokenisation) -> None:
+    """Print what is used of the books, what is held out and what is left out, in one line.
 
     Another line names files whose sentences are so long that each line must be one.
-
-    Args:
-        device: of the training, on which its processes join.
     """
     found, limits = books(stage, tokenisation), Limits(longest=stage.longest)
     names = list(dict.fromkeys(name.removesuffix(LAST_PART) for name in found.names))
@@ -91,9 +87,6 @@ def tell(stage: GenerationTraining, tokenisation: Tokenisation, device: str = "a
     lines = left.pop("lines")
     words, sentences = np.diff(found.tokens.offsets[found.offsets]), np.diff(found.offsets)
     long = [name for name, absurd in zip(found.names, words > _NO_PROSE * sentences, strict=True) if absurd]
-    distributed.join(device)
-    if not distributed.is_first():
-        return
     print(
         f"{lines:,} lines: {len(found.rows('train', limits)):,} sentences to train on, "
         f"{len(found.rows('held out', limits)):,} held out ({how}); left out: "

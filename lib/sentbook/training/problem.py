@@ -98,14 +98,3 @@ class Problem(ABC):
         else:
             first, second = self.vectors(tokens, np.concatenate(sides), order).chunk(2)
         return first, second
-
-
-class DivisibleProblem(Problem):
-    """A problem whose batch can be cut into parts, for less memory or several processes.
-
-    No example's loss depends on the other examples of its batch, as it does where they are its negatives.
-    """
-
-    @abstractmethod
-    def loss(self, rows: Rows, rng: np.random.Generator, whole: Rows | None = None) -> Tensor:
-        """Return the mean loss of ``rows``, or their share of the mean over ``whole``; the shares add up to it."""

@@ -35,7 +35,7 @@ class Training(Section):
 
     epochs: int = Field(10, ge=1)
     batch_size: int = Field(100, ge=2)
-    optimiser: Literal["adam", "adamw", "adagrad", "adadelta", "sgd"] = "adam"
+    optimiser: Literal["adam", "sgd"] = "adam"
     learning_rate: Rate = 1e-3
     composition_rate: Rate | None = Field(
         None,
@@ -54,6 +54,11 @@ class Training(Section):
     bucket: bool = Field(True, description="batches of similar length")
     checks_per_epoch: int = Field(4, ge=1, le=100)
     keep: Literal["best", "last"] = "best"
+    keep_checks: bool = Field(
+        False,
+        description="store the encoder of every check, not the best one's alone",
+        exclude_if=lambda keep: not keep,  # keys and records without it are those from before it was a setting
+    )
     precision: Literal["float32", "bf16"] = "float32"
     # One pass of Adam over a parameter in place of ten, where millions of them move at each step; it rounds otherwise.
     # On CUDA it is so always.
@@ -300,7 +305,7 @@ class EntailmentTraining(Stage):
 
     epochs: int = Field(20, ge=1)
     batch_size: int = Field(64, ge=2)
-    optimiser: Literal["adam", "adamw", "adagrad", "adadelta", "sgd"] = "sgd"
+    optimiser: Literal["adam", "sgd"] = "sgd"
     learning_rate: Rate = 0.1
     embedding_update: Literal["dense", "lazy", "frozen"] = "frozen"
     pull_back_words: Coefficient = 0.0
@@ -352,7 +357,7 @@ class GenerationTraining(Stage, DecoderOptions):
     embedding_update: Literal["dense", "frozen"] = "dense"  # type: ignore[assignment]
     pull_back_words: Coefficient = 0.0
     clip: Annotated[float, Field(gt=0)] | None = 5.0
-    accumulate: int = Field(1, ge=1, description="parts of a batch, one after the other, for less memory")
+    accumulate: int = Field(1, ge=1, le=1, description="parts of a batch: no choice any more, but part of keys")
     model: Kind = "autoencoder"
     corpus: Literal["novels", "bookcorpus", "folder", "miniworld-stories"] = "novels"
     path: str = Field("", description="of a folder of .txt books, with corpus: folder")
@@ -367,11 +372,6 @@ class GenerationTraining(Stage, DecoderOptions):
     vocabulary: int = Field(WORDS, ge=2, description="words that are learned and predicted")
     longest: int = Field(38, ge=1, description="longer sentences are left out")
     paragraph: int = Field(PARAGRAPH, ge=2, description="sentences of a paragraph")
-    keep_checks: bool = Field(
-        False,
-        description="store the encoder of every check, not the best one's alone",
-        exclude_if=lambda keep: not keep,  # keys and records without it are those from before it was a setting
-    )
     per: Per = "token"
     floor: Coefficient = Field(0.0, description="added to probabilities in training (the released code: 1e-6)")
 

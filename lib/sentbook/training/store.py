@@ -11,7 +11,6 @@ import datetime
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,7 +25,7 @@ from torch import Tensor
 from sentbook.data import sources
 from sentbook.io import SPARING, NumericalError, StorageError, artifacts, git_commit, locked, replacing
 from sentbook.records import Cost, CurvePoint
-from sentbook.training import checkpoint, distributed
+from sentbook.training import checkpoint
 from sentbook.training.devices import peak_memory_bytes
 
 Tensors = Mapping[str, Tensor]
@@ -187,8 +186,7 @@ def make(works: Sequence[Work], *, jobs: int = 1, may_diverge: bool = False) -> 
         missing = [work for work in missing if not work.path.with_name(DIVERGED).exists()]
     if needed := [need for work in missing for need in work.needs()]:
         make(needed, jobs=jobs)
-    # Under torchrun all processes make one after the other, together.
-    if jobs == 1 or len(missing) == 1 or distributed.is_started():
+    if jobs == 1 or len(missing) == 1:
         for work in missing:
             _make(work, 1 if jobs > 1 else None, may_diverge)  # alone or beside others, to the same bits
     elif missing:
@@ -201,10 +199,8 @@ def make(works: Sequence[Work], *, jobs: int = 1, may_diverge: bool = False) -> 
 def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
-    distributed.join(getattr(work, "device", "auto"))
-    # Another notebook may want the same.
-    with locked(work.path.parent) if distributed.is_first() else nullcontext():
-        if distributed.broadcast(float(work.path.exists())):
+    with locked(work.path.parent):  # another notebook may want the same
+        if work.path.exists():
             return
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         clock = time.monotonic()
@@ -216,17 +212,15 @@ def _make(work: Work, threads: int | None, may_diverge: bool) -> None:
             with replacing(work.path.with_name(DIVERGED)) as temporary:
                 temporary.write_text(f"{error}\n", encoding="utf-8")
             return
-        if distributed.is_first():
-            measured = {
-                "started": started,
-                "wall_seconds": time.monotonic() - clock,
-                "peak_memory_bytes": peak_memory_bytes(),
-                "git_commit": git_commit(),
-                "data": _data(work.needs()) | sources.used(),
-                "version": VERSION,
-            }
-            _write(work, files, measured | about)
-        distributed.wait()  # until the artifact is there for all
+        measured = {
+            "started": started,
+            "wall_seconds": time.monotonic() - clock,
+            "peak_memory_bytes": peak_memory_bytes(),
+            "git_commit": git_commit(),
+            "data": _data(work.needs()) | sources.used(),
+            "version": VERSION,
+        }
+        _write(work, files, measured | about)
 
 
 def _data(needs: Sequence[Work]) -> dict[str, str]:

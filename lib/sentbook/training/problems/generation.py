@@ -12,13 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentbook.data.novels import PARAGRAPH, Books, Limits, Part, Rows
+from sentbook.data.novels import PARAGRAPH, Books, Limits, Part
 from sentbook.data.text import TokenIds, Vocabulary, batches_by_tokens
 from sentbook.io import DataError
 from sentbook.models.encode import padded
 from sentbook.models.encoder_decoder import Batch, EncoderDecoder, Kind
 from sentbook.models.losses.reconstruction import reconstruction_loss
-from sentbook.training.problem import DivisibleProblem
+from sentbook.training.problem import Problem, Rows
 from sentbook.training.settings import Per
 
 # Cells of a batch of held-out text.
@@ -121,7 +121,7 @@ def word_table(vocabulary: Vocabulary, dimension: int = 300, bound: float = 0.01
     return table
 
 
-class GenerationProblem(DivisibleProblem):
+class GenerationProblem(Problem):
     """One of the four models over ordered sentences, judged by the held-out likelihood.
 
     An example is a sentence (autoencoder), a sentence with a next one in its book (future predictor, composite) or a
@@ -198,10 +198,7 @@ class GenerationProblem(DivisibleProblem):
         return Batch(*padded(tokens, rows, self.encoder), following)
 
     def counts(self, examples: NDArray[np.int64]) -> dict[str, int]:
-        """Of each decoder, over how much the loss of these training examples is a mean: words and ends, or sentences.
-
-        Known from the lengths alone, so that a part of a batch can be given its share of the batch's mean.
-        """
+        """Of each decoder, over how much the loss of these examples is a mean: words and ends, or sentences."""
         each = self._texts["train"].size if self.model.kind == "hierarchical" else 1
         ends = len(examples) * each
         if self.per == "sentence":
@@ -223,9 +220,9 @@ class GenerationProblem(DivisibleProblem):
             for part, forced in self.model(self.batch(name, examples)).items()
         }
 
-    def loss(self, rows: NDArray[np.int64], rng: np.random.Generator, whole: Rows | None = None) -> Tensor:
-        """The mean loss of the examples ``rows``, or their share of the mean over the examples ``whole``."""
-        counts = self.counts(rows if whole is None else whole)
+    def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
+        """The mean loss of the examples ``rows``."""
+        counts = self.counts(rows)
         return torch.stack([total / counts[part] for part, (total, _) in self.totals("train", rows).items()]).sum()
 
     @torch.inference_mode()
