@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
-import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -34,7 +32,7 @@ from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.training import checkpoint, loop
-from sentbook.training.devices import count_memory_anew, memory_kept
+from sentbook.training.devices import count_memory_anew, tensor_cores
 from sentbook.training.loop import History, device_of, fit
 from sentbook.training.problem import Problem
 from sentbook.training.problems.generation import GenerationProblem, OrderedSentences
@@ -124,7 +122,7 @@ def checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # -- resume ------------------------------------------------------------------------------------------------------------
 
-# An epoch is at least five steps, in two segments.
+# An epoch is at least four steps, in two segments.
 MAKERS: dict[str, Callable[[], Problem]] = {"pairs": paraphrase} | {
     kind: (lambda kind=kind: generation(kind)) for kind in KINDS
 }
@@ -146,7 +144,7 @@ def without_time(history: History) -> dict[str, object]:
     kind=st.sampled_from(sorted(MAKERS)),
     update=st.sampled_from(UPDATES),
     keep=st.sampled_from(["best", "last"]),
-    steps=st.tuples(st.integers(5, 9), st.integers(1, 2)),
+    steps=st.tuples(st.integers(5, 8), st.integers(1, 2)),
 )
 def test_a_training_cut_anywhere_ends_as_if_it_had_not_been(
     kind: str, update: tuple[str, str], keep: str, steps: tuple[int, int]
@@ -341,24 +339,19 @@ def test_what_goes_to_a_gpu_is_pinned_and_a_trainings_peak_of_memory_is_its_own(
     assert calls[2:] == [gpu]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="of glibc")
-def test_a_steps_memory_is_kept_for_the_next_and_given_back_at_the_end() -> None:
-    def pages() -> int:
-        """How many the system gave for ten tensors of 48 MiB, one after the other."""
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        for _ in range(10):
-            torch.ones(12 * 2**20)
-        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+def test_training_uses_tf32_and_scores_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def precision() -> tuple[str, bool]:
+        return torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
 
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
-
-    fresh = pages()
-    with memory_kept(torch.device("cpu")):
-        pages()  # the first ones are new
-        assert pages() < fresh / 3
-        held = resident()
-    assert resident() < held - 24 * 2**20
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)  # torch's default
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    gpu = device_of("auto")
+    assert precision() == ("highest", False)
+    with tensor_cores(gpu):
+        assert precision() == ("high", True)
+    with tensor_cores(torch.device("cpu")):
+        assert precision() == ("highest", False)
+    assert precision() == ("highest", False)
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import platform
 import re
 import resource
@@ -15,12 +14,9 @@ import torch
 
 from sentbook.io import DeviceError
 
-# The names of mallopt's parameters in <malloc.h>.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -3, -4
-
 
 def device_of(name: str) -> torch.device:
-    """Return the device ``auto`` (CUDA where there is one), ``cpu`` or ``cuda``.
+    """Return the device ``auto`` (CUDA where there is one), ``cpu`` or ``cuda``, whose sums keep float32.
 
     Raises:
         DeviceError: CUDA was asked for and there is none.
@@ -28,6 +24,7 @@ def device_of(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise DeviceError("No CUDA device is available; set device to 'auto' or 'cpu'.")
     if name == "cuda" or (name == "auto" and torch.cuda.is_available()):
+        torch.backends.cudnn.allow_tf32 = False  # torch's default for convolutions and LSTMs alone
         return torch.device("cuda")
     return torch.device("cpu")
 
@@ -56,38 +53,17 @@ def peak_memory_bytes() -> int:
 
 
 @contextmanager
-def memory_kept(device: torch.device) -> Iterator[None]:
-    """Let the C library keep what steps on a CPU free: pages fresh from the system cost many as much as their sums.
-
-    No number depends on it. On Linux with glibc; elsewhere nothing changes.
-
-    Source: mallopt(3); afterwards the thresholds are those at which glibc's own adjustment ends.
-    """
-    library = ctypes.CDLL(None) if device.type == "cpu" and sys.platform == "linux" else None
-    adjust = getattr(library, "mallopt", lambda *_: None)
-    adjust(_MMAP_MAX, 0)
-    adjust(_TRIM_THRESHOLD, 2**31 - 1)
-    try:
-        yield
-    finally:
-        adjust(_MMAP_MAX, 65_536)
-        adjust(_MMAP_THRESHOLD, 2**25)
-        adjust(_TRIM_THRESHOLD, 2**26)
-        getattr(library, "malloc_trim", lambda _: None)(0)
-
-
-@contextmanager
 def tensor_cores(device: torch.device) -> Iterator[None]:
-    """Products of float32 matrices by the TF32 units of a CUDA device: several times faster, 10 bits of mantissa.
+    """Multiply float32 matrices by the TF32 units of a CUDA device: several times faster, 10 bits of mantissa.
 
-    cuDNN's convolutions and LSTMs use them by default. Training steps alone do so, for values that are reported keep
-    float32; elsewhere nothing changes.
+    Training steps alone do so, cuDNN's convolutions and LSTMs included; values that are reported keep float32.
     """
-    before = torch.get_float32_matmul_precision()
+    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.allow_tf32 = True
     try:
         yield
     finally:
-        if device.type == "cuda":
-            torch.set_float32_matmul_precision(before)
+        torch.set_float32_matmul_precision(before[0])
+        torch.backends.cudnn.allow_tf32 = before[1]

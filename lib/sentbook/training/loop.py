@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from sentbook.data.text import bucketed_batches, shuffled_batches
 from sentbook.io import DamagedCheckpointError, NumericalError
 from sentbook.training import checkpoint, optim
-from sentbook.training.devices import count_memory_anew, device_of, memory_kept, peak_memory_bytes, tensor_cores
+from sentbook.training.devices import count_memory_anew, device_of, peak_memory_bytes, tensor_cores
 from sentbook.training.problem import Problem, Rows
 from sentbook.training.settings import Training
 
@@ -106,7 +106,7 @@ def fit(
         losses = words.weight.new_zeros(len(batches))
         modules.train()
         clock, processor = time.monotonic(), time.process_time()
-        with _numbers_from(int(rng.integers(2**62)), place), tensor_cores(place), memory_kept(place):
+        with _numbers_from(int(rng.integers(2**62)), place), tensor_cores(place):
             for step, rows in enumerate(batches):
                 with torch.autocast(place.type, torch.bfloat16, enabled=settings.precision == "bf16"):
                     loss = problem.loss(rows, rng)
