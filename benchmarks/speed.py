@@ -39,24 +39,22 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from sentbook.data.text import TokenIds, Vocabulary, shuffled_batches, tokenise_ptb
-from sentbook.data.types import ScoredPairs
+from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.evaluation import folds
 from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED, nested
 from sentbook.models import CNN, GRAN, BiLSTM, SentenceEncoder, additive, build, encode_ids
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.decoders import DecoderOptions, LSTMDecoder
+from sentbook.models.decoders import LSTMDecoder
 from sentbook.models.decoders.lstm import END
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.models.losses.reconstruction import IGNORED
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
 from sentbook.models.word_map import k_max_of_map
 from sentbook.training.loop import fit
-from sentbook.training.problems.generation import GenerationProblem, OrderedSentences, word_table
-from sentbook.training.problems.paraphrase import ParaphraseProblem
-from sentbook.training.problems.similarity import SimilarityProblem
-from sentbook.training.settings import DirectTransfer, GenerationTraining, MarginTraining
+from sentbook.training.objectives import DirectTransfer, GenerationTraining, MarginTraining, Start
+from sentbook.training.objectives.books import OrderedSentences, word_table
 
 Sides = Mapping[str, Callable[[], object]]
 Report = dict[str, dict[str, float]]
@@ -160,8 +158,8 @@ def lazy(small: bool, rounds: int) -> Report:
             step(optimiser, functional.relu(margin - positive + negative).sum() / len(rows))
 
     def ours(options: CSEEncoder | AverageEncoder) -> None:
-        tokens, held_out = vocabulary.encode([*texts[0], *texts[1]]), [vocabulary.encode(side) for side in few]
-        problem = ParaphraseProblem(build(options, weight, seed=0), tokens, settings, check, {"none": tuple(held_out)})
+        pairs = ParaphrasePairs("drawn", texts[0], texts[1], ["drawn"] * len(texts[0]))
+        problem = settings.bind(Start(build(options, weight, seed=0), vocabulary), (pairs, check))
         fit(problem, settings, seed=0, device="cpu", report=lambda line: None)
 
     def sides(options: CSEEncoder | AverageEncoder) -> Sides:
@@ -226,7 +224,7 @@ def recurrent(small: bool, rounds: int) -> Report:
 
     def train(encoder: SentenceEncoder) -> None:
         splits = {"train": data, "trial": data.take(np.array([0, 1]))}
-        problem = SimilarityProblem(copy.deepcopy(encoder), vocabulary, settings, splits, "whitespace")
+        problem = settings.bind(Start(copy.deepcopy(encoder), vocabulary, tokenisation="whitespace"), splits)
         fit(problem, settings, seed=0, device="cpu", report=lambda line: None)
 
     @torch.inference_mode()
@@ -298,42 +296,43 @@ class PlainAutoencoder(nn.Module):
         return functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=IGNORED)
 
 
-def autoencoder(filters: int, hidden: int, words: int, dimension: int = 300, count: int = 512) -> GenerationProblem:
+def autoencoder(filters: int, hidden: int, words: int, dimension: int = 300, count: int = 512) -> GenerationTraining:
     """An untrained CNN-LSTM autoencoder and drawn sentences as long as those of the novels."""
     lengths, rows = drawn_lengths(count, 15, 0.85, 38), np.arange(count)
     tokens = TokenIds(np.random.default_rng(0).integers(2, words + 2, lengths.sum()), np.append(0, lengths.cumsum()))
     text = OrderedSentences(tokens, rows, rows[:-1], rows[:0])
     torch.manual_seed(0)
-    table = word_table(Vocabulary([str(number) for number in range(words)]), dimension, seed=0)
-    model = EncoderDecoder(
-        CNN(table, CNNEncoder(filters=filters)), "autoencoder", DecoderOptions(hidden=hidden), seed=0
-    )
-    return GenerationProblem(model, text, replace(text, sentences=rows[:9], firsts=rows[:8]))
+    vocabulary = Vocabulary([str(number) for number in range(words)])
+    start = Start(CNN(word_table(vocabulary, dimension, seed=0), CNNEncoder(filters=filters)), vocabulary)
+    settings = GenerationTraining(epochs=1, batch_size=64, checks_per_epoch=1, keep="last", hidden=hidden)
+    return settings.bind(start, (text, replace(text, sentences=rows[:9], firsts=rows[:8])))
 
 
 def generation(small: bool, rounds: int) -> Report:
     size = 64
-    settings = GenerationTraining(epochs=1, batch_size=size, checks_per_epoch=1, keep="last", model="autoencoder")
 
-    def plain(problem: GenerationProblem) -> None:
-        model, tokens = PlainAutoencoder(problem.model), problem._texts["train"].tokens
+    def plain(problem: GenerationTraining) -> None:
+        model, tokens = PlainAutoencoder(problem._decoding), problem._texts["train"].tokens
         parameters = [value for value in model.parameters() if value.requires_grad]
-        optimiser = torch.optim.Adam(parameters, lr=settings.learning_rate)
+        optimiser = torch.optim.Adam(parameters, lr=problem.learning_rate)
         for rows in shuffled_batches(len(tokens.lengths), size, np.random.default_rng([0, 0])):
             optimiser.zero_grad()
             model.loss(tokens, rows).backward()
-            nn.utils.clip_grad_norm_(parameters, settings.clip or torch.inf)
+            nn.utils.clip_grad_norm_(parameters, problem.clip or torch.inf)
             optimiser.step()
 
-    def ours(problem: GenerationProblem, precision: str) -> None:
-        changed = settings.changed(precision=precision)
+    def ours(problem: GenerationTraining, precision: str) -> None:
+        changed = problem.changed(precision=precision)
         fit(copy.deepcopy(problem), changed, seed=0, device="cpu", report=lambda line: None)
 
     report: Report = {}
     for sizes in [(4, 5, 40, 6, 128)] if small else [(200, 300, 10_000), (800, 600, 22_154)]:
         problem = autoencoder(*sizes)
         tokens, rows = problem._texts["train"].tokens, np.arange(size)
-        losses = [problem.loss(rows, np.random.default_rng(0)), PlainAutoencoder(problem.model).loss(tokens, rows)]
+        losses = [
+            problem.compute_loss(rows, np.random.default_rng(0)),
+            PlainAutoencoder(problem._decoding).loss(tokens, rows),
+        ]
         np.testing.assert_allclose(*(loss.item() for loss in losses), rtol=1e-4)
         sides = {"padded": partial(plain, problem), "bf16": partial(ours, problem, "bf16")}
         sides["ours"] = partial(ours, problem, "float32")

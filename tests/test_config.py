@@ -12,7 +12,7 @@ from sentbook import config
 from sentbook.config import digest, is_recorded, load, merge, parse
 from sentbook.io import ConfigError
 from sentbook.papers.cse.settings import Settings
-from sentbook.training.settings import MarginTraining
+from sentbook.training.objectives import MarginTraining
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,12 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training import recipes
+from sentbook.training.objectives import Objective, SimilarityTraining
 from sentbook.training.recipes import StageTraining, Trained
-from sentbook.training.settings import SimilarityTraining, Stage
 from trainings import PHRASE, STORIES, recipe
 
 SENTENCES = PHRASE.model_copy(update={"corpora": ("miniworld-sentences",)})
-TRAINED: dict[str, tuple[Encoder, tuple[Stage, ...]]] = {
+TRAINED: dict[str, tuple[Encoder, tuple[Objective, ...]]] = {
     "average": (AverageEncoder(), (PHRASE,)),
     "cse": (CSEEncoder(filters=4), (PHRASE, SENTENCES)),
     "gran": (GRANEncoder(hidden=6), (PHRASE,)),

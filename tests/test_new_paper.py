@@ -30,7 +30,7 @@ FILES = {
     f"{PAPER}/__init__.py": "",
     f"{PAPER}/settings.py": """
 from sentbook.models.average import AverageEncoder
-from sentbook.training.settings import MarginTraining, Paper
+from sentbook.training.objectives import MarginTraining, Paper
 
 
 class Settings(Paper):

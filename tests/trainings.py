@@ -6,8 +6,8 @@ from typing import Any
 
 from sentbook.data.vectors import Vectors
 from sentbook.models.cse import CSEEncoder
+from sentbook.training.objectives import AnyObjective, GenerationTraining, MarginTraining
 from sentbook.training.recipes import Recipe
-from sentbook.training.settings import AnyStage, GenerationTraining, MarginTraining
 
 PHRASE = MarginTraining(
     corpora=("miniworld-phrases",), validation="miniworld", limit=80, epochs=2, batch_size=20, checks_per_epoch=2,
@@ -19,7 +19,7 @@ STORIES = GenerationTraining(
 )  # fmt: skip
 
 
-def recipe(*stages: AnyStage, **changes: Any) -> Recipe:
+def recipe(*stages: AnyObjective, **changes: Any) -> Recipe:
     """Describe one training of a CSE encoder of 3 filters, or what ``changes`` say instead."""
     given: dict[str, Any] = {
         "method": "CSE", "seed": 1, "vectors": Vectors(name="miniworld"), "encoder": CSEEncoder(filters=3),

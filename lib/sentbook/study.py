@@ -22,9 +22,9 @@ from sentbook.models.average import AverageEncoder
 from sentbook.records import Cost, CurvePoint, Metric, Provenance, Run, Scores, Search, Test
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import described, device_of, peak_memory_bytes
+from sentbook.training.objectives import Paper
 from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, recipes, untrained
 from sentbook.training.search import searches_of
-from sentbook.training.settings import Paper
 
 
 class Study:

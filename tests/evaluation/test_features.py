@@ -23,8 +23,8 @@ from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.training import recipes
+from sentbook.training.objectives import GenerationTraining
 from sentbook.training.recipes import Recipe, load
-from sentbook.training.settings import GenerationTraining
 
 pytestmark = pytest.mark.usefixtures("artifacts")
 AVERAGE, RANDOM_CNN = AverageEncoder(), CNNEncoder(filters=4, bound=0.1)

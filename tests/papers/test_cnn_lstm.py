@@ -17,13 +17,16 @@ from cells import of_page
 from sentbook import config
 from sentbook import records as results
 from sentbook.data.tasks import task
+from sentbook.data.text import Vocabulary
 from sentbook.evaluation.classification import pair_features
 from sentbook.io import ConfigError
 from sentbook.judge.printed import table as printed
+from sentbook.models.average import Average
 from sentbook.papers.cnn_lstm import experiments
-from sentbook.papers.cnn_lstm.settings import RankingTraining, Settings
+from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
 from sentbook.training.loop import fit
+from sentbook.training.objectives import Start
 from sentbook.training.recipes import Trained, untrained
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
@@ -243,10 +246,11 @@ def test_captions_that_tell_their_image_find_it_and_others_do_not(shuffled: bool
     if shuffled:
         train = train._replace(vectors=train.vectors[np.random.default_rng(0).permutation(1500)])
     values = {"corpus": "miniworld-scenes", "dimension": 16, "batch_size": 50, "learning_rate": 0.01}
-    training = RankingTraining.model_validate(values | {"epochs": 3 if shuffled else 12})
-    problem = page["Ranking"](training, train, linear(60, 1), 1)
-    history = fit(problem, training, seed=1, device="cpu", report=lambda line: None)
-    assert problem.validate() == history.best
+    training = page["Ranking"](**values, epochs=3 if shuffled else 12)
+    start = Start(Average(torch.zeros(1, 1)), Vocabulary([]), 1)
+    problem = training.bind(start, (train, linear(60, 1)))
+    history = fit(problem, problem, seed=1, device="cpu", report=lambda line: None)
+    assert problem.judge() == history.best
     found = page["measures"](*page["mapped"](problem, linear(60, 12)))
     assert all(least <= found[name] <= most for name in ("annotation_R@1", "search_R@1"))
 

@@ -24,8 +24,8 @@ from sentbook.evaluation.protocols import AGGREGATIONS, CORRELATIONS, Aggregatio
 from sentbook.io import ConfigError, DataError, NumericalError, root
 from sentbook.models import FrozenVectors
 from sentbook.training import heads
+from sentbook.training.objectives import HeadTraining
 from sentbook.training.recipes import obtain
-from sentbook.training.settings import HeadTraining
 from trainings import PHRASE, recipe
 
 SIZES = {"STS2014/a": 9, "STS2014/b": 14, "STS2014/c": 5}

@@ -13,7 +13,7 @@ from sentbook.evaluation.statistics import resample_counts
 from sentbook.papers.cse.experiments import pretrained
 from sentbook.papers.cse.settings import CSE
 from sentbook.training import recipes
-from sentbook.training.problems.transfer import RelatednessProblem
+from sentbook.training.objectives import Start
 from sentbook.training.search import identity, points
 
 
@@ -22,14 +22,14 @@ def test_an_error_of_the_score_is_that_of_the_predictions(error: str, of: np.ufu
     """On the training pairs, where the gold scores are known: by `predict` and by hand."""
     settings = config.load("cse", {"profile": "demo"})
     [begin] = recipes.recipes(settings, "CSE_random", settings.cse, seeds=[1])
-    train, trial = (suites.relatedness("miniworld", split) for split in ("train", "trial"))
+    train = suites.relatedness("miniworld", "train")
     encoder, vocabulary = recipes.untrained(begin)
-    training = settings.relatedness.changed(normalise=True)
-    problem = RelatednessProblem(encoder.eval(), vocabulary, training, train, trial, loaded=False, seed=1, loss=error)
+    training = settings.relatedness.changed(normalise=True, error=error)
+    problem = training.bind(Start(encoder.eval(), vocabulary, seed=1))
     rows = np.arange(40)
     with torch.no_grad():
-        found = problem.loss(rows, np.random.default_rng(0)).item()
-    gap = problem.predict(problem.sides)[rows] - train.gold[rows]
+        found = problem.compute_loss(rows, np.random.default_rng(0)).item()
+    gap = problem.predict(problem.tokens(train))[rows] - train.gold[rows]
     assert found == pytest.approx(of(gap).mean(), rel=1e-5)
 
 

@@ -16,9 +16,9 @@ from sentbook.papers.dnt.settings import Settings
 from sentbook.records import read
 from sentbook.report import page
 from sentbook.study import Study
+from sentbook.training.objectives import DirectTransfer, Grid
 from sentbook.training.recipes import Trained, recipes
 from sentbook.training.search import Found
-from sentbook.training.settings import DirectTransfer, Grid
 
 SETS = ("STSB-dev", "STSB-test", "SIM", "STS12", "STS12/MSRpar")
 # Method -> noise beside gold: the more, the worse.

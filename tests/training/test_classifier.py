@@ -18,10 +18,10 @@ from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.training import classifier
-from sentbook.training.classifier import Classifier, ClassifierProblem, Division, classifiers, redraw
+from sentbook.training.classifier import Classifier, classifiers, redraw
 from sentbook.training.loop import fit
+from sentbook.training.objectives import ClassifierTraining, Division, Labelled, Start
 from sentbook.training.recipes import Recipe
-from sentbook.training.settings import ClassifierTraining
 
 SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
 WORDS = ["the", "a", "man", "woman", "dog", "runs", "walks", "in", "street", "small"]
@@ -53,14 +53,13 @@ def encoder(seed: int = 0, filters: int = 4) -> CNN:
     return made
 
 
-def problem(count: int = 200, seed: int = 0, **changes: Any) -> ClassifierProblem:
-    said, labels = sentences(count, 1)
-    settings = SETTINGS.model_copy(update=changes)
-    given = encoder(seed), Vocabulary(WORDS).encode(said), labels, divided(count, count // 10)
-    return ClassifierProblem(*given, settings, classes=2, seed=1)
+def problem(count: int = 200, seed: int = 0, **changes: Any) -> ClassifierTraining:
+    (said, labels), words = sentences(count, 1), Vocabulary(WORDS)
+    data = Labelled(words.encode(said), labels, 2, divided(count, count // 10))
+    return SETTINGS.model_copy(update=changes).bind(Start(encoder(seed), words, seed=1), data)
 
 
-def softmax(made: ClassifierProblem) -> nn.Linear:
+def softmax(made: ClassifierTraining) -> nn.Linear:
     linear = made.head[1]  # type: ignore[index]
     assert isinstance(linear, nn.Linear)
     return linear
@@ -74,22 +73,22 @@ def test_the_loss_is_the_cross_entropy() -> None:
     linear = softmax(made)
     said, labels = sentences(60, 1)
     expected = []
-    for row in made.division.train[rows]:
+    for row in made._task.division.train[rows]:
         tokens = Vocabulary(WORDS).encode([said[row]])
         ids, lengths = tokens.padded(np.array([0]), made.encoder.minimum_length)
         vector = made.encoder(torch.from_numpy(ids), torch.from_numpy(lengths))[0].detach().numpy()
         logits = linear.weight.detach().numpy() @ vector + linear.bias.detach().numpy()
         expected.append(math.log(np.exp(logits).sum()) - logits[labels[row]])
-    assert made.loss(rows, np.random.default_rng(0)).item() == pytest.approx(np.mean(expected), rel=1e-5)
+    assert made.compute_loss(rows, np.random.default_rng(0)).item() == pytest.approx(np.mean(expected), rel=1e-5)
 
 
 def test_it_learns_and_frozen_words_do_not_move() -> None:
     made = problem(epochs=12)
     before = made.encoder.embedding.weight.detach().clone()
     filters = [value.detach().clone() for value in made.encoder.composition()]
-    history = fit(made, made.settings, seed=1, device="cpu", report=lambda line: None)
+    history = fit(made, made, seed=1, device="cpu", report=lambda line: None)
     assert history.best > 0.9  # about half by chance
-    assert made.right(made.division.test).mean() > 0.8
+    assert made.right(made._task.division.test).mean() > 0.8
     assert torch.equal(made.encoder.embedding.weight, before)
     assert not any(torch.equal(old, new) for old, new in zip(filters, made.encoder.composition(), strict=True))
 

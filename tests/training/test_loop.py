@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from sentbook.data.text import TokenIds, Vocabulary
-from sentbook.data.types import ScoredPairs
+from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.io import CheckpointError, ConfigError, DeviceError, NumericalError
 from sentbook.models import build
 from sentbook.models.average import AverageEncoder
@@ -28,16 +28,13 @@ from sentbook.models.base import to_device
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.decoders import DecoderOptions
-from sentbook.models.encoder_decoder import EncoderDecoder, Kind
+from sentbook.models.encoder_decoder import Kind
 from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.training import checkpoint, loop
 from sentbook.training.devices import count_memory_anew, tensor_cores
 from sentbook.training.loop import History, device_of, fit
-from sentbook.training.problem import Problem
-from sentbook.training.problems.generation import GenerationProblem, OrderedSentences
-from sentbook.training.problems.paraphrase import ParaphraseProblem
-from sentbook.training.settings import MarginTraining, Training
+from sentbook.training.objectives import GenerationTraining, MarginTraining, Objective, Start
+from sentbook.training.objectives.books import OrderedSentences
 
 WORDS = [f"w{chr(97 + a)}{chr(97 + b)}" for a in range(8) for b in range(8)]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -48,11 +45,11 @@ def margin(**changes: object) -> MarginTraining:
     return MarginTraining(**{**FAST, "batch_size": 16, "scramble": 0.5, "composition_decay": 1e-3, **changes})
 
 
-def written_by(**changes: object) -> Training:
-    return Training(**{**FAST, "batch_size": 4, "clip": 5.0, "embedding_update": "dense", **changes})
+def written_by(**changes: object) -> Objective:
+    return Objective(**{**FAST, "batch_size": 4, "clip": 5.0, "embedding_update": "dense", **changes})
 
 
-def paraphrase(options: Encoder | None = None) -> ParaphraseProblem:
+def paraphrase(options: Encoder | None = None) -> MarginTraining:
     """60 pairs that share a topic, words of one row of an 8 x 8 table; its loss draws permutations from numpy."""
     rng = np.random.default_rng(0)
     vocabulary = Vocabulary(WORDS)
@@ -64,9 +61,8 @@ def paraphrase(options: Encoder | None = None) -> ParaphraseProblem:
         for order in (topics, topics, rng.permutation(topics))
     )
     check = ScoredPairs("check", first + first, second + others, np.repeat([5.0, 0.0], 60), (0, 5))
-    tokens = {"check": (vocabulary.encode(check.first), vocabulary.encode(check.second))}
     encoder = build(options or CSEEncoder(filters=3), weight, seed=1)
-    return ParaphraseProblem(encoder, vocabulary.encode(first + second), margin(), [check], tokens)
+    return margin().bind(Start(encoder, vocabulary), (ParaphrasePairs("p", first, second, ["p"] * 60), [check]))
 
 
 def written(books: list[int], seed: int = 0, size: int = 3) -> OrderedSentences:
@@ -78,40 +74,40 @@ def written(books: list[int], seed: int = 0, size: int = 3) -> OrderedSentences:
     return OrderedSentences(tokens, rows, np.delete(rows, starts[1:] - 1), paragraphs, size)
 
 
-def generation(kind: Kind = "autoencoder", wide: bool = False, **options: Any) -> GenerationProblem:
+def generation(kind: Kind = "autoencoder") -> GenerationTraining:
     weight = torch.randn(12, 6, generator=torch.Generator().manual_seed(0))
     weight[0] = 0
     encoder = build(CNNEncoder(filters=4, bound=0.3), weight, seed=1)
-    model = EncoderDecoder(encoder, kind, DecoderOptions(hidden=5, bound=0.3, dropout=0 if wide else 0.3), seed=2)
-    train, held = written([7, 3, 4, 9, 8]), written([5, 3], seed=1)
-    return GenerationProblem(model.double() if wide else model, train, held, **options)
+    texts = written([7, 3, 4, 9, 8]), written([5, 3], seed=1)
+    settings = GenerationTraining(model=kind, hidden=5, bound=0.3, dropout=0.3)
+    return settings.bind(Start(encoder, Vocabulary(WORDS[:10]), seed=2), texts)
 
 
-def trained(problem: Problem, given: Training, seed: int = 4, **named: Any) -> History:
+def trained(problem: Objective, given: Objective, seed: int = 4, **named: Any) -> History:
     return fit(problem, given, seed=seed, device="cpu", **{"key": "k", "report": lambda line: None, **named})
 
 
-def state(problem: Problem) -> dict[str, Tensor]:
+def state(problem: Objective) -> dict[str, Tensor]:
     head = {} if problem.head is None else problem.head.state_dict()
     return problem.encoder.state_dict() | {f"head.{name}": value for name, value in head.items()}
 
 
-def assert_same(one: Problem, other: Problem) -> None:
+def assert_same(one: Objective, other: Objective) -> None:
     assert state(one).keys() == state(other).keys()
     for name, value in state(one).items():
         assert torch.equal(state(other)[name], value), name
 
 
-def cut(problem: Problem, step: int) -> None:
+def cut(problem: Objective, step: int) -> None:
     """Let the loss of one step fail."""
-    loss, calls = problem.loss, iter(range(1, step))
+    loss, calls = problem.compute_loss, iter(range(1, step))
 
     def failing(*given: Any) -> Tensor:
         if next(calls, None) is None:
             raise RuntimeError("power cut")
         return loss(*given)
 
-    problem.loss = failing  # type: ignore[method-assign]
+    object.__setattr__(problem, "compute_loss", failing)
 
 
 @pytest.fixture
@@ -123,14 +119,14 @@ def checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- resume ------------------------------------------------------------------------------------------------------------
 
 # An epoch is at least four steps, in two segments.
-MAKERS: dict[str, Callable[[], Problem]] = {"pairs": paraphrase} | {
+MAKERS: dict[str, Callable[[], Objective]] = {"pairs": paraphrase} | {
     kind: (lambda kind=kind: generation(kind)) for kind in KINDS
 }
 UPDATES = [("adam", "dense"), ("adam", "lazy"), ("sgd", "dense"), ("sgd", "frozen")]
 
 
 @cache
-def whole(kind: str, given: Training) -> tuple[Problem, History]:
+def whole(kind: str, given: Objective) -> tuple[Objective, History]:
     problem = MAKERS[kind]()
     return problem, trained(problem, given)
 
@@ -178,8 +174,8 @@ def test_checkpoints_are_rare_and_a_loss_that_is_not_finite_is_never_saved(
     assert not list(tmp_path.iterdir())  # none in a minute
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -math.inf)
     made, calls = generation(), iter([1] * 6 + [float("nan")] * 9)
-    loss = made.loss
-    made.loss = lambda *given: loss(*given) * next(calls)  # type: ignore[method-assign]
+    loss = made.compute_loss
+    object.__setattr__(made, "compute_loss", lambda *given: loss(*given) * next(calls))
     with pytest.raises(NumericalError, match=r"The loss became nan in epoch 1; lower the learning rate \(now 0.01\)"):
         trained(made, written_by(), folder=tmp_path)
     tensors, metadata = checkpoint.load(tmp_path / checkpoint.IN_PROGRESS, "k")
@@ -194,8 +190,8 @@ def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now[0], process_time=lambda: now[0]))
     monkeypatch.setattr(checkpoint, "save", lambda *given: (saved.append(now[0]), now.append(now.pop() + 2)))
     problem = paraphrase()
-    loss = problem.loss
-    problem.loss = lambda *given: (now.append(now.pop() + 1), loss(*given))[1]  # type: ignore[method-assign]
+    loss = problem.compute_loss
+    object.__setattr__(problem, "compute_loss", lambda *given: (now.append(now.pop() + 1), loss(*given))[1])
     trained(problem, margin(epochs=8, batch_size=4), folder=tmp_path)
     assert len(saved) > 2 and np.diff(saved).min() >= 40
 
@@ -266,17 +262,17 @@ def test_the_seed_decides() -> None:
 @pytest.mark.parametrize("options", [AverageEncoder(), CSEEncoder(filters=3), CSEEncoder(filters=3, windows="batch")])
 def test_training_learns_the_topics_and_keeps_the_best_state(options: Encoder) -> None:
     problem = paraphrase(options)
-    before, states = problem.validate(), list[tuple[float, Tensor]]()
-    validate = problem.validate
+    before, states = problem.judge(), list[tuple[float, Tensor]]()
+    judge = problem.judge
 
     def watched() -> float:
-        states.append((validate(), problem.encoder.embedding.weight.detach().clone()))
+        states.append((judge(), problem.encoder.embedding.weight.detach().clone()))
         return states[-1][0]
 
-    problem.validate = watched  # type: ignore[method-assign]
+    object.__setattr__(problem, "judge", watched)
     history = trained(problem, margin(epochs=12, scramble=0.0))
     best, weight = max(states, key=lambda item: item[0])
-    assert history.best == best == validate() > before + 0.1
+    assert history.best == best == judge() > before + 0.1
     assert torch.equal(problem.encoder.embedding.weight, weight)
 
 
@@ -320,7 +316,7 @@ def test_a_step_reads_nothing_back_from_its_device(kind: str, monkeypatch: pytes
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda *given: False)
     problem = MAKERS[kind]() if kind in MAKERS else paraphrase(BiLSTMEncoder(hidden=3, pool="max"))
     nn.ModuleList(filter(None, (problem.encoder, problem.head))).to("meta").train()
-    problem.loss(np.arange(6), np.random.default_rng(0)).backward()
+    problem.compute_loss(np.arange(6), np.random.default_rng(0)).backward()
     assert all(parameter.grad is not None and parameter.grad.is_meta for parameter in problem.encoder.parameters())
 
 

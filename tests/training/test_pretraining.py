@@ -20,11 +20,9 @@ from sentbook.data.vectors import WordVectors
 from sentbook.io import DataError
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.models.encoder_decoder import Kind
-from sentbook.training import pretraining
-from sentbook.training.pretraining import collection, expand, identity, lexicon, problem, texts
-from sentbook.training.problems.generation import OrderedSentences, word_table
+from sentbook.training.objectives import GenerationTraining, Start, generation
+from sentbook.training.objectives.books import OrderedSentences, expand, word_table
 from sentbook.training.recipes import Recipe
-from sentbook.training.settings import GenerationTraining
 
 STAGE = GenerationTraining(
     corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, paragraph=4, held_out=64, bound=0.1
@@ -36,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("forgetful", "cache")
 
 @pytest.fixture
 def found() -> Books:
-    return pretraining.books(STAGE, "ptb")
+    return STAGE.read("ptb")
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +59,14 @@ def shelf(folder: Path, books: dict[str, str]) -> Path:
 def test_every_corpus_has_its_books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int | None] = []
     monkeypatch.setattr(novels, "novels", lambda count: asked.append(count) or "novels")  # type: ignore[func-returns-value]
-    assert [collection(GenerationTraining(books=count)) for count in (None, 7)] == ["novels", "novels"]
+    assert [GenerationTraining(books=count).collection() for count in (None, 7)] == ["novels", "novels"]
     assert asked == [None, 7]
-    monkeypatch.setattr(pretraining, "MINIWORLD_STORIES", 6)
-    assert len(collection(changed(books=None)).books) == 6
-    stories = collection(STAGE)
+    monkeypatch.setattr(generation, "MINIWORLD_STORIES", 6)
+    assert len(changed(books=None).collection().books) == 6
+    stories = STAGE.collection()
     assert len(stories.books) == 60
     assert list(stories.read("000003")) == World().stories(60).stories[3]
-    own = collection(changed(corpus="folder", path=str(shelf(tmp_path / "shelf", {"b": "One.", "a": "Two."}))))
+    own = changed(corpus="folder", path=str(shelf(tmp_path / "shelf", {"b": "One.", "a": "Two."}))).collection()
     assert list(own.books) == ["a", "b"]
 
 
@@ -84,7 +82,7 @@ def test_bookcorpus_is_missed_before_any_training_and_novels_are_read_where_that
                 missed()
     shelf(tmp_path / "bookcorpus", {"books_large_p1": "one of mr .\ntwo"})
     stage = settings.pretraining
-    assert list(collection(stage).read("books_large_p1")) == ["one of mr .", "two"] and identity(stage)
+    assert list(stage.collection().read("books_large_p1")) == ["one of mr .", "two"] and stage.identity()
     assert not substitute("bookcorpus", "cnn_lstm")
     monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
     settings = config.load("cnn_lstm", {"profile": "paper"})
@@ -106,14 +104,14 @@ def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found
 def test_what_becomes_of_the_lines_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"the dog ran to {at} houses ." for at in range(40)] + ["---", "XIV", "so " * 50]
     own = changed(corpus="folder", path=str(shelf(tmp_path / "shelf", {"a": "\n".join(lines)})), books=None)
-    pretraining.tell(own.changed(layout="lines"), "ptb")
+    own.changed(layout="lines").describe("ptb")
     assert capsys.readouterr().out == (
         "43 lines: 33 sentences to train on, 7 held out (the last fifth of a); "
         "left out: 1 of more than 38 words, 1 without a letter or digit, 1 headings\n"
     )
-    pretraining.tell(own, "ptb")  # without a capital no sentence ends
+    own.describe("ptb")  # without a capital no sentence ends
     assert "words on average in a: where every line is a sentence, set pretraining.layout" in capsys.readouterr().out
-    pretraining.tell(STAGE, "ptb")
+    STAGE.describe("ptb")
     assert "held out (12 of 60 books)" in capsys.readouterr().out
 
 
@@ -122,7 +120,7 @@ def test_what_becomes_of_the_lines_is_said(tmp_path: Path, capsys: pytest.Captur
 
 def test_held_out_sentences_are_of_other_books_and_the_same_for_every_seed(found: Books) -> None:
     limited = changed(limit=100)
-    (train, held), (again, _), (other, same) = (texts(limited, found, seed) for seed in (1, 1, 2))
+    (train, held), (again, _), (other, same) = (limited.split(found, seed) for seed in (1, 1, 2))
     book_of = np.searchsorted(found.offsets, np.arange(len(found)), side="right") - 1
     assert found.held[book_of[held.sentences]].all()
     assert not found.held[book_of[train.sentences]].any()
@@ -135,7 +133,7 @@ def test_held_out_sentences_are_of_other_books_and_the_same_for_every_seed(found
 
 @pytest.mark.parametrize("kind", ["autoencoder", "future predictor", "composite", "hierarchical"])
 def test_a_model_is_given_its_kind_of_examples_within_the_limits(kind: Kind, found: Books) -> None:
-    train, held = texts(changed(longest=10, held_out=None, model=kind), found, 1)
+    train, held = changed(longest=10, held_out=None, model=kind).split(found, 1)
     limits = novels.Limits(longest=10)
     parts: list[tuple[Part, OrderedSentences]] = [("train", train), ("held out", held)]
     for part, ordered in parts:
@@ -150,7 +148,7 @@ def test_a_model_is_given_its_kind_of_examples_within_the_limits(kind: Kind, fou
         each = {"sentences": 1, "pairs": 2, "paragraphs": 4}[wanted]
         assert 0 < found.tokens.lengths[given[wanted][:, None] + np.arange(each)].max() <= 10
     # Where a sample is drawn, it is of as much text whatever the model is.
-    sampled, _ = texts(changed(limit=80, model=kind), found, 1)
+    sampled, _ = changed(limit=80, model=kind).split(found, 1)
     assert [len(rows) for rows in (sampled.sentences, sampled.firsts, sampled.paragraphs)] == [80, 80, 20]
 
 
@@ -158,21 +156,21 @@ def test_a_model_is_given_its_kind_of_examples_within_the_limits(kind: Kind, fou
 
 
 def test_learned_words_begin_as_noise_and_all_others_as_zeros(found: Books, known: WordVectors) -> None:
-    vocabulary, table = lexicon(STAGE, found, known, seed=3)
+    vocabulary, table = STAGE.lexicon(found, known, seed=3)
     own = found.vocabulary.words
     assert vocabulary.words[: len(own)] == own
     assert vocabulary.words[len(own) :] == [word for word in known.words if word not in set(own)]
     np.testing.assert_array_equal(table[: 2 + len(own)], word_table(found.vocabulary, 50, 0.1, seed=3))
     assert not table[0].any() and not table[2 + len(own) :].any()
     assert 0.09 < table.abs().max() <= 0.1
-    assert not torch.equal(table, lexicon(STAGE, found, known, seed=4)[1])
+    assert not torch.equal(table, STAGE.lexicon(found, known, seed=4)[1])
 
 
 def test_fixed_words_are_the_pre_trained_vectors_bit_for_bit(found: Books, known: WordVectors) -> None:
     some = WordVectors(known.words[::2], known.matrix[::2])
-    vocabulary, table = lexicon(changed(embedding_update="frozen"), found, some, seed=3)
+    vocabulary, table = changed(embedding_update="frozen").lexicon(found, some, seed=3)
     assert table.dtype == torch.float32
-    assert vocabulary.words == lexicon(STAGE, found, some, seed=3)[0].words
+    assert vocabulary.words == STAGE.lexicon(found, some, seed=3)[0].words
     row = {word: at for at, word in enumerate(some.words)}
     mean = some.matrix.mean(axis=0)
     strangers = 0
@@ -182,11 +180,11 @@ def test_fixed_words_are_the_pre_trained_vectors_bit_for_bit(found: Books, known
     assert strangers > 10
     assert not table[0].any()
     np.testing.assert_array_equal(table[1], mean)
-    assert torch.equal(table, lexicon(changed(embedding_update="frozen"), found, some, seed=4)[1])
+    assert torch.equal(table, changed(embedding_update="frozen").lexicon(found, some, seed=4)[1])
 
 
 def test_other_words_get_what_the_least_squares_map_gives(found: Books, known: WordVectors) -> None:
-    vocabulary, table = lexicon(STAGE, found, known, seed=1)
+    vocabulary, table = STAGE.lexicon(found, known, seed=1)
     own = found.vocabulary.words
     generator = torch.Generator().manual_seed(0)
     table[2 : 2 + len(own)] = torch.randn(len(own), 50, generator=generator)
@@ -204,10 +202,10 @@ def test_other_words_get_what_the_least_squares_map_gives(found: Books, known: W
 
 def test_vectors_that_cannot_be_mapped_are_one_sentence(found: Books, known: WordVectors) -> None:
     few = WordVectors(known.words[:40], known.matrix[:40])
-    _, table = lexicon(STAGE, found, few, seed=1)
+    _, table = STAGE.lexicon(found, few, seed=1)
     with pytest.raises(DataError, match="fewer than the 50 dimensions"):
         expand(table, found, few)
-    _, table = lexicon(STAGE, found, known, seed=1)
+    _, table = STAGE.lexicon(found, known, seed=1)
     with pytest.raises(DataError, match="not those that the encoder was trained with; train it again"):
         expand(table[:-1], found, known)
 
@@ -223,17 +221,17 @@ def encoder(found: Books, seed: int = 1) -> CNN:
 
 @pytest.mark.parametrize("kind", ["autoencoder", "future predictor", "composite", "hierarchical"])
 def test_an_example_is_a_sentence_a_pair_or_a_paragraph(kind: Kind, found: Books) -> None:
-    made = problem(encoder(found), changed(model=kind, limit=200, per="sentence", floor=1e-6), found, seed=1)
-    train, _ = texts(changed(limit=200), found, 1)
+    stage = changed(model=kind, limit=200, per="sentence")
+    made = stage.bind(Start(encoder(found), found.vocabulary, 1), stage.split(found, 1))
+    train, _ = changed(limit=200).split(found, 1)
     counts = {"autoencoder": len(train.sentences), "hierarchical": len(train.paragraphs)}
     assert len(made.lengths) == counts.get(kind, len(train.firsts))
-    assert (made.per, made.floor) == ("sentence", 1e-6)
-    assert made.counts(np.arange(8)) == dict.fromkeys(made.model.decoders, 32 if kind == "hierarchical" else 8)
+    assert made.counts(np.arange(8)) == dict.fromkeys(made._decoding.decoders, 32 if kind == "hierarchical" else 8)
 
 
 def test_text_without_an_example_is_one_sentence(tmp_path: Path) -> None:
     books = {f"book {number}": "A short one.\n" for number in range(6)}
     own = changed(corpus="folder", path=str(shelf(tmp_path / "shelf", books)), books=None, model="future predictor")
-    read = pretraining.books(own, "ptb")
+    read = own.read("ptb")
     with pytest.raises(DataError, match="no example for the future predictor model; give more or longer books"):
-        problem(encoder(read), own, read, seed=1)
+        own.bind(Start(encoder(read), read.vocabulary, 1))

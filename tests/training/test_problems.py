@@ -33,19 +33,15 @@ from sentbook.models.wsv import WSVEncoder
 from sentbook.training.correlation import mse, pearson
 from sentbook.training.cosine import cosine
 from sentbook.training.loop import History, fit
-from sentbook.training.problem import Problem
-from sentbook.training.problems.entailment import EntailmentProblem
-from sentbook.training.problems.paraphrase import ParaphraseProblem, prepare
-from sentbook.training.problems.similarity import SimilarityProblem
-from sentbook.training.problems.transfer import HeadProblem, RelatednessProblem
-from sentbook.training.settings import (
+from sentbook.training.objectives import (
     DirectTransfer,
     EntailmentTraining,
     HeadTraining,
     MarginTraining,
+    Objective,
     RelatednessTraining,
     SimilarityTraining,
-    Training,
+    Start,
 )
 
 WORDS = [f"{a}{b}" for a in "bcdfghjklm" for b in "aeiou"]
@@ -82,8 +78,13 @@ def splits(scale: tuple[float, float] = (1, 5)) -> Splits:
     return {name: scored(seed, scale) for seed, name in enumerate(("train", "trial", "test"), start=1)}
 
 
-def fitted(problem: Problem, settings: Training, report: Callable[[str], Any] = lambda line: None) -> History:
-    return fit(problem, settings, seed=1, device="cpu", report=report)
+def start(encoder: SentenceEncoder | Encoder, seed: int = 1, trained: bool = False) -> Start:
+    made = encoder if isinstance(encoder, SentenceEncoder) else built(encoder)
+    return Start(made, VOCABULARY, seed, trained=trained)
+
+
+def fitted(bound: Objective, report: Callable[[str], Any] = lambda line: None) -> History:
+    return fit(bound, bound, seed=1, device="cpu", report=report)
 
 
 @torch.no_grad()
@@ -93,7 +94,7 @@ def alone(encoder: SentenceEncoder, sentence: str) -> Tensor:
     return encoder(ids, torch.tensor([ids.shape[1]]))
 
 
-def seen(problem: Problem) -> list[Tensor]:
+def seen(problem: Objective) -> list[Tensor]:
     """The ids of every call of the encoder from now on."""
     calls: list[Tensor] = []
     problem.encoder.register_forward_pre_hook(lambda module, arguments: calls.append(arguments[0].clone()))
@@ -114,9 +115,9 @@ def long_pairs() -> ParaphrasePairs:
     return ParaphrasePairs("p", first, second, ["p"] * 24)
 
 
-def paraphrase(encoder: SentenceEncoder | None = None, **changes: Any) -> ParaphraseProblem:
+def paraphrase(encoder: SentenceEncoder | None = None, **changes: Any) -> MarginTraining:
     sets = [dataclasses.replace(scored(seed), name=name) for seed, name in ((1, "one"), (2, "two"))]
-    return prepare(encoder or built(AVERAGE), VOCABULARY, long_pairs(), MarginTraining(**changes), sets, "ptb")
+    return MarginTraining(**changes).bind(start(encoder or AVERAGE), (long_pairs(), sets))
 
 
 @pytest.mark.parametrize("windows", ["masked", "batch"])
@@ -124,13 +125,13 @@ def test_scrambling_permutes_both_members_of_a_scrambled_pair_only(windows: Any)
     encoder = built(CSEEncoder(filters=2, windows=windows))
     plain, scrambling = paraphrase(encoder, scramble=0.0), paraphrase(encoder, scramble=0.5)
     calls, rng = seen(plain), np.random.default_rng(7)  # the encoder is shared
-    plain.loss(ROWS, rng)
+    plain.compute_loss(ROWS, rng)
     before = [row for ids in calls for row in as_lists(ids)]
     assert rng.random() == np.random.default_rng(7).random()  # nothing was drawn
     tokens = VOCABULARY.encode([side[row] for side in (long_pairs().first, long_pairs().second) for row in ROWS])
     assert before == [tokens.flat[slice(*tokens.offsets[at : at + 2])].tolist() for at in range(2 * len(ROWS))]
     calls.clear()
-    scrambling.loss(ROWS, np.random.default_rng(7))
+    scrambling.compute_loss(ROWS, np.random.default_rng(7))
     after = [row for ids in calls for row in as_lists(ids)]
     chosen = np.random.default_rng(7).random(len(ROWS)) < 0.5
     assert 0 < chosen.sum() < len(ROWS)
@@ -142,7 +143,7 @@ def test_scrambling_permutes_both_members_of_a_scrambled_pair_only(windows: Any)
 def test_a_batch_dependent_encoder_is_run_a_side_at_a_time(windows: Any) -> None:
     problem = paraphrase(built(CSEEncoder(filters=2, windows=windows)))
     calls = seen(problem)
-    problem.loss(ROWS, np.random.default_rng(0))
+    problem.compute_loss(ROWS, np.random.default_rng(0))
     assert [len(ids) for ids in calls] == ([2 * len(ROWS)] if windows == "masked" else [len(ROWS), len(ROWS)])
     for ids in calls:  # padded to its own side's longest sentence
         assert ids.shape[1] == max(map(len, as_lists(ids)))
@@ -155,12 +156,12 @@ def test_the_loss_is_the_margin_loss_and_validation_the_mean_pearson_of_the_sets
         for side in (long_pairs().first, long_pairs().second)
     ]
     expected = margin_loss(*sides, margin=0.5, selection="max", candidates="both sides")
-    torch.testing.assert_close(problem.loss(ROWS, np.random.default_rng(0)).detach(), expected)
+    torch.testing.assert_close(problem.compute_loss(ROWS, np.random.default_rng(0)).detach(), expected)
     values = [
         pearson(cosine(*(encode(problem.encoder, VOCABULARY, side) for side in (one.first, one.second))), one.gold)
-        for one in problem.validation
+        for one in problem._sets
     ]
-    assert problem.validate() == pytest.approx(np.mean(values), abs=1e-6)
+    assert problem.judge() == pytest.approx(np.mean(values), abs=1e-6)
     assert values[0] != pytest.approx(values[1], abs=1e-3)
 
 
@@ -175,8 +176,8 @@ def test_the_composition_alone_is_pulled_to_zero() -> None:
 # -- similarity alone --------------------------------------------------------------------------------------------------
 
 
-def similarity(encoder: Encoder = WSV, data: Splits | None = None, **changes: Any) -> SimilarityProblem:
-    return SimilarityProblem(built(encoder), VOCABULARY, SimilarityTraining(**changes), data or splits())
+def similarity(encoder: Encoder = WSV, data: Splits | None = None, **changes: Any) -> SimilarityTraining:
+    return SimilarityTraining(**changes).bind(start(encoder), data or splits())
 
 
 @pytest.mark.parametrize("scale", [(1.0, 5.0), (0.0, 1.0), (-2.0, 2.0)])
@@ -184,15 +185,15 @@ def test_targets_and_what_is_watched_are_on_the_scales_that_are_asked_for(scale:
     data, span = splits(scale), scale[1] - scale[0]
     problem = similarity(data=data, watch="test")
     share = (data["train"].gold - scale[0]) / span
-    np.testing.assert_allclose(problem.target.numpy(), share, atol=1e-6)
-    turned = SimilarityProblem(built(WSV), VOCABULARY, DirectTransfer(target="[-1, 1]"), data)
-    np.testing.assert_allclose(turned.target.numpy(), 2 * share - 1, atol=1e-6)
+    np.testing.assert_allclose(problem._target.numpy(), share, atol=1e-6)
+    turned = DirectTransfer(target="[-1, 1]").bind(start(WSV), data)
+    np.testing.assert_allclose(turned._target.numpy(), 2 * share - 1, atol=1e-6)
     gold, scores = data["test"].gold, problem.scores("test")
-    assert problem.watch() == [
+    assert problem.watched() == [
         {"split": "test", "metric": "pearson", "value": pearson(scores, gold)},
         {"split": "test", "metric": "mse", "value": mse(scale[0] + span * scores, gold)},
     ]
-    assert problem.validate() == pearson(problem.scores("trial"), data["trial"].gold)
+    assert problem.judge() == pearson(problem.scores("trial"), data["trial"].gold)
 
 
 @pytest.mark.parametrize("encoder", [WSV, AVERAGE], ids=["wsv", "average"])
@@ -221,7 +222,7 @@ def test_loss_and_scores_are_those_of_the_pairs_in_their_order(encoder: Encoder,
         )
         gold = torch.tensor((data["train"].gold[ROWS] - 1) / 4, dtype=torch.float32)
         expected = score_loss(loss, pair_score(*sides, score, falling), gold, 0.07)
-        torch.testing.assert_close(problem.loss(ROWS, rng).detach(), expected, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(problem.compute_loss(ROWS, rng).detach(), expected, atol=1e-5, rtol=1e-5)
         assert rng.random() == _drawing().random()  # nothing is drawn
 
 
@@ -232,7 +233,7 @@ def _drawing() -> np.random.Generator:
 def test_the_test_pairs_decide_nothing() -> None:
     def run(data: Splits, **changes: Any) -> tuple[dict[str, Tensor], History]:
         problem = similarity(data=data, epochs=6, learning_rate=0.03, batch_size=8, **changes)
-        history = fitted(problem, problem.settings)
+        history = fitted(problem)
         return problem.encoder.state_dict(), history
 
     data = splits()
@@ -250,10 +251,7 @@ def test_the_test_pairs_decide_nothing() -> None:
 
 def test_scores_come_back_to_one_scale() -> None:
     """The cosine is the score of [0, 1]; of [-1, 1] it is stretched, so that both read on the gold scale alike."""
-    zero, minus = (
-        SimilarityProblem(built(AVERAGE), VOCABULARY, DirectTransfer(target=target), splits())
-        for target in ("[0, 1]", "[-1, 1]")
-    )
+    zero, minus = (DirectTransfer(target=target).bind(start(AVERAGE), splits()) for target in ("[0, 1]", "[-1, 1]"))
     np.testing.assert_allclose(minus.scores("test"), (zero.scores("test") + 1) / 2, atol=1e-6)
 
 
@@ -266,15 +264,15 @@ def graded(seed: int) -> ScoredPairs:
     return dataclasses.replace(pairs, gold=np.random.default_rng(seed).uniform(1, 5, len(pairs)))
 
 
-def related(loaded: bool = True, seed: int = 1, **changes: Any) -> RelatednessProblem:
-    settings = RelatednessTraining(hidden=7, **changes)
-    return RelatednessProblem(built(CSE), VOCABULARY, settings, graded(1), graded(2), loaded=loaded, seed=seed)
+def related(loaded: bool = True, seed: int = 1, **changes: Any) -> RelatednessTraining:
+    data = {"train": graded(1), "trial": graded(2), "test": graded(3)}
+    return RelatednessTraining(hidden=7, **changes).bind(start(CSE, seed, trained=loaded), data)
 
 
-def by_hand(problem: RelatednessProblem, pairs: ScoredPairs) -> NDArray[np.float64]:
+def by_hand(problem: RelatednessTraining, pairs: ScoredPairs) -> NDArray[np.float64]:
     """(N, K) probabilities by Tai's equation 15 in numpy."""
     u, v = (encode(problem.encoder, VOCABULARY, side).astype(float) for side in (pairs.first, pairs.second))
-    if problem.settings.normalise:
+    if problem.normalise:
         u, v = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (u, v))
     hidden, output = problem.head.layers[0], problem.head.layers[2]  # type: ignore[index]
 
@@ -297,11 +295,13 @@ def test_the_heads_loss_is_the_formula_and_its_predictions_are_expected_scores(
         p[int(y) - 1], p[int(y)] = int(y) - y + 1, y - int(y)
         p += smoothing
         expected += sum(pi * np.log(pi / qi) for pi, qi in zip(p, probabilities, strict=True) if pi > 0)
-    assert problem.loss(ROWS, np.random.default_rng(0)).item() == pytest.approx(expected / (5 * len(ROWS)), rel=1e-4)
+    assert problem.compute_loss(ROWS, np.random.default_rng(0)).item() == pytest.approx(
+        expected / (5 * len(ROWS)), rel=1e-4
+    )
     predictions = problem.predict(problem.tokens(graded(2)))
     np.testing.assert_allclose(predictions, by_hand(problem, graded(2)) @ np.arange(1, 6), rtol=1e-5)
     assert ((predictions >= 1) & (predictions <= 5)).all()
-    assert problem.validate() == pytest.approx(pearson(predictions, graded(2).gold), abs=1e-6)
+    assert problem.judge() == pytest.approx(pearson(predictions, graded(2).gold), abs=1e-6)
 
 
 def test_loaded_values_are_anchors_and_fresh_ones_go_to_zero() -> None:
@@ -324,7 +324,7 @@ def test_a_huge_coefficient_holds_parameters_where_they_are_pulled(loaded: bool)
         keep="last", batch_size=10, normalise=False,  # a vector near 0 has no direction to learn from
     )  # fmt: skip
     before = [value.detach().clone() for value in problem.encoder.composition()]
-    fitted(problem, problem.settings)
+    fitted(problem)
     for value, start in zip(problem.encoder.composition(), before, strict=True):
         torch.testing.assert_close(value.detach(), start if loaded else torch.zeros_like(start), atol=1e-4, rtol=0)
 
@@ -339,27 +339,25 @@ def test_the_seed_decides_the_head_and_the_global_state_is_left_alone() -> None:
 # -- the settings of transfer ------------------------------------------------------------------------------------------
 
 
-def direct(config: Encoder, **changes: Any) -> tuple[SimilarityProblem, DirectTransfer]:
-    settings = DirectTransfer(**{"epochs": 1, "batch_size": 10, **changes})
-    return SimilarityProblem(built(config), VOCABULARY, settings, splits((-2, 2))), settings
+def direct(config: Encoder, **changes: Any) -> DirectTransfer:
+    return DirectTransfer(**{"epochs": 1, "batch_size": 10, **changes}).bind(start(config), splits((-2, 2)))
 
 
-def with_head(config: Encoder, **changes: Any) -> tuple[HeadProblem, HeadTraining]:
-    settings = HeadTraining(**{"epochs": 1, "batch_size": 10, "hidden": 4, **changes})
-    return HeadProblem(built(config), VOCABULARY, settings, splits((-2, 2)), seed=1), settings
+def with_head(config: Encoder | SentenceEncoder, **changes: Any) -> HeadTraining:
+    return HeadTraining(**{"epochs": 1, "batch_size": 10, "hidden": 4, **changes}).bind(start(config), splits((-2, 2)))
 
 
-MAKERS: dict[str, Callable[[Encoder], tuple[Problem, Training]]] = {
-    "Feature transfer": lambda config: with_head(config, frozen=True, embedding_update="frozen"),
-    "Network transfer row1": lambda config: with_head(config),
-    "Network transfer row2": lambda config: with_head(config, embedding_update="frozen"),
-    "Direct network transfer row1": lambda config: direct(config),
-    "Direct network transfer row2": lambda config: direct(config, embedding_update="frozen"),
+MAKERS: dict[str, Callable[[Encoder], Objective]] = {
+    "Feature transfer": lambda config: with_head(config, frozen=True, embedding_update="frozen", keep="last"),
+    "Network transfer row1": lambda config: with_head(config, keep="last"),
+    "Network transfer row2": lambda config: with_head(config, embedding_update="frozen", keep="last"),
+    "Direct network transfer row1": lambda config: direct(config, keep="last"),
+    "Direct network transfer row2": lambda config: direct(config, embedding_update="frozen", keep="last"),
 }
 TABLE_3 = reported.table("dnt", "table3").pivot(index="method", columns="metric", values="value")
 
 
-def state(problem: Problem) -> dict[str, Tensor]:
+def state(problem: Objective) -> dict[str, Tensor]:
     """Copies of every parameter, by the paper's three parts."""
     parts = {"wem": problem.encoder.embedding.weight}
     parts |= {f"enc{i}": value for i, value in enumerate(problem.encoder.composition())}
@@ -370,9 +368,9 @@ def state(problem: Problem) -> dict[str, Tensor]:
 @pytest.mark.parametrize("row", sorted({*TABLE_3.index} - {"Unsupervised evaluation"}))
 @pytest.mark.parametrize("config", [CSE, WSV], ids=["cse", "wsv"])
 def test_what_table_3_freezes_stays_and_what_it_updates_moves(row: str, config: Encoder) -> None:
-    problem, settings = MAKERS[row](config)
+    problem = MAKERS[row](config)
     before = state(problem)
-    fitted(problem, settings.model_copy(update={"keep": "last"}))
+    fitted(problem)
     after = state(problem)
     moved = {name[:3] for name in before if not torch.equal(before[name], after[name])}
     assert moved == {*TABLE_3.updated[row].split("+")}
@@ -381,14 +379,16 @@ def test_what_table_3_freezes_stays_and_what_it_updates_moves(row: str, config: 
 
 def test_feature_transfer_is_the_head_on_vectors_that_are_made_once() -> None:
     """Frozen and cached, or frozen by hand: the same predictions."""
-    cached, settings = with_head(CSE, frozen=True, embedding_update="frozen", epochs=3)
-    plain, _ = with_head(CSE, embedding_update="frozen", epochs=3)
+    made = built(CSE)
+    calls = list[Tensor]()
+    made.register_forward_pre_hook(lambda module, arguments: calls.append(arguments[0].clone()))
+    cached = with_head(made, frozen=True, embedding_update="frozen", epochs=3)
+    plain = with_head(CSE, embedding_update="frozen", epochs=3)
     for parameter in plain.encoder.composition():
         parameter.requires_grad_(False)
-    calls = seen(cached)
     for problem in (cached, plain):
-        fitted(problem, settings)
-    sides = [*cached.sides, *cached.trial_sides]
+        fitted(problem)
+    sides = [*cached._sides["train"], *cached._sides["trial"]]
     distinct = {tuple(side.padded(np.array([row]))[0][0]) for side in sides for row in range(len(side))}
     assert sum(map(len, calls)) == len(distinct) < 4 * len(splits()["train"])
     np.testing.assert_allclose(cached.scores("test"), plain.scores("test"), atol=1e-5)
@@ -401,11 +401,8 @@ def test_a_rescaled_transfer_does_not_see_how_long_vectors_are(frozen: bool) -> 
     def scores(size: float, rescale: bool) -> NDArray[np.float64]:
         average = built(AVERAGE)
         average.embedding.weight.data *= size
-        settings = HeadTraining(
-            epochs=2, batch_size=10, hidden=4, frozen=frozen, embedding_update="frozen", rescale=rescale
-        )
-        problem = HeadProblem(average, VOCABULARY, settings, splits((-2, 2)), seed=1)
-        fitted(problem, settings)
+        problem = with_head(average, epochs=2, frozen=frozen, embedding_update="frozen", rescale=rescale)
+        fitted(problem)
         return problem.scores("test")
 
     np.testing.assert_allclose(scores(1e-3, True), scores(1.0, True), atol=1e-5)
@@ -413,12 +410,12 @@ def test_a_rescaled_transfer_does_not_see_how_long_vectors_are(frozen: bool) -> 
 
 
 def test_a_heads_scores_are_expectations_on_the_scale() -> None:
-    problem, settings = with_head(CSE, epochs=80, learning_rate=2e-2, keep="last")
-    fitted(problem, settings)
+    problem = with_head(CSE, epochs=80, learning_rate=2e-2, keep="last")
+    fitted(problem)
     scores = problem.scores("trial")
     assert scores.shape == (33,) and ((scores >= 0) & (scores <= 1)).all()
-    learned = problem.predict(problem.sides)  # on the classes 1 to 5; of gold itself the mean is off by 1
-    assert np.abs(learned - 3 - problem.splits["train"].gold).mean() < 0.4
+    learned = problem.predict(problem._sides["train"])  # on the classes 1 to 5; of gold itself the mean is off by 1
+    assert np.abs(learned - 3 - splits((-2, 2))["train"].gold).mean() < 0.4
 
 
 def test_the_squared_error_is_the_mean_over_batch_and_classes() -> None:
@@ -428,7 +425,7 @@ def test_the_squared_error_is_the_mean_over_batch_and_classes() -> None:
 
 def test_training_stops_when_patience_is_spent() -> None:
     lines: list[str] = []
-    history = fitted(*direct(CSE, epochs=200, patience=3, learning_rate=0.3), report=lines.append)
+    history = fitted(direct(CSE, epochs=200, patience=3, learning_rate=0.3), report=lines.append)
     checks = [point["step"] for point in history.curve if point["split"] == "validation"]
     assert len(checks) < 200 and sum(step > history.best_step for step in checks) == 3
     assert lines[-1] == "stopped: no better pearson in 3 checks"
@@ -452,10 +449,9 @@ def labelled(count: int, seed: int) -> LabelledPairs:
     return LabelledPairs("made", first, said, labels, CLASSES)
 
 
-def entailment(**changes: Any) -> tuple[EntailmentProblem, EntailmentTraining]:
+def entailment(**changes: Any) -> EntailmentTraining:
     settings = EntailmentTraining(**{"epochs": 3, "batch_size": 20, "hidden": 8, **changes})
-    encoder, train, held = built(BiLSTMEncoder(hidden=8)), labelled(200, 1), labelled(60, 2)
-    return EntailmentProblem(encoder, VOCABULARY, settings, train, held, seed=1), settings
+    return settings.bind(start(BiLSTMEncoder(hidden=8)), (labelled(200, 1), labelled(60, 2)))
 
 
 def test_the_inference_head_sees_both_vectors_their_distance_and_their_product() -> None:
@@ -470,9 +466,9 @@ def test_the_inference_head_sees_both_vectors_their_distance_and_their_product()
 
 
 def test_inference_is_learned_and_leaves_the_word_vectors() -> None:
-    problem, settings = entailment(epochs=30, optimiser="adam", learning_rate=5e-3)
+    problem = entailment(epochs=30, optimiser="adam", learning_rate=5e-3)
     before = problem.encoder.embedding.weight.detach().clone()
-    assert fitted(problem, settings).best > 0.6  # a third by chance
+    assert fitted(problem).best > 0.6  # a third by chance
     assert torch.equal(problem.encoder.embedding.weight, before)
 
 
@@ -480,9 +476,8 @@ def test_the_rate_falls_each_epoch_and_shrinks_without_progress() -> None:
     settings = EntailmentTraining(decay=0.9, shrink=5)
     assert settings.rate_after(1.0, improved=True) == pytest.approx(0.9)
     assert settings.rate_after(1.0, improved=False) == pytest.approx(0.18)
-    problem, settings = entailment(epochs=4, decay=0.5, shrink=4.0)
+    problem = entailment(epochs=4, decay=0.5, shrink=4.0)
     values = iter([0.5, 0.4, 0.6, 0.7])
-    problem.validate = lambda: next(values)  # type: ignore[method-assign]
     rates: list[float] = []
     step = torch.optim.SGD.step
 
@@ -492,7 +487,8 @@ def test_the_rate_falls_each_epoch_and_shrinks_without_progress() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.SGD, "step", watched)
-        fitted(problem, settings)
+        patch.setattr(EntailmentTraining, "judge", lambda self: next(values))
+        fitted(problem)
     assert rates[::10] == pytest.approx([0.1, 0.05, 0.05 / 8, 0.05 / 16])
 
 

@@ -29,27 +29,28 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.wsv import WSVEncoder
-from sentbook.training import checkpoint, pretraining, recipes
+from sentbook.training import checkpoint, recipes
 from sentbook.training.loop import fit
-from sentbook.training.problems.generation import GenerationProblem
-from sentbook.training.problems.similarity import SimilarityProblem
-from sentbook.training.recipes import FineTuning, Recipe, StageTraining, Trained, from_file, load, obtain, untrained
-from sentbook.training.settings import (
-    AnyStage,
+from sentbook.training.objectives import (
+    AnyObjective,
     DirectTransfer,
     EntailmentTraining,
+    GenerationTraining,
     HeadTraining,
     RelatednessTraining,
     SimilarityTraining,
+    Start,
 )
+from sentbook.training.recipes import FineTuning, Recipe, StageTraining, Trained, from_file, load, obtain, untrained
 from trainings import PHRASE, STORIES
 
 SIMILARITY = SimilarityTraining(dataset="miniworld", epochs=2, batch_size=45, dropout=0.1, learning_rate=0.01)
 PARAPHRASE = SimilarityTraining(dataset="miniworld-paraphrase", epochs=1, score="euclidean", loss="cross-entropy")
 HEAD = HeadTraining(dataset="miniworld", epochs=1, hidden=5)
-STAGES: list[AnyStage] = [
+STAGES: list[AnyObjective] = [
     PHRASE, SIMILARITY, DirectTransfer(dataset="miniworld", epochs=1), HEAD, STORIES,
     EntailmentTraining(corpus="miniworld-entailment", epochs=1, hidden=5),
+    RelatednessTraining(dataset="miniworld", epochs=1, hidden=5, normalise=True),
 ]  # fmt: skip
 WSV, CNN = WSVEncoder(filters=4), CNNEncoder(filters=8, bound=0.1)
 HEAD_ALONE = HEAD.model_copy(update={"frozen": True, "embedding_update": "frozen"})
@@ -66,11 +67,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def recipe(*stages: AnyStage, **changes: Any) -> Recipe:
+def recipe(*stages: AnyObjective, **changes: Any) -> Recipe:
     return trainings.recipe(*stages, **{"encoder": WSV} | changes)
 
 
-def told(*more: AnyStage, encoder: EncoderOptions = CNN, **changes: Any) -> Recipe:
+def told(*more: AnyObjective, encoder: EncoderOptions = CNN, **changes: Any) -> Recipe:
     """A model that decodes stories."""
     return recipe(STORIES.model_copy(update=changes), *more, encoder=encoder)
 
@@ -114,7 +115,7 @@ def variants(section: Section) -> list[Any]:
 
 
 def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -> None:
-    assert {type(stage) for stage in STAGES} == set(get_args(AnyStage)), "a new kind of stage must be in this test"
+    assert {type(stage) for stage in STAGES} == set(get_args(AnyObjective)), "a new kind of stage must be in this test"
     encoders = [kind.options for kind in ENCODERS.values()]
     every = [recipe(), recipe(PHRASE, SIMILARITY), recipe(SIMILARITY, PHRASE), recipe(PHRASE, PHRASE)]
     stages = [kind for stage in STAGES for kind in (stage, *variants(stage))]
@@ -309,7 +310,7 @@ def recomputed(found: Trained, split: str) -> np.ndarray:
     stage = found.recipe.stages[-1]
     assert isinstance(stage, SimilarityTraining)
     splits = {name: suites.pairs(stage.dataset, name) for name in ("train", "trial", "test")}
-    return SimilarityProblem(found.encoder(), found.vocabulary, stage, splits).scores(split)
+    return stage.bind(Start(found.encoder(), found.vocabulary), splits).scores(split)
 
 
 def test_scores_are_those_of_the_best_and_of_the_last_state() -> None:
@@ -371,12 +372,12 @@ def test_words_without_a_vector_get_rows_of_their_own_or_share_one() -> None:
 def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
     wanted = told(model=kind)
     found, problem = trained(wanted), recipes.prepare_stage(wanted)
-    assert isinstance(problem, GenerationProblem)
+    assert isinstance(problem, GenerationTraining)
     assert_same(problem.encoder.state_dict(), recipes.over_books(wanted).state_dict())
     history = fit(problem, wanted.stages[0], seed=1, device="cpu", report=lambda line: None)
     generator, vocabulary = found.generator()
     assert generator.kind == kind and not generator.training
-    assert_same(generator.state_dict(), problem.model.state_dict())
+    assert_same(generator.state_dict(), problem._decoding.state_dict())
     assert found.metadata["history"]["best"] == history.best
     # Book words alone are stored: all of them were moved by the softmax.
     rows = tensors(wanted)["embedding.rows"]
@@ -397,7 +398,7 @@ def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str
     stage, weight = found.recipe.generation, found.encoder().embedding.weight.detach().numpy()
     assert stage is not None
     np.testing.assert_array_equal(weight[: len(words)], generator.encoder.embedding.weight.detach())
-    books = pretraining.books(stage, "ptb")
+    books = stage.read("ptb")
     said = [text for row in range(len(books)) if "<unk>" not in (text := books.text(row))][:40]
     expected = encode_ids(generator.encoder, words.encode(said, "whitespace"))
     np.testing.assert_array_equal(encode(found.encoder(), found.vocabulary, said, "whitespace"), expected)
@@ -417,7 +418,7 @@ def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str
 
 
 def test_a_folder_of_books_is_trained_on_and_no_other(tmp_path: Path) -> None:
-    stories = pretraining.collection(STORIES)
+    stories = STORIES.collection()
     for name in [*stories.books][:12]:
         (tmp_path / f"{name}.txt").write_text("\n".join(stories.read(name)) + "\n", encoding="utf-8")
     wanted = told(corpus="folder", path=str(tmp_path), books=None)

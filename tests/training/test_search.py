@@ -22,6 +22,7 @@ from sentbook.papers.dnt import transfers
 from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
 from sentbook.training import recipes as training
+from sentbook.training.objectives import DirectTransfer, Grid, MarginTraining
 from sentbook.training.recipes import Recipe, Trained
 from sentbook.training.search import (
     Descent,
@@ -34,7 +35,6 @@ from sentbook.training.search import (
     searches_of,
     trained_at_best,
 )
-from sentbook.training.settings import DirectTransfer, Grid, MarginTraining
 
 
 def settings(**changes: Any) -> Settings:

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from sentbook.io import CheckpointError, NumericalError, StorageError
 from sentbook.models.cnn import CNNEncoder
-from sentbook.training import checkpoint, classifier, loop, pretraining, recipes, store
-from sentbook.training.settings import (
-    AnyStage,
+from sentbook.training import checkpoint, classifier, loop, recipes, store
+from sentbook.training.objectives import (
+    AnyObjective,
     ClassifierTraining,
     HeadTraining,
     RelatednessTraining,
@@ -35,7 +35,7 @@ SOFTMAX = ClassifierTraining(epochs=1, batch_size=64)
 Contents = dict[str, tuple[dict[str, Tensor], list[Any]]]
 
 
-def trained(*stages: AnyStage) -> Callable[[Sequence[int], int], object]:
+def trained(*stages: AnyObjective) -> Callable[[Sequence[int], int], object]:
     return lambda seeds, jobs: recipes.obtain([recipe(*stages, seed=s) for s in seeds], device="cpu", jobs=jobs)
 
 
@@ -241,4 +241,4 @@ def test_a_work_that_is_killed_is_one_sentence_and_leaves_the_others(artifacts: 
 def test_a_missing_artifact_is_one_sentence() -> None:
     with pytest.raises(CheckpointError):
         recipes.load(recipe(PHRASE))
-    assert pretraining.identity(STORIES) == ""
+    assert STORIES.identity() == ""

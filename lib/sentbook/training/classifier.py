@@ -8,108 +8,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
 from sentbook.config import digest
 from sentbook.data.miniworld import FINGERPRINT
 from sentbook.data.tasks import ClassificationTask, task
-from sentbook.data.text import PADDING, UNKNOWN, TokenIds, batches_by_tokens
+from sentbook.data.text import PADDING, UNKNOWN, TokenIds
 from sentbook.io import ConfigError
-from sentbook.models import SentenceEncoder
-from sentbook.models.base import to_device
 from sentbook.models.build import build
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.training import store
 from sentbook.training.loop import fit, silent
-from sentbook.training.problem import Problem, Rows
+from sentbook.training.objectives import ClassifierTraining, Division, Labelled, Rows, Start
 from sentbook.training.recipes import Recipe, StageTraining, load
-from sentbook.training.settings import ClassifierTraining
 from sentbook.training.store import Learned, Tensors, Work
 
 # Raise when a change to the code changes the numbers of fine-tuned classifiers.
 VERSION = 2
-
-
-class Division(NamedTuple):
-    """Rows of a task's sentences: trained on, for early stopping, judged.
-
-    Rows count the training sentences of the task first, then the official test sentences where there are any.
-    """
-
-    train: Rows
-    trial: Rows
-    test: Rows
-
-
-class ClassifierProblem(Problem):
-    r"""A class from a sentence's vector z, encoder and softmax trained together.
-
-    $$p(y \mid s) = \mathrm{softmax}(A\,(z \odot m) + a)_y, \qquad L = -\frac{1}{B} \sum_b \log p(y_b \mid s_b),$$
-
-    with m the dropout mask, scaled while training and 1 else.
-
-    Source: Gan et al. 2017, section 4.2: "a CNN encoder with a logistic regression model on top".
-    Deviations: optimiser, rate, dropout and batch size are unstated; the settings are Kim 2014's where they apply
-    (batches of 50, dropout of one half on the vector), without his limit on the norm of the softmax's weights.
-
-    Args:
-        encoder: over the words of ``tokens``.
-        tokens, labels: all N sentences of the task and their classes.
-        division: rows that are trained on and rows that choose the epoch.
-        classes: K.
-        seed: of the softmax's initial values, the same whatever the encoder starts from.
-    """
-
-    metric = "accuracy"
-
-    def __init__(
-        self,
-        encoder: SentenceEncoder,
-        tokens: TokenIds,
-        labels: Rows,
-        division: Division,
-        settings: ClassifierTraining,
-        *,
-        classes: int,
-        seed: int,
-    ) -> None:
-        self.encoder, self.settings, self.division = encoder, settings, division
-        # Towards 0 from both starts, so that they differ in nothing but where they begin.
-        self.patience, self.decay = settings.patience, settings.composition_decay
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            linear = nn.Linear(encoder.dimension, classes)
-        self.head: nn.Module = nn.Sequential(nn.Dropout(settings.head_dropout), linear)
-        self._tokens, self._labels = tokens, labels
-        self.lengths = tokens.lengths[division.train]
-
-    def _logits(self, rows: Rows) -> Tensor:
-        logits: Tensor = self.head(self.vectors(self._tokens, rows))
-        return logits
-
-    def loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
-        chosen = self.division.train[rows]
-        logits = self._logits(chosen)
-        labels = to_device(torch.from_numpy(self._labels[chosen]), logits.device)
-        return functional.cross_entropy(logits.float(), labels)
-
-    @torch.inference_mode()
-    def right(self, rows: Rows) -> NDArray[np.bool_]:
-        """Return whether each of ``rows`` is given its class."""
-        found = np.empty(len(rows), dtype=np.int64)
-        lengths = np.maximum(self._tokens.lengths[rows], self.encoder.minimum_length)
-        for part in batches_by_tokens(lengths, self.encoder.tokens_per_batch):
-            found[part] = self._logits(rows[part]).argmax(dim=1).cpu().numpy()
-        return found == self._labels[rows]
-
-    def validate(self) -> float:
-        return float(self.right(self.division.trial).mean())
 
 
 @torch.no_grad()
@@ -177,9 +97,8 @@ class Classifier(Work):
             redraw(encoder, self.seed)
         else:
             encoder.load_state_dict(state, strict=False)
-        problem = ClassifierProblem(
-            encoder, tokens, labels, self.division, self.settings, classes=classes, seed=self.seed
-        )
+        start = Start(encoder, load(self.start).vocabulary, self.seed)
+        problem = self.settings.bind(start, Labelled(tokens, labels, classes, self.division))
         history = fit(
             problem,
             self.settings,
@@ -191,6 +110,7 @@ class Classifier(Work):
         )
         right = problem.right(self.division.test)
         print(f"[{self.method}, {self.dataset}, run {self.seed}] accuracy {right.mean():.4f}", flush=True)
+        assert problem.head is not None
         head = sum(parameter.numel() for parameter in problem.head.parameters())
         return {self.file: {"right": torch.from_numpy(right)}}, {
             "history": vars(history),

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sentbook.data import suites
 from sentbook.data.text import Tokenisation
 from sentbook.io import NumericalError
 from sentbook.models import FrozenVectors
 from sentbook.training.loop import fit, silent
-from sentbook.training.problems.transfer import HeadProblem
+from sentbook.training.objectives import HeadTraining, Start
 from sentbook.training.recipes import Recipe, Trained, load, prepare_stage
-from sentbook.training.settings import HeadTraining
 
 # Of the scale: how far a head that is trained again may be from the first one.
 SAME_HEAD = 0.02
@@ -27,7 +25,7 @@ def train_head(
     *,
     tokenisation: Tokenisation = "ptb",
     device: str = "auto",
-) -> tuple[HeadProblem, float]:
+) -> tuple[HeadTraining, float]:
     """Train a head on the scored pairs of ``stage.dataset``.
 
     Args:
@@ -40,16 +38,8 @@ def train_head(
     Raises:
         NumericalError: the loss is not finite.
     """
-    splits = {split: suites.pairs(stage.dataset, split) for split in ("train", "trial", "test")}
-    problem = HeadProblem(
-        vectors.encoder,
-        item.vocabulary,
-        stage,
-        splits,
-        seed=item.seed,
-        tokenisation=tokenisation,
-        vectors=vectors,
-    )
+    start = Start(vectors.encoder, item.vocabulary, item.seed, tokenisation, trained=True, frozen=lambda: vectors)
+    problem = stage.bind(start)
     history = fit(problem, stage, seed=item.seed, device=device, report=silent)
     return problem, history.best
 
@@ -61,7 +51,7 @@ def search_heads(
     *,
     tokenisation: Tokenisation = "ptb",
     device: str = "auto",
-) -> tuple[list[HeadProblem], dict[str, Any]]:
+) -> tuple[list[HeadTraining], dict[str, Any]]:
     """Choose one of ``stages`` with the first encoder on development pairs, and train a head on each encoder.
 
     Returns:
@@ -71,10 +61,10 @@ def search_heads(
         NumericalError: every stage diverged with the first encoder.
     """
 
-    def trained(place: int, stage: HeadTraining) -> tuple[HeadProblem, float]:
+    def trained(place: int, stage: HeadTraining) -> tuple[HeadTraining, float]:
         return train_head(items[place], vectors[place], stage, tokenisation=tokenisation, device=device)
 
-    found: list[tuple[HeadProblem, float] | None] = []
+    found: list[tuple[HeadTraining, float] | None] = []
     for stage in stages:
         try:
             found.append(trained(0, stage))
@@ -99,14 +89,14 @@ def search_heads(
     return [first[0], *(trained(place, chosen)[0] for place in range(1, len(items)))], about
 
 
-def train_head_again(recipe: Recipe, device: str = "auto") -> HeadProblem:
+def train_head_again(recipe: Recipe, device: str = "auto") -> HeadTraining:
     """Train the head of a feature transfer again, since its artifact keeps none; on frozen vectors it takes seconds.
 
     Raises:
         NumericalError: on the test pairs it predicts something else than the transfer's own head did.
     """
     problem = prepare_stage(recipe, device)
-    assert isinstance(problem, HeadProblem)
+    assert isinstance(problem, HeadTraining)
     fit(problem, recipe.stages[-1], seed=recipe.seed, device=device, report=silent)
     off = float(np.abs(problem.scores("test") - load(recipe).scores("test")).max())
     if off > SAME_HEAD:  # another processor rounds differently, but not as much

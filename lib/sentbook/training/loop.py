@@ -24,8 +24,7 @@ from sentbook.data.text import bucketed_batches, shuffled_batches
 from sentbook.io import DamagedCheckpointError, NumericalError
 from sentbook.training import checkpoint, optim
 from sentbook.training.devices import count_memory_anew, device_of, peak_memory_bytes, tensor_cores
-from sentbook.training.problem import Problem, Rows
-from sentbook.training.settings import Training
+from sentbook.training.objectives import Objective, Rows
 
 CHECKPOINT_SECONDS = 60.0
 # A checkpoint that takes long to write is written the more rarely: twenty times as long lies between two.
@@ -57,8 +56,8 @@ class History:
 
 
 def fit(
-    problem: Problem,
-    settings: Training,
+    problem: Objective,
+    settings: Objective,
     *,
     seed: int,
     device: str = "auto",
@@ -70,7 +69,7 @@ def fit(
     """Train ``problem``; afterwards its encoder and head hold the best (or last) state, in evaluation mode.
 
     Args:
-        problem: what is trained; see `Problem`.
+        problem: what is trained; see `Objective`.
         settings: epochs, batch size, optimiser and the rest.
         seed: of the order of examples, dropout, scrambling and random negatives.
         device: ``auto``, ``cpu`` or ``cuda``.
@@ -109,7 +108,7 @@ def fit(
         with _numbers_from(int(rng.integers(2**62)), place), tensor_cores(place):
             for step, rows in enumerate(batches):
                 with torch.autocast(place.type, torch.bfloat16, enabled=settings.precision == "bf16"):
-                    loss = problem.loss(rows, rng)
+                    loss = problem.compute_loss(rows, rng)
                 loss.backward()
                 optim.penalise(words, state.penalties)
                 if settings.clip is not None:
@@ -134,11 +133,11 @@ def fit(
         history.seconds += time.monotonic() - clock
         history.processor_seconds += time.process_time() - processor
         modules.eval()
-        value = problem.validate()
+        value = problem.judge()
         history.curve += [
             {"step": history.examples, "split": "train", "metric": "loss", "value": mean},
             {"step": history.examples, "split": "validation", "metric": problem.metric, "value": value},
-            *({"step": history.examples, **row} for row in problem.watch()),
+            *({"step": history.examples, **row} for row in problem.watched()),
         ]
         improved = value > history.best
         for group in (group for optimiser in optimisers for group in optimiser.param_groups):
@@ -169,7 +168,7 @@ def fit(
     return history
 
 
-def segments(lengths: Rows, settings: Training, seed: int, first: int = 0) -> Iterator[tuple[int, list[Rows]]]:
+def segments(lengths: Rows, settings: Objective, seed: int, first: int = 0) -> Iterator[tuple[int, list[Rows]]]:
     """Yield the number of each check from ``first`` on, and its batches; a check without one is left out."""
     checks, size = settings.checks_per_epoch, settings.batch_size
     for epoch in range(first // checks, settings.epochs):
@@ -193,7 +192,7 @@ def _numbers_from(seed: int, device: torch.device) -> Iterator[None]:
         yield
 
 
-def _require_finite(loss: Tensor, epoch: int, settings: Training) -> float:
+def _require_finite(loss: Tensor, epoch: int, settings: Objective) -> float:
     if not math.isfinite(value := float(loss)):
         raise NumericalError(
             f"The loss became {value} in epoch {epoch + 1}; lower the learning rate (now {settings.learning_rate:g}) "
@@ -211,7 +210,7 @@ class _State:
         best: what training moves, as it was at the best check; empty where the last state is kept.
     """
 
-    def __init__(self, problem: Problem, settings: Training, device: torch.device) -> None:
+    def __init__(self, problem: Objective, settings: Objective, device: torch.device) -> None:
         head = {} if problem.head is None else {"head": problem.head}
         self.modules = nn.ModuleDict({"encoder": problem.encoder, **head}).to(device)
         problem.encoder.dropout = settings.dropout

@@ -10,14 +10,11 @@ from torch import Tensor, nn
 
 from sentbook.io import ConfigError
 from sentbook.models.base import SentenceEncoder, WordEmbedding
-from sentbook.training.settings import Training
-
-# A parameter, a coefficient, and the values that it is pulled to (None: 0).
-Penalty = tuple[nn.Parameter, float, Tensor | None]
+from sentbook.training.objectives.base import Objective, Penalty
 
 
 def optimisers(
-    encoder: SentenceEncoder, parameters: Iterable[nn.Parameter], settings: Training
+    encoder: SentenceEncoder, parameters: Iterable[nn.Parameter], settings: Objective
 ) -> list[torch.optim.Optimizer]:
     """Make what updates ``parameters``, those of ``encoder`` among them, by torch's defaults (Adam: .9, .999, 1e-8).
 

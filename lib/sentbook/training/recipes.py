@@ -28,12 +28,11 @@ from sentbook.io import CheckpointError, ConfigError
 from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.build import Encoder, build
 from sentbook.models.encoder_decoder import EncoderDecoder
-from sentbook.training import checkpoint, pretraining, store
+from sentbook.training import checkpoint, store
 from sentbook.training.devices import device_of
 from sentbook.training.loop import fit, progress
-from sentbook.training.problem import Problem, Start
-from sentbook.training.problems.transfer import RelatednessProblem
-from sentbook.training.settings import AnyStage, GenerationTraining, Paper, RelatednessTraining, Stage
+from sentbook.training.objectives import AnyObjective, GenerationTraining, Objective, Paper, RelatednessTraining, Start
+from sentbook.training.objectives.books import expand
 from sentbook.training.store import STANDS_ON, VERSION, Learned, Tensors, Work
 
 
@@ -44,7 +43,7 @@ class Recipe(Section):
     seed: int
     vectors: Vectors
     encoder: Encoder
-    stages: tuple[AnyStage, ...] = ()
+    stages: tuple[AnyObjective, ...] = ()
     tokenisation: Tokenisation = "ptb"
     suite: suites.Suite = "sts"
     random_words: bool = False
@@ -86,7 +85,7 @@ def recipes(
     s: Paper,
     method: str,
     encoder: Encoder | type[SentenceEncoder],
-    *stages: Stage,
+    *stages: Objective,
     seeds: Sequence[int] | None = None,
     vectors: Vectors | None = None,
     tokenisation: Tokenisation | None = None,
@@ -169,10 +168,10 @@ class Trained(Learned):
         path = self.file or _artifact(self.recipe)
         if not path.with_name("decoders.safetensors").exists():
             raise CheckpointError(f"The decoders beside {path} are missing; delete the folder and run again.")
-        found = pretraining.books(stage, self.recipe.tokenisation)
+        found = stage.read(self.recipe.tokenisation)
         encoder = over_books(self.recipe)
         _apply(encoder, *_left(self.recipe, path))
-        model = pretraining.model(encoder, stage, self.recipe.seed)
+        model = stage.encoder_decoder(encoder, self.recipe.seed)
         tensors, _ = checkpoint.load(path.with_name("decoders.safetensors"), self.recipe.key())
         model.decoders.load_state_dict(tensors)
         return model.eval().to(device_of(device)), found.vocabulary
@@ -212,8 +211,8 @@ def _words(config: Vectors) -> tuple[Vocabulary, Tensor]:
 def _book_words(
     stage: GenerationTraining, config: Vectors, tokenisation: Tokenisation, seed: int, identity: str
 ) -> tuple[Vocabulary, Tensor]:
-    found = pretraining.books(stage, tokenisation)
-    return pretraining.lexicon(stage, found, vectors.load(config.name, config.path), seed)
+    found = stage.read(tokenisation)
+    return stage.lexicon(found, vectors.load(config.name, config.path), seed)
 
 
 @lru_cache(maxsize=4)
@@ -239,7 +238,7 @@ def _lexicon(recipe: Recipe) -> tuple[Vocabulary, Tensor]:
     """The words of a recipe, and their (V, D) initial vectors."""
     if recipe.generation is not None:
         stage = recipe.generation
-        return _book_words(stage, recipe.vectors, recipe.tokenisation, recipe.seed, pretraining.identity(stage))
+        return _book_words(stage, recipe.vectors, recipe.tokenisation, recipe.seed, stage.identity())
     vocabulary, weight = _words(recipe.vectors)
     if datasets := tuple(dict.fromkeys(name for stage in recipe.stages for name in stage.new_words_of())):
         vocabulary, sizes = _extended(recipe.vectors, datasets, recipe.tokenisation)
@@ -263,7 +262,7 @@ def untrained(recipe: Recipe) -> tuple[SentenceEncoder, Vocabulary]:
 def over_books(recipe: Recipe) -> SentenceEncoder:
     """The untrained encoder over the words of its books alone: what decoders predict, and what training touches."""
     assert recipe.generation is not None
-    own = len(pretraining.books(recipe.generation, recipe.tokenisation).vocabulary)
+    own = len(recipe.generation.read(recipe.tokenisation).vocabulary)
     return build(recipe.encoder, _lexicon(recipe)[1][:own], seed=recipe.seed)
 
 
@@ -272,8 +271,8 @@ def _expand(encoder: SentenceEncoder, recipe: Recipe) -> None:
     """Give an encoder that learned its words vectors for all others; the artifact of a later stage holds them."""
     stage = recipe.generation
     if stage is not None and len(recipe.stages) == 1 and stage.embedding_update == "dense":
-        found = pretraining.books(stage, recipe.tokenisation)
-        pretraining.expand(encoder.embedding.weight.data, found, vectors.load(recipe.vectors.name, recipe.vectors.path))
+        found = stage.read(recipe.tokenisation)
+        expand(encoder.embedding.weight.data, found, vectors.load(recipe.vectors.name, recipe.vectors.path))
 
 
 # An artifact holds what its stage moved: of word vectors their rows, since of 400,000 words a task has a few thousand;
@@ -408,7 +407,7 @@ def _frozen(recipe: Recipe, device: str) -> FrozenVectors:
     return FrozenVectors(load(recipe).encoder(device))
 
 
-def prepare_stage(recipe: Recipe, device: str = "cpu") -> Problem:
+def prepare_stage(recipe: Recipe, device: str = "cpu") -> Objective:
     """The last stage's problem on top of the artifact of the others.
 
     Raises:
@@ -425,10 +424,12 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> Problem:
     if before.stages:
         load(before).put_into(encoder, vocabulary)
     frozen = partial(_frozen, before, device)
-    return stage.problem(Start(encoder, vocabulary, recipe.seed, recipe.tokenisation, recipe.suite, frozen))
+    trained = bool(before.stages)
+    start = Start(encoder, vocabulary, recipe.seed, recipe.tokenisation, recipe.suite, trained, frozen)
+    return stage.bind(start)
 
 
-def _scores(problem: Problem, state: str) -> dict[str, Tensor]:
+def _scores(problem: Objective, state: str) -> dict[str, Tensor]:
     return {f"{state}.{split}": torch.from_numpy(values) for split, values in problem.held_out_scores().items()}
 
 
@@ -514,18 +515,9 @@ class FineTuning(Work):
 
     def run(self, folder: Path) -> tuple[dict[str, Tensors], dict[str, Any]]:
         started, settings, seed = load(self.start), self.settings, self.start.seed
-        train, trial, test = (suites.relatedness(settings.dataset, split) for split in ("train", "trial", "test"))
-        problem = RelatednessProblem(
-            started.encoder(),
-            started.vocabulary,
-            settings,
-            train,
-            trial,
-            loaded=bool(self.start.stages),
-            seed=seed,
-            tokenisation=self.start.tokenisation,
-            loss=settings.error or "kl",
-        )
+        trained, tokenisation = bool(self.start.stages), self.start.tokenisation
+        start = Start(started.encoder(), started.vocabulary, seed, tokenisation, trained=trained)
+        problem = settings.bind(start)
         history = fit(
             problem,
             settings,
@@ -535,10 +527,10 @@ class FineTuning(Work):
             folder=folder,
             report=progress(f"{self.start.method}, seed {seed}"),
         )
-        predictions = torch.from_numpy(problem.predict(problem.tokens(test)))
+        predictions = torch.from_numpy(problem.predict(problem.tokens(suites.relatedness(settings.dataset, "test"))))
         head = sum(value.numel() for value in problem.head.parameters())
         parameters = problem.encoder.parameter_count() + head
-        about = {"history": vars(history), "pairs": len(train), "parameters": parameters}
+        about = {"history": vars(history), "pairs": len(problem.lengths), "parameters": parameters}
         return {self.file: {"test": predictions}}, about
 
 

@@ -15,8 +15,8 @@ from sentbook.config import digest, parse
 from sentbook.data import suites
 from sentbook.io import ConfigError, NumericalError
 from sentbook.records import Search
+from sentbook.training.objectives import DirectTransfer, Grid, HeadTraining, Objective
 from sentbook.training.recipes import Recipe, Trained
-from sentbook.training.settings import DirectTransfer, Grid, HeadTraining, Stage
 
 Transfer = DirectTransfer | HeadTraining
 Values = Mapping[str, Sequence[Any]]
@@ -42,7 +42,7 @@ class Trains(Protocol):
         """Return what training left of ``recipes`` but their encoders; None where the last stage diverged."""
 
 
-AnyStage = TypeVar("AnyStage", bound=Stage)
+AnyStage = TypeVar("AnyStage", bound=Objective)
 
 
 def points(stage: AnyStage, values: Values) -> list[AnyStage]:
@@ -62,7 +62,7 @@ def points(stage: AnyStage, values: Values) -> list[AnyStage]:
 def grid_of(stage: Transfer, grid: Grid) -> tuple[Transfer, Values]:
     """Return a transfer as long as its grid allows, and the values that are tried of its other settings.
 
-    See `sentbook.training.settings.Grid` for why the numbers of epochs are one point.
+    See `sentbook.training.objectives.Grid` for why the numbers of epochs are one point.
     """
     values: dict[str, Sequence[Any]] = {"learning_rate": grid.learning_rates, "batch_size": grid.batch_sizes}
     if isinstance(stage, HeadTraining) and grid.rescale:
@@ -96,7 +96,7 @@ class Descent:
 
     method: str
     start: Recipe
-    stage: Stage
+    stage: Objective
     steps: Sequence[Values]
     selected_on: str = "development pairs"
     dataset: str = ""
@@ -104,7 +104,7 @@ class Descent:
     beyond: int = 0
     tried: list[dict[str, Any]] = field(default_factory=list, init=False)
 
-    def recipe(self, stage: Stage, start: Recipe | None = None) -> Recipe:
+    def recipe(self, stage: Objective, start: Recipe | None = None) -> Recipe:
         """Return the recipe of one point; ``start``: of another seed."""
         start = start or self.start
         return start.model_copy(update={"method": self.method, "stages": (*start.stages, stage)})
@@ -112,7 +112,7 @@ class Descent:
     def __post_init__(self) -> None:
         self._planned = len(self.steps)
 
-    def points(self, step: int) -> list[Stage]:
+    def points(self, step: int) -> list[Objective]:
         """Return the points of a step, at the best point so far in all that it does not name."""
         return points(self.stage, self.steps[step]) if step < len(self.steps) else []
 
@@ -137,7 +137,7 @@ class Descent:
     def choose(
         self,
         step: int,
-        points: Sequence[Stage],
+        points: Sequence[Objective],
         found: Sequence[History | None],
         more: Mapping[int, Sequence[History | None]] | None = None,
     ) -> None:
@@ -220,7 +220,7 @@ def _mean_best(histories: Sequence[History | None]) -> float | None:
     return None if any(map(math.isnan, values)) else float(np.mean(values))
 
 
-def _named(stage: Stage, names: Values) -> dict[str, Any]:
+def _named(stage: Objective, names: Values) -> dict[str, Any]:
     return {name: getattr(stage, name) for name in names}
 
 

@@ -16,9 +16,9 @@ from sentbook.models.encoder_decoder import Kind
 from sentbook.models.recurrent import LSTMEncoder
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.records import Metric, Search
+from sentbook.training.objectives import GenerationTraining
 from sentbook.training.recipes import Recipe, Trained, recipes
 from sentbook.training.search import searches_of
-from sentbook.training.settings import GenerationTraining
 
 # The names of the four models in the paper's tables.
 MODELS: dict[str, Kind] = {

@@ -10,10 +10,10 @@ from sentbook.config import Coefficient, Rate, Section, Seeds, TrainingShare
 from sentbook.data.tasks import TASKS, Task
 from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
-from sentbook.training.settings import ClassifierTraining, GenerationTraining, Paper, Training
+from sentbook.training.objectives import ClassifierTraining, GenerationTraining, Objective, Paper
 
 
-class RankingTraining(Training):
+class RankingTraining(Objective):
     """Maps of images and sentences into one space, section 4.2 of Gan et al. 2017."""
 
     epochs: int = Field(30, ge=1)

@@ -11,7 +11,7 @@ from sentbook.data import label_pairs
 from sentbook.data.suites import TRANSFER, Dataset, Suite
 from sentbook.data.tasks import Task
 from sentbook.data.text import Tokenisation
-from sentbook.training.settings import Paper
+from sentbook.training.objectives import Paper
 
 
 class Settings(Paper):

@@ -10,7 +10,7 @@ from sentbook.config import Rate, Section, Seeds
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.recurrent import GRANEncoder
-from sentbook.training.settings import MarginTraining, Paper, RelatednessTraining
+from sentbook.training.objectives import MarginTraining, Paper, RelatednessTraining
 
 # One small grid: values by the name of a setting of `MarginTraining`.
 Step = Annotated[

@@ -13,7 +13,7 @@ from sentbook.models.average import AverageEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
 from sentbook.models.wsv import WSVEncoder
-from sentbook.training.settings import DirectTransfer, EntailmentTraining, Grid, HeadTraining, MarginTraining, Paper
+from sentbook.training.objectives import DirectTransfer, EntailmentTraining, Grid, HeadTraining, MarginTraining, Paper
 
 
 class Settings(Paper):

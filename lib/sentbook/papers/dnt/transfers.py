@@ -19,9 +19,9 @@ from sentbook.papers.dnt.winners import named
 from sentbook.records import Cost, CurvePoint, Metric, Search
 from sentbook.report import describe_errors
 from sentbook.study import Study
+from sentbook.training.objectives import DirectTransfer, Grid
 from sentbook.training.recipes import Recipe, Trained, recipes
 from sentbook.training.search import Found, Transfer, Wanted
-from sentbook.training.settings import DirectTransfer, Grid
 from sentbook.training.timing import take_turns
 
 Starts = Mapping[str, Sequence[Recipe]]

@@ -9,7 +9,7 @@ from pydantic import Field
 from sentbook.config import Rate, Section
 from sentbook.data.vectors import VectorName, Vectors, available
 from sentbook.models.wsv import WSVEncoder
-from sentbook.training.settings import Paper, SimilarityTraining
+from sentbook.training.objectives import Paper, SimilarityTraining
 
 
 class Dimension(Section):

@@ -1,0 +1,96 @@
+"""Training an encoder on paraphrase pairs with the margin objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from sentbook.config import Share
+from sentbook.data import corpora, published, sources
+from sentbook.data.suites import Suite, excluded, validation_sets
+from sentbook.data.text import TokenIds
+from sentbook.data.types import ParaphrasePairs, ScoredPairs
+from sentbook.models.losses.margin import Candidates, Selection, margin_loss
+from sentbook.training.correlation import pearson
+from sentbook.training.cosine import cosine_scores, tokenise_sets
+from sentbook.training.objectives.base import Objective, Rows, longest
+
+
+class MarginTraining(Objective):
+    """Margin loss over paraphrase pairs, judged by the mean Pearson of the validation sets.
+
+    Source: Jiao et al. 2018, equation 5, see `sentbook.models.losses.margin.margin_loss`.
+    """
+
+    corpora: tuple[str, ...] = Field(("ppdb",), min_length=1)
+    path: str = Field(
+        "",
+        description="of pairs with a tab between, plain or as .gz, with corpora: [file]",
+        exclude_if=lambda path: not path,  # as composition_rate
+    )
+    limit: int | None = Field(None, ge=4, description="at most so many pairs, drawn by the seed")
+    exclude_overlap: bool = Field(True, description="drop pairs that hold a sentence of a test set")
+    margin: float = Field(0.6, ge=0, le=2)
+    selection: Selection = "max"
+    candidates: Candidates = "one side"
+    scramble: Share = Field(0.0, description="probability of permuting the words of a pair (the released code: .5)")
+    validation: Literal["sts2016", "stsb-dev", "miniworld"] = "sts2016"
+
+    _tokens: TokenIds
+    _sets: list[ScoredPairs]
+    _set_tokens: dict[str, tuple[TokenIds, TokenIds]]
+
+    @model_validator(mode="after")
+    def _has_its_file(self) -> MarginTraining:
+        if ("file" in self.corpora) != bool(self.path):
+            raise ValueError("corpora 'file' and the path of a file of pairs go together")
+        return self
+
+    def own_file(self) -> dict[str, str]:
+        return {"path": sources.file_digest(published.own_pairs(self.path))} if "file" in self.corpora else {}
+
+    def texts(self) -> tuple[str, ...]:
+        return self.corpora
+
+    def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
+        pairs = self._pairs(seed, suite)
+        return (*pairs.first, *pairs.second)
+
+    def summary(self) -> str:
+        return f"paraphrase pairs ({', '.join(self.corpora)}), margin {self.margin}"
+
+    def _pairs(self, seed: int, suite: Suite) -> ParaphrasePairs:
+        exclude = excluded(suite) if self.exclude_overlap else frozenset()
+        return corpora.load(self.corpora, seed=seed, limit=self.limit, exclude=exclude, path=self.path)
+
+    def load(self) -> tuple[ParaphrasePairs, list[ScoredPairs]]:
+        """Read the pairs to train on and the validation sets."""
+        return self._pairs(self._start.seed, self._start.suite), validation_sets(self.validation)
+
+    def prepare(self, data: tuple[ParaphrasePairs, list[ScoredPairs]]) -> None:
+        pairs, self._sets = data
+        start = self._start
+        self._tokens = start.encode(pairs.first, pairs.second)
+        self._lengths = longest(self._tokens)
+        self._set_tokens = tokenise_sets(self._sets, start.vocabulary, start.tokenisation)
+
+    def compute_loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
+        first, second = self.pair_vectors(self._tokens, rows, self._scrambling(rows, rng))
+        return margin_loss(first.float(), second.float(), self.margin, self.selection, self.candidates)
+
+    def _scrambling(self, rows: Rows, rng: np.random.Generator) -> NDArray[np.float64] | None:
+        """(2B, T) sort keys: random for both members of a scrambled pair, in order for the others."""
+        if not self.scramble:
+            return None
+        width = max(int(self._lengths[rows].max()), self.encoder.minimum_length)
+        scrambled = np.tile(rng.random(len(rows)) < self.scramble, 2)
+        return np.where(scrambled[:, None], rng.random((2 * len(rows), width)), np.arange(width) / width)
+
+    def judge(self) -> float:
+        scores = cosine_scores(self.encoder, self._set_tokens)
+        return float(np.mean([pearson(scores[pairs.name], pairs.gold) for pairs in self._sets]))

@@ -1,1 +1,0 @@
-"""Problems: what a training asks of an encoder, one file each."""
