@@ -60,7 +60,7 @@ def test_pairs_of_every_data_set(stand_ins: None) -> None:
     parts, pooled = suites.parts("sts12"), suites.pairs("sts12", "test")
     assert [pairs.name for pairs in parts] == ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
     assert pooled.name == "STS12" and pooled.first == [text for pairs in parts for text in pairs.first]
-    assert sts_predictions(list(parts)).averages == ["STS12/avg", "total_avg"]
+    assert list(sts_predictions(list(parts)).means) == ["STS12/avg", "total_avg"]
     assert suites.parts("miniworld") == (suites.pairs("miniworld", "test"),)
 
 
@@ -147,8 +147,8 @@ def test_the_real_sets_are_those_of_the_papers_tables(mirror: Path) -> None:
     assert sum(map(len, sets)) == 12_544 + 4_927
     assert all(pairs.scale[0] <= pairs.gold.min() <= pairs.gold.max() <= pairs.scale[1] for pairs in sets)
     book = sts_predictions(sets)
-    assert len(book.total) == 20
-    assert [row for row in book.averages if row != "total_avg"] == [f"STS{year}/avg" for year in range(2012, 2017)]
+    assert len(book.means["total_avg"]) == 20
+    assert [row for row in book.means if row != "total_avg"] == [f"STS{year}/avg" for year in range(2012, 2017)]
     validated = [pairs.name for pairs in suites.validation_sets("sts2016")]
     assert validated == [name for name in printed if name.startswith("STS2016")]
     keys = suites.excluded("sts")

@@ -289,7 +289,7 @@ def test_the_interval_of_a_claim_about_models_is_over_seeds_too() -> None:
     book = book_of("CSE", "PP")
     items = book.difference("CSE", "PP", "total_avg", resamples=2000, resample_seeds=False)
     run = run_of(metrics=book.metric_rows(COSINE_PEARSON), tests=[items])
-    half = seed_spread(book.values("CSE", "total_avg"), book.values("PP", "total_avg"))
+    half = seed_spread(*(list(book.values(method, "total_avg").values()) for method in ("CSE", "PP")))
     for scores in (book, None):  # from scores per item, and from the recorded test
         of_items, of_models = (
             claim({"beats": ["CSE", "PP"], "where": "total_avg"}, run, scores, about=about).ours

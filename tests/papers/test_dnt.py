@@ -110,7 +110,7 @@ def test_scores_are_on_the_scale_of_their_set_and_the_parts_of_sts12_are_cut_fro
     parts = [scores.stacked("GRAN [DNT] row1", name)[0] for name in scores.names[1:]]
     np.testing.assert_allclose(whole, np.linspace(0, 5, 1959), atol=2e-4)
     np.testing.assert_allclose(np.concatenate(parts), whole, atol=3e-4)
-    assert [text for name in scores.names[1:] for text in scores.pairs(name).first] == list(scores.pairs("STS12").first)
+    assert [text for name in scores.names[1:] for text in scores.pairs[name].first] == list(scores.pairs["STS12"].first)
     assert scores.members("STS12/avg") == scores.names[1:]
 
 

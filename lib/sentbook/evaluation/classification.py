@@ -14,8 +14,7 @@ from torch import Tensor
 
 from sentbook.evaluation import folds, logistic
 from sentbook.evaluation.folds import Order
-from sentbook.evaluation.protocols import Measure
-from sentbook.evaluation.sts import MEASURES
+from sentbook.evaluation.protocols import MEASURES, Measure
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -1,12 +1,16 @@
-"""How a number was computed, as a value that travels with it."""
+"""Measures, and how a number was computed, as a value that travels with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sentbook.data import suites
 from sentbook.data.text import Tokenisation
+from sentbook.training import correlation
 
 
 class Score(StrEnum):
@@ -60,6 +64,22 @@ class Protocol:
         return f"{words}, {self.detail}" if self.detail else words
 
 
+def accuracy(predicted: ArrayLike, gold: ArrayLike) -> float:
+    """Return the share of the labels that are right."""
+    return float((np.asarray(predicted) == np.asarray(gold)).mean())
+
+
+def f1(predicted: ArrayLike, gold: ArrayLike) -> float:
+    """Return the harmonic mean of precision and recall of class 1; 0 where nothing is or is called class 1."""
+    found, right = np.asarray(predicted) == 1, np.asarray(gold) == 1
+    return 2 * int((found & right).sum()) / max(int(found.sum() + right.sum()), 1)
+
+
+MEASURES = {
+    **{Measure(name): measure for name, measure in correlation.MEASURES.items()},
+    Measure.ACCURACY: accuracy,
+    Measure.F1: f1,
+}
 # Where papers and tools differ on the same scores.
 CORRELATIONS = (Measure.PEARSON, Measure.SPEARMAN)
 AGGREGATIONS = (Aggregation.MEAN, Aggregation.WEIGHTED, Aggregation.POOLED)

@@ -59,9 +59,9 @@ def _numbers(run: Run, scores: Scores | None) -> Iterator[str]:
     """Compare values and differences with those of the scores per item, and differences with those of the values."""
     book, evidence = Predictions.restored(scores) if scores else Predictions(), Evidence(run)
     for row in run.metrics:
-        if book.has(row.method, row.dataset) and row.seed in book.seeds(row.method, row.dataset):
+        if row.seed in book.seeds(row.method, row.dataset):
             how = next((one for one in Aggregation if str(one) in row.protocol), Aggregation.MEAN)
-            value = book.value(row.method, row.seed, row.dataset, row.metric, how)
+            value = book.values(row.method, row.dataset, row.metric, how)[row.seed]
             if abs(value - row.value) > STORED:
                 words = f"{row.metric} of {row.method} on {row.dataset}, seed {row.seed}"
                 yield f"{words} is {row.value:.4f}, by its scores {value:.4f}"

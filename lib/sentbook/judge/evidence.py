@@ -133,7 +133,7 @@ class Evidence:
         seeds, where = self.seeds(method, row, metric), dataset_of(row)
         name, how = self.chosen(method, where), OVER_ITEMS
         if self.book and self.book.has(name, where):
-            found = self.book.interval(name, where, metric, self.resamples, resample_seeds=False)
+            found = self.book.interval(name, where, metric, self.resamples)
             ends = found.low, found.high
         else:
             ends = self.run.extra.get(INTERVALS, {}).get(metric, {}).get(where, {}).get(name)

@@ -58,7 +58,7 @@ def errors_of(scores: Predictions, a: str, b: str, dataset: str = "", *, known: 
     """
     name = dataset if dataset in scores.names else scores.names[0]
     said = {method: scores.stacked(method, name) for method in (a, b) if scores.has(method, name)}
-    return [describe_errors(scores.pairs(name), said, a, b, known=known)] if len(said) == 2 else []
+    return [describe_errors(scores.pairs[name], said, a, b, known=known)] if len(said) == 2 else []
 
 
 def describe_errors(

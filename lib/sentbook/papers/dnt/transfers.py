@@ -170,7 +170,7 @@ def metric_rows(s: Settings, scores: Predictions) -> list[Metric]:
     found: list[Metric] = []
     for method in scores.methods:
         kind = Score.COSINE if "[UE]" in method else Score.TRAINED_COSINE if "[DNT]" in method else Score.TRAINED_HEAD
-        for name in [*scores.names, *(name for name in scores.averages if name == "STS12/avg")]:
+        for name in [*scores.names, *(name for name in scores.means if name == "STS12/avg")]:
             how = {"STS12": Aggregation.POOLED, "STS12/avg": Aggregation.MEAN}.get(name, Aggregation.PER_SET)
             found += scores.metric_rows(Protocol(kind, measure_on(name), how, s.tokenisation), [name], [method])
     return found
@@ -179,7 +179,7 @@ def metric_rows(s: Settings, scores: Predictions) -> list[Metric]:
 def errors(scores: Predictions, a: str, b: str, dataset: str = "SICK") -> list[dict[str, Any]]:
     """Describe the errors of two methods on a data set, or on the first where ``scores`` do not have it."""
     name = dataset if dataset in scores.names else scores.names[0]
-    return [describe_errors(scores.pairs(name), {one: scores.stacked(one, name) for one in (a, b)}, a, b)]
+    return [describe_errors(scores.pairs[name], {one: scores.stacked(one, name) for one in (a, b)}, a, b)]
 
 
 def searches(found: Iterable[Found]) -> list[Search]:

@@ -6,11 +6,13 @@ Methods are spelt as in table 4 of Zhang et al. 2018: ``GRAN [NT] KL row1`` is a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
@@ -193,15 +195,15 @@ def best_rows(scores: Predictions) -> Predictions:
     Raises:
         ValueError: a setting has several rows: none is chosen on test pairs; or a row's name is of another form.
     """
-    best = scores.only([])
+    best: dict[tuple[str, str], Mapping[int | None, NDArray[np.float64]]] = {}
     for dataset, method in product(scores.names, scores.methods):
         if scores.has(method, dataset):
             _parsed(method)
             name = setting_name(method)
-            if best.has(name, dataset):
+            if (name, dataset) in best:
                 raise ValueError(f"{name} has several rows on {dataset}; rows are not chosen on test pairs.")
-            best.take(scores, method, dataset, name)
-    return best
+            best[name, dataset] = scores.table[method, dataset]
+    return scores.with_table(best)
 
 
 def contrasts(scores: Predictions, pairs: Iterable[tuple[str, str]], resamples: int) -> list[Test]:

@@ -73,7 +73,7 @@ def scored(trained: Sequence[Trained], state: Literal["best", "last"] = "best") 
         raise ValueError(f"The encoders were trained on {known}; give those of one data set.")
     book = relatedness_predictions(datasets.pop())
     (name,) = book.names
-    low, high = book.pairs(name).scale
+    low, high = book.pairs[name].scale
     for item in trained:
         book.add(item.method, item.seed, name, low + (high - low) * item.scores("test", state))
     return book
