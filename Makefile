@@ -33,7 +33,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 book: $(STAMP) ## run what changed, build the book: _build/html/index.html
-	$(BIN)/sentbook book --profile "$$PROFILE" --jobs $(JOBS)
+	$(BIN)/sentbook batch book --profile "$$PROFILE" --jobs $(JOBS)
 
 pdf: book ## the whole book as one PDF, printed by Chromium: _build/sentbook.pdf
 	cd book && ../$(BIN)/python -m _ext.build --pdf

@@ -84,22 +84,16 @@ def test_a_mistake_is_one_sentence_before_anything_runs(
 
 @pytest.mark.parametrize(
     ("paper", "said"),
-    [
-        ("cse", "ppdb-1.0-xl-phrasal is not in"),
-        ("wsv", "glove-6b-200d is not here"),
-        ("dnt", "snli_1.0_train.jsonl is"),
-    ],
+    [("cse", "ppdb-1.0-xl-phrasal is not in"), ("wsv", "glove-6b-300d is not"), ("dnt", "snli_1.0_train.jsonl is")],
 )
-def test_prepare_looks_for_the_originals_before_a_gpu_works(call: Call, originals: Path, paper: str, said: str) -> None:
-    for name in (
-        "paragram_300_sl999.txt",
-        "GoogleNews-vectors-negative300.bin",
-        "glove.6B.300d.txt",
-        "glove.840B.300d.txt",
-    ):
+def test_a_missing_original_stops_a_training_before_it_begins(
+    call: Call, originals: Path, artifacts: Path, paper: str, said: str
+) -> None:
+    for name in ("paragram_300_sl999.txt", "GoogleNews-vectors-negative300.bin", "glove.840B.300d.txt"):
         put(originals / name, ["dog 1 2"])
-    code, _, err = call("data", "prepare", paper, "--profile", "paper")
-    assert code == 1 and said in err and err.count("\n") == 1
+    code, out, err = call("train", paper, "--profile", "paper")
+    assert code == 1 and said in err.splitlines()[-1] and "epoch" not in out
+    assert not list(artifacts.glob("*/*.safetensors"))
 
 
 # -- one notebook ------------------------------------------------------------------------------------------------------

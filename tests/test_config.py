@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sentbook import config
-from sentbook.config import digest, is_recorded, load, merge, parse
+from sentbook.config import digest, kind_of, load, merge, parse
 from sentbook.io import ConfigError
 from sentbook.papers.cse.settings import Settings
 from sentbook.training.objectives import MarginTraining
@@ -56,7 +56,7 @@ def test_yaml_numbers_in_either_spelling() -> None:
 def test_every_profile_parses_and_says_only_what_differs(paper: str, profile: str) -> None:
     settings = load(paper, {"profile": profile})
     assert config.profile_values(paper, profile)["profile"] == settings.profile == profile
-    assert is_recorded(paper, settings)
+    assert kind_of(paper, settings) == profile
 
 
 def test_changes_are_laid_over_the_profile() -> None:
@@ -64,8 +64,8 @@ def test_changes_are_laid_over_the_profile() -> None:
     changed = load("cse", {"profile": "demo", "sentence": {"margin": 0.8}})
     assert changed.sentence.margin == 0.8
     assert changed.sentence.corpora == base.sentence.corpora
-    assert not is_recorded("cse", changed)
-    assert is_recorded("cse", load("cse", {"profile": "demo", "jobs": 2}))  # jobs do not decide a number
+    assert kind_of("cse", changed) == f"custom/{digest(changed)}"
+    assert kind_of("cse", load("cse", {"profile": "demo", "jobs": 2})) == "demo"  # jobs do not decide a number
 
 
 def test_digest_is_of_values_not_of_spelling() -> None:
@@ -112,9 +112,8 @@ def test_settings_of_a_notebook_go_over_the_profile_and_single_settings_over_the
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"seeds": [1]}, "'settings' in cse, profile demo: holds seeds, which is a parameter of its own"),
-        ({"profile": "small"}, "holds profile"),
-        ([1], "'settings' in cse, profile demo: Input should be a valid dictionary"),
+        ({"seeds": [1]}, "'settings' in cse, profile demo must be a mapping of settings; write profile and seeds besi"),
+        ([1], "'settings' in cse, profile demo must be a mapping"),
         ({"resample": 200}, "did you mean 'resamples'"),
     ],
 )

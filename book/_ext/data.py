@@ -43,7 +43,7 @@ def overlap() -> Markup:
     """Return how many sentences each training corpus shares with each test set."""
     run = read("data/overlap")
     if run is None:
-        return Markup("<p>Not measured: run <code>sentbook data overlap --record</code>.</p>")
+        return Markup("<p>Not measured: run <code>sentbook data overlap</code>.</p>")
     frame = pd.DataFrame(run.extra["overlap"])
     frame.columns = [str(name).replace("_", " ").capitalize() for name in frame.columns]
     share = {"Share": lambda value: f"{numbers.plain(100 * value)} %"}

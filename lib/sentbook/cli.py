@@ -1,4 +1,4 @@
-"""The command line: ``sentbook run | batch | book | train | search | check | compare | data | export``.
+"""The command line: ``sentbook run | batch | train | check | compare | data | export``.
 
 Each command is a few lines over a function of the package, which it imports when it is called. A mistake that a user
 can mend is one sentence on standard error and a non-zero exit status.
@@ -21,7 +21,7 @@ import click
 import yaml
 
 from sentbook import io
-from sentbook.config import PROFILES, digest, is_recorded, load, merge, read_yaml, sections
+from sentbook.config import PROFILES, digest, kind_of, load, merge, read_yaml
 from sentbook.io import ConfigError, SentbookError, root
 
 # Where JupyterLab is installed, nbformat's checks build a grammar of web addresses with it, for two seconds.
@@ -33,9 +33,7 @@ existing = click.Path(exists=True, path_type=Path)
 profile_option = click.option("--profile", type=click.Choice(PROFILES), default="demo", show_default=True)
 jobs_option = click.option("--jobs", default=2, show_default=True, help="Cores to use; on a cluster, jobs at a time.")
 record_option = click.option("--record", is_flag=True, help="Replace the committed records in results/.")
-single_option = click.option(
-    "-p", "singles", type=(str, str), multiple=True, metavar="NAME VALUE", help="One parameter: -p cse.widths [1]."
-)
+single_option = click.option("-p", "singles", type=(str, str), multiple=True, help="One parameter: -p cse.widths [1].")
 
 
 @click.group()
@@ -52,9 +50,7 @@ def sentbook() -> None:
 @record_option
 @single_option
 @click.option("-f", "files", multiple=True, type=existing, metavar="FILE", help="Parameters in YAML, as in params/.")
-def run(
-    name: str, profile: str, record: bool, singles: Sequence[tuple[str, str]] = (), files: Sequence[Path] = ()
-) -> None:
+def run(name: str, profile: str, record: bool, singles: Sequence[tuple[str, str]], files: Sequence[Path]) -> None:
     """Run one notebook with papermill, for example: sentbook run cse/table1 --profile small"""
     import papermill
 
@@ -68,7 +64,9 @@ def run(
         raise ConfigError(f"{page} has no parameter '{unknown[0]}'; choose one of {', '.join(known)}.")
     if "profile" in known:
         parameters.setdefault("profile", profile)
-    kind = _kind(page.split("/")[0], known, {"profile": profile, **parameters})
+        kind = kind_of(paper := page.partition("/")[0], load(paper, parameters))
+    else:  # a lesson
+        kind = f"custom/{digest(parameters)}" if parameters else profile
     if record and kind not in PROFILES:
         raise ConfigError("Only a run with its profile's parameters is recorded; leave out --record or the changes.")
     target = root() / "build" / "executed" / kind / f"{page}.ipynb"
@@ -90,16 +88,6 @@ def _parsed(singles: Sequence[tuple[str, str]]) -> dict[str, Any]:
             raise ConfigError(f"'{io.brief(text)}' of -p {name} cannot be read; write for example [1, 2].") from None
         found = merge(found, reduce(lambda inner, part: {part: inner}, reversed(name.split(".")), value))
     return found
-
-
-def _kind(paper: str, known: Sequence[str], parameters: dict[str, Any]) -> str:
-    """Check the parameters; return the profile, or ``custom/<hash>`` where they differ from it."""
-    changed = parameters.keys() - {"profile"}
-    if changed and "profile" not in known:  # a lesson
-        return f"custom/{digest(parameters)}"
-    if changed and not is_recorded(paper, settings := load(paper, parameters)):
-        return f"custom/{digest(settings)}"
-    return str(parameters["profile"])
 
 
 def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
@@ -144,7 +132,7 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
 @jobs_option
 @click.option("--executor", type=click.Choice(["slurm"]), help="A folder of workflow/profiles.")
 @record_option
-def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None = None, record: bool = False) -> None:
+def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None, record: bool) -> None:
     """Run what changed: all notebooks and the book, or TARGETS such as cse, cse/table1, encoders, notebooks.
 
     After a failure or a kill the same command goes on. Other options go to Snakemake: -n lists the jobs.
@@ -167,15 +155,6 @@ def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None 
 
 
 @sentbook.command()
-@profile_option
-@jobs_option
-@click.pass_context
-def book(context: click.Context, profile: str, jobs: int) -> None:
-    """Build the book, after running the notebooks that changed."""
-    context.invoke(batch, targets=("book",), profile=profile, jobs=jobs)
-
-
-@sentbook.command()
 @click.argument("paper")
 @click.argument("encoder", required=False)
 @profile_option
@@ -191,16 +170,6 @@ def train(paper: str, encoder: str | None, profile: str, singles: Sequence[tuple
     chosen = [recipes[encoder]] if encoder else list(recipes.values())
     for trained in study.train(*chosen):
         click.echo(f"{trained.recipe.key()}  {trained.method}, seed {trained.seed}")
-
-
-@sentbook.command()
-@click.argument("paper")
-@profile_option
-@record_option
-@click.pass_context
-def search(context: click.Context, paper: str, profile: str, record: bool) -> None:
-    """Search the settings of PAPER on validation data: run its page of tuning, which params/ follow."""
-    context.invoke(run, name=f"{paper}/tuning", profile=profile, record=record)
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
@@ -269,21 +238,6 @@ def fetch(names: Sequence[str]) -> None:
             click.echo(sources.path(name))
         else:
             click.echo(f"not fetched: {name}, {'which is large: name it' if entry['url'] else 'only from a mirror'}")
-
-
-@data.command()
-@click.argument("paper")
-@profile_option
-def prepare(paper: str, profile: str) -> None:
-    """Look for the files that the settings of PAPER name, and fetch what its recorded runs read, before a long run."""
-    from sentbook import records
-    from sentbook.data import sources
-
-    for section in sections(load(paper, {"profile": profile})):
-        section.check()
-    runs = filter(None, map(records.load, root().glob(f"results/{profile}/{paper}/*.json")))
-    names = {name for run in runs for name in run.provenance.data} & set(sources.registry())
-    click.echo(f"{len([*map(sources.path, names)])} files are here and as registered.")
 
 
 @data.command()

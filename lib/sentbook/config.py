@@ -12,7 +12,7 @@ import hashlib
 import importlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -60,13 +60,6 @@ class Section(BaseModel):
             ConfigError: the first fault, as `parse`.
         """
         return parse(type(self), {**self.model_dump(), **changes}, type(self).__name__)
-
-    def check(self) -> None:
-        """Look for the files that these settings name, so that a long work stops before it begins.
-
-        Raises:
-            ConfigError, DataError: one is not there, or damaged.
-        """
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show in a notebook what was set, and beside it what the paper has, which is the default."""
@@ -117,15 +110,6 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
     return f"Unknown parameter '{name}'{place}; {hint}"
 
 
-def sections(value: Any) -> Iterator[Section]:
-    """Walk through all sections in ``value``, itself among them."""
-    if isinstance(value, Section):
-        yield value
-        value = dict(value)
-    for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
-        yield from sections(part)
-
-
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Lay ``changes`` over ``base``, section by section; a list replaces a list."""
     result = dict(base)
@@ -135,19 +119,16 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
-class Parameters(Section):
-    """What a file of ``params/`` holds, and every parameters cell together with some of the settings."""
+def _flat(parameters: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Lay single settings over ``settings``; None is left out.
 
-    profile: Profile | None = None
-    seeds: Seeds | None = None
-    settings: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("settings")
-    @classmethod
-    def _holds_neither_profile_nor_seeds(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        if named := sorted({"profile", "seeds"} & settings.keys()):
-            raise ValueError(f"holds {named[0]}, which is a parameter of its own; write it beside settings")
-        return settings
+    Raises:
+        ConfigError: ``settings`` is no mapping, or holds what is a parameter of its own.
+    """
+    settings = parameters.get("settings") or {}
+    if not isinstance(settings, Mapping) or {"profile", "seeds"} & settings.keys():
+        raise ConfigError(f"'settings' in {where} must be a mapping of settings; write profile and seeds beside it.")
+    return merge(settings, {name: one for name, one in parameters.items() if name != "settings" and one is not None})
 
 
 def profile_values(paper: str, profile: str) -> dict[str, Any]:
@@ -156,15 +137,14 @@ def profile_values(paper: str, profile: str) -> dict[str, Any]:
     Over profile ``paper`` lies ``substitutes.yaml``, the data of this book, where ``SENTBOOK_ORIGINALS`` is ``none``.
 
     Raises:
-        ConfigError: there is no such profile, or a file does not hold `Parameters`.
+        ConfigError: there is no such profile, or a file is none of parameters.
     """
     names = [profile, *["substitutes"] * (profile == "paper" and os.environ.get("SENTBOOK_ORIGINALS") == "none")]
     files = [root() / "params" / paper / f"{name}.yaml" for name in names]
     files = [file for file in files if file.is_file()]
     if not files:
         raise ConfigError(f"There is no profile '{profile}' of {paper}; choose one of {', '.join(PROFILES)}.")
-    parameters = [parse(Parameters, read_yaml(file), str(file.relative_to(root()))) for file in files]
-    return reduce(merge, [one.model_dump(exclude={"settings"}, exclude_none=True) | one.settings for one in parameters])
+    return reduce(merge, [_flat(read_yaml(file), str(file.relative_to(root()))) for file in files])
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -187,20 +167,6 @@ def papers() -> list[str]:
     return sorted(file.parent.name for file in (Path(__file__).parent / "papers").glob("*/settings.py"))
 
 
-def settings_class(paper: str) -> type[Any]:
-    """Find the class that holds a paper's settings: ``Settings`` of ``papers/<paper>/settings.py``.
-
-    It is looked up by name, since nothing below the papers imports one of them.
-
-    Raises:
-        ConfigError: no such paper.
-    """
-    if paper not in papers():
-        raise ConfigError(f"Unknown paper '{paper}'; choose one of {', '.join(papers())}.")
-    found: type[Any] = importlib.import_module(f"{__package__}.papers.{paper}.settings").Settings
-    return found
-
-
 def load(paper: str, changes: Mapping[str, Any]) -> Any:
     """Read the configuration of a run: typed defaults, then the profile's file, then ``changes``.
 
@@ -215,20 +181,21 @@ def load(paper: str, changes: Mapping[str, Any]) -> Any:
     Raises:
         ConfigError: unknown paper or profile, or the first faulty parameter.
     """
-    settings = settings_class(paper)
-    given = {name: value for name, value in changes.items() if value is not None}
-    profile = str(given.get("profile", "demo"))
+    if paper not in papers():
+        raise ConfigError(f"Unknown paper '{paper}'; choose one of {', '.join(papers())}.")
+    # By name, since nothing below the papers imports one of them.
+    settings = importlib.import_module(f"{__package__}.papers.{paper}.settings").Settings
+    profile = str(changes.get("profile") or "demo")
     where = f"{paper}, profile {profile}"
-    whole = parse(Parameters, {"settings": given.pop("settings", {})}, where).settings
     # A section that is given in part keeps the paper's other values, not those of the section's class.
-    values = reduce(merge, [settings().model_dump(), profile_values(paper, profile), whole, given])
-    return parse(settings, values, where)
+    parts = [settings().model_dump(), profile_values(paper, profile), _flat(changes, where)]
+    return parse(settings, reduce(merge, parts), where)
 
 
-def is_recorded(paper: str, config: Section) -> bool:
-    """Tell whether ``config`` is the profile as its file has it, so that its run is recorded under the profile's name.
+def kind_of(paper: str, settings: Any) -> str:
+    """Return the profile whose file holds these settings, or ``custom/<hash>``: the folder of their runs.
 
     The device and the trainings side by side decide no number.
     """
-    same = load(paper, {name: getattr(config, name) for name in ("profile", "device", "jobs")})
-    return digest(same) == digest(config)
+    same = load(paper, {name: getattr(settings, name) for name in ("profile", "device", "jobs")})
+    return str(settings.profile) if digest(same) == digest(settings) else f"custom/{digest(settings)}"

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from sentbook import io, records
-from sentbook.config import digest, is_recorded, load
+from sentbook.config import digest, kind_of, load
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.data.types import ScoredPairs
@@ -207,7 +207,7 @@ class Study:
         run = Run(
             paper=self.paper,
             experiment=self.experiment,
-            profile=s.profile if is_recorded(self.paper, s) else f"custom/{digest(s)}",
+            profile=kind_of(self.paper, s),
             provenance=Provenance(
                 git_commit=io.git_commit(),
                 config=s.model_dump(mode="json"),

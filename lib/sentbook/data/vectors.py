@@ -42,10 +42,6 @@ class Vectors(Section):
     name: VectorName = "file"
     path: str = ""
 
-    def check(self) -> None:
-        """Read them, which is once for text: it is kept."""
-        load(self.name, self.path)
-
 
 @dataclass(frozen=True)
 class VectorSet:

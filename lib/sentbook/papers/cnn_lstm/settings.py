@@ -29,12 +29,6 @@ class RankingTraining(Objective):
     faithful: bool = Field(False, description="images keep their length in training, as in the released code")
     patience: int | None = Field(5, ge=1, description="checks without a better one after which training stops")
 
-    def check(self) -> None:
-        """Read the images, which is better before eight trainings than after them."""
-        from sentbook.data.images import divided
-
-        divided(self.corpus, self.path)
-
 
 class Tuning(Section):
     """How the learning rate of every model is chosen, and by which tasks its training is followed."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sentbook.config import Rate, Section
-from sentbook.data.vectors import VectorName, Vectors, available
+from sentbook.data.vectors import VectorName, Vectors
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training.objectives import Paper, SimilarityTraining
 
@@ -18,11 +18,6 @@ class Dimension(Section):
     vectors: tuple[VectorName, ...] = Field(min_length=1)
     filters: int = Field(ge=1)
     note: str = ""
-
-    def check(self) -> None:
-        """Read the vectors."""
-        name = next(filter(available, self.vectors), self.vectors[0])
-        Vectors(name=name).check()
 
 
 class LayerMeasurement(Section):
