@@ -46,8 +46,7 @@ from sentbook.models import CNN, GRAN, BiLSTM, SentenceEncoder, additive, build,
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.decoders import LSTMDecoder
-from sentbook.models.decoders.lstm import END
+from sentbook.models.decoders import END, LSTMDecoder
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.models.losses.reconstruction import IGNORED
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder

@@ -16,8 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from sentbook.data.text import TokenIds
 from sentbook.io import ConfigError
 from sentbook.models import WordEmbedding
-from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, LSTMDecoder
-from sentbook.models.decoders.lstm import Output, Start
+from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, LSTMDecoder, Output, Start
 from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
 from sentbook.models.recurrent import recurrence, run, states
 
@@ -263,12 +262,9 @@ def test_a_beam_is_the_textbooks_and_a_wide_one_finds_the_likeliest_of_all(start
 
 
 @torch.no_grad()
-def test_forbidden_words_are_not_written_and_an_impossible_search_is_refused() -> None:
+def test_forbidden_words_are_not_written() -> None:
     decoder, table = made()
     decoder.output_bias[3] = 50
     codes = torch.randn(3, CODES)
     assert all(3 in one.words for one in decoder.beam(table, codes, limit=5))
     assert not any(3 in one.words for one in decoder.beam(table, codes, limit=5, forbidden=[3]))
-    for wrong in ({"beam": 0}, {"limit": 0}, {"forbidden": [END]}):
-        with pytest.raises(ValueError, match="search"):
-            decoder.beam(table, codes, **wrong)  # type: ignore[arg-type]

@@ -128,7 +128,7 @@ def test_the_loss_is_that_of_sentences_one_by_one(kind: Kind) -> None:
             for row in range(start, start + ordered.size):
                 before = [made.encoder(*sentence(other))[0] for other in range(start, row)]
                 codes = torch.stack(before) if before else torch.zeros(0, made.encoder.dimension)
-                state = decoders["next"].next_state(codes.unsqueeze(0))
+                state = decoders["next"].states(codes.unsqueeze(0))[:, -1]
                 parts["next"].append(nats(decoders["next"].sentence(table, *sentence(row), state)))
     totals = made.totals("train", np.arange(len(made.lengths)))
     for part, losses in parts.items():
@@ -195,16 +195,6 @@ def test_validation_is_the_negative_loss_per_token(kind: Kind) -> None:
     assert len(made.watched()) == len(losses)
 
 
-@kinds
-def test_log_probabilities_are_the_sentences_shares(kind: Kind) -> None:
-    made = problem(kind)
-    batch = made.batch("train", np.arange(4))
-    totals = made.totals("train", np.arange(4))
-    for part, scores in made._decoding.log_probabilities(batch).items():
-        assert scores.shape == (len(batch.ids),)
-        assert scores.sum().item() == pytest.approx(-totals[part][0].item(), rel=1e-5)
-
-
 # -- training ----------------------------------------------------------------------------------------------------------
 
 
@@ -229,28 +219,3 @@ def test_adam_in_one_pass_gives_the_numbers_of_many(monkeypatch: pytest.MonkeyPa
         fit(made, made, seed=1, device="cpu", report=lambda _: None)
         found.append(torch.cat([value.detach().ravel() for value in made._decoding.parameters()]))
     torch.testing.assert_close(*found, atol=1e-4, rtol=0)
-
-
-# -- generation --------------------------------------------------------------------------------------------------------
-
-
-@torch.no_grad()
-def test_a_paragraph_goes_on_from_what_was_written() -> None:
-    made = model("hierarchical", bound=1.0)
-    decoder = made.decoders["next"]
-    told = [[2, 3, 4], [5]]
-    found = made.continuation(told, 3, beam=2, limit=6)
-    assert made.training
-    sentences = list(told)
-    for one in found:
-        tokens = TokenIds(np.concatenate(sentences), np.cumsum([0, *map(len, sentences)]))
-        codes = torch.stack([
-            made.encoder(*map(torch.from_numpy, tokens.padded(np.array([row]), minimum=5)))[0]
-            for row in range(len(sentences))
-        ])  # fmt: skip
-        state = decoder.next_state(codes.unsqueeze(0))
-        assert decoder.sentence.beam(made.encoder.embedding, state, 2, 6)[0].words == one.words
-        sentences.append(one.words)
-    assert len(found) == 3 or not found[-1].words
-    with pytest.raises(ValueError, match="hierarchical"):
-        model("autoencoder").continuation(told, 1)

@@ -19,14 +19,14 @@ class _TokenLosses(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, floor: float, cells: int | None
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, target: Tensor, floor: float
     ) -> tuple[Tensor, Tensor]:
         wanted = ctx.needs_input_grad[:3]
-        size = max(1, (cells or CELLS["cpu" if states.device.type == "cpu" else "cuda"]) // weight.shape[0])
+        size = max(1, CELLS["cpu" if states.device.type == "cpu" else "cuda"] // weight.shape[0])
         losses = torch.zeros(len(target), dtype=torch.float32, device=states.device).to(_wide(states))
         d_states = torch.zeros_like(states) if wanted[0] else None
         d_weight = torch.zeros_like(weight, dtype=losses.dtype) if wanted[1] else None
-        d_bias = torch.zeros_like(bias, dtype=losses.dtype) if bias is not None and wanted[2] else None
+        d_bias = torch.zeros_like(bias, dtype=losses.dtype) if wanted[2] else None
         half = states.dtype if states.dtype != losses.dtype else _autocast(states)
         with torch.autocast(states.device.type, enabled=False):
             table = weight.to(half) if half is not None else weight
@@ -62,7 +62,6 @@ class _TokenLosses(torch.autograd.Function):
                         d_weight += error.T @ part
         ctx.mark_non_differentiable(losses)
         ctx.save_for_backward(d_states, d_weight, d_bias)
-        ctx.dtypes = weight.dtype, None if bias is None else bias.dtype
         return losses.sum(), losses
 
     @staticmethod
@@ -71,18 +70,15 @@ class _TokenLosses(torch.autograd.Function):
         d_states, d_weight, d_bias = ctx.saved_tensors
         return (
             None if d_states is None else d_states * gradient.to(d_states.dtype),
-            None if d_weight is None else (d_weight * gradient).to(ctx.dtypes[0]),
-            None if d_bias is None else (d_bias * gradient).to(ctx.dtypes[1]),
-            None,
+            None if d_weight is None else d_weight * gradient,
+            None if d_bias is None else d_bias * gradient,
             None,
             None,
         )
 
 
-def _logits(part: Tensor, table: Tensor, bias: Tensor | None) -> Tensor:
+def _logits(part: Tensor, table: Tensor, bias: Tensor) -> Tensor:
     """(N, words) V h + b; the bias in the same pass where its type allows."""
-    if bias is None:
-        return part @ table.T
     if bias.dtype == table.dtype:
         return torch.addmm(bias, part, table.T)
     return (part @ table.T).to(bias.dtype).add_(bias)
@@ -98,10 +94,8 @@ def _autocast(states: Tensor) -> torch.dtype | None:
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
 
 
-def reconstruction_loss(
-    states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int | None = None
-) -> Tensor:
-    r"""Sum $-\sum_t \log \mathrm{softmax}(V h_t + b)_{w_t}$ over N tokens, at most ``cells`` logits at a time.
+def reconstruction_loss(states: Tensor, weight: Tensor, bias: Tensor, target: Tensor, *, floor: float = 0.0) -> Tensor:
+    r"""Sum $-\sum_t \log \mathrm{softmax}(V h_t + b)_{w_t}$ over N tokens, at most `CELLS` logits at a time.
 
     The logits of a chunk are computed once, and its gradients, $(\mathrm{softmax}(V h_t + b) - e_{w_t})$ times $V$ and
     $h_t$, straight from them: three matrix products, as many as with all logits, and no chunk is computed twice. What
@@ -116,31 +110,26 @@ def reconstruction_loss(
     Args:
         states: (N, H).
         weight: V, (words, H).
-        bias: (words,) or None.
+        bias: (words,).
         target: (N,) int64 words; `IGNORED` (-100) counts for nothing.
         floor: added to each probability.
-        cells: largest number of logits held, or one row of them; None: as many as suit the device, `CELLS`.
 
     Returns:
         A scalar, in nats.
 
     Example:
-        >>> states, weight = torch.zeros(3, 2), torch.zeros(8, 2)
-        >>> round(reconstruction_loss(states, weight, None, torch.tensor([1, 7, IGNORED])).item() / 2, 4)  # ln 8
+        >>> states, weight, bias = torch.zeros(3, 2), torch.zeros(8, 2), torch.zeros(8)
+        >>> round(reconstruction_loss(states, weight, bias, torch.tensor([1, 7, IGNORED])).item() / 2, 4)  # ln 8
         2.0794
     """
     if not torch.is_grad_enabled():
-        return token_losses(states, weight, bias, target, floor=floor, cells=cells).sum()
-    total: Tensor = _TokenLosses.apply(states, weight, bias, target, floor, cells)[0]
+        return token_losses(states, weight, bias, target, floor=floor).sum()
+    total: Tensor = _TokenLosses.apply(states, weight, bias, target, floor)[0]
     return total
 
 
 @torch.no_grad()
-def token_losses(
-    states: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor, *, floor: float = 0.0, cells: int | None = None
-) -> Tensor:
+def token_losses(states: Tensor, weight: Tensor, bias: Tensor, target: Tensor, *, floor: float = 0.0) -> Tensor:
     """Compute (N,) losses of single tokens, 0 for ignored ones; without a gradient."""
-    single: Tensor = _TokenLosses.apply(
-        states.detach(), weight.detach(), None if bias is None else bias.detach(), target, floor, cells
-    )[1]
+    single: Tensor = _TokenLosses.apply(states.detach(), weight.detach(), bias.detach(), target, floor)[1]
     return single

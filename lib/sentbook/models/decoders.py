@@ -1,4 +1,4 @@
-"""The LSTM decoder: a sentence, word by word, from a vector."""
+"""Decoders: sentence vectors in, words out. A sentence word by word, and a paragraph sentence by sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import PackedSequence
 from sentbook.config import Section, Share
 from sentbook.data.text import PADDING
 from sentbook.io import ConfigError
-from sentbook.models.base import WordEmbedding
+from sentbook.models.base import WordEmbedding, to_device
 from sentbook.models.recurrent import Packing, initialise, recurrence, run
 
 # Nothing is predicted beyond an end, so that the id of padding is free to be the end's among the predicted words.
@@ -37,9 +37,6 @@ class DecoderOptions(Section):
     dropout: Share = Field(0.0, description="on elements of the word vectors")
 
 
-PUBLISHED = DecoderOptions()
-
-
 class Forced(NamedTuple):
     """N predictions under teacher forcing, as `reconstruction_loss` reads them: the logits are features . rows + bias.
 
@@ -56,18 +53,6 @@ class Forced(NamedTuple):
     bias: Tensor
     target: Tensor
     sentences: Tensor
-
-
-class DecoderState(NamedTuple):
-    """Between two words: (B, H) hidden and cell state, and the (B, 4 H) share of the sentence vectors in the gates."""
-
-    hidden: Tensor
-    cell: Tensor
-    conditioned: Tensor
-
-    def take(self, rows: Tensor) -> DecoderState:
-        """Take the state of sentences ``rows``."""
-        return DecoderState(self.hidden[rows], self.cell[rows], self.conditioned[rows])
 
 
 class Generated(NamedTuple):
@@ -108,31 +93,24 @@ class LSTMDecoder(nn.Module):
     Parameters (zero, full): 4 H (D + F + H + 1) + D + vocabulary x (H + 1).
     """
 
-    def __init__(
-        self,
-        vocabulary: int,
-        words: int,
-        codes: int,
-        options: DecoderOptions = PUBLISHED,
-    ) -> None:
+    def __init__(self, vocabulary: int, words: int, codes: int, options: DecoderOptions) -> None:
         super().__init__()
-        hidden, start, output, bound = options.hidden, options.start, options.output, options.bound
-        self.start, self.output, self.dropout = start, output, options.dropout
-        self.words, self.codes, self.hidden = words, codes, hidden
+        hidden, bound = options.hidden, options.bound
+        self.words, self.hidden, self.dropout = words, hidden, options.dropout
         self.lstm = nn.LSTM(words + codes, hidden, batch_first=True)
         initialise(self.lstm, bound)
 
         def uniform(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
 
-        self.opening = uniform(words) if start == "zero" else None
-        self.first = nn.Linear(codes, hidden) if start == "code" else None
+        self.opening = uniform(words) if options.start == "zero" else None
+        self.first = nn.Linear(codes, hidden) if options.start == "code" else None
         if self.first is not None:
             nn.init.uniform_(self.first.weight, -bound, bound)
             nn.init.zeros_(self.first.bias)
         # Tied: h to the space of word vectors, and a vector of the end's own, as padding's is held at 0.
-        self.output_weight = uniform(vocabulary, hidden) if output == "full" else uniform(words, hidden)
-        self.end = uniform(words) if output == "tied" else None
+        self.output_weight = uniform(vocabulary, hidden) if options.output == "full" else uniform(words, hidden)
+        self.end = uniform(words) if options.output == "tied" else None
         self.output_bias = nn.Parameter(torch.zeros(vocabulary))
 
     # -- teacher forcing ---------------------------------------------------------------------------------------------
@@ -178,17 +156,12 @@ class LSTMDecoder(nn.Module):
 
     def _states(self, inputs: Tensor, codes: Tensor, rows: Tensor, initial: Tensor, sizes: Tensor) -> Tensor:
         """Compute (N, H) states of packed (N, D) word vectors."""
-        if inputs.is_cuda:
-            return self._library_states(inputs, codes, rows, initial, sizes)
+        if inputs.is_cuda:  # cuDNN's LSTM multiplies z again with each word, but waits for no step
+            both = torch.cat([inputs, codes[rows].to(inputs.dtype)], dim=1)
+            start = initial.to(self._inputs.dtype).unsqueeze(0)
+            return run(self.lstm, PackedSequence(both, sizes), (start, torch.zeros_like(start)))[0].data
         gates = functional.linear(inputs, self._inputs[:, : self.words]) + self._conditioned(codes)[rows]
         return recurrence(gates, self._recurrent, initial, sizes)
-
-    def _library_states(self, inputs: Tensor, codes: Tensor, rows: Tensor, initial: Tensor, sizes: Tensor) -> Tensor:
-        """Do the same by torch's LSTM, on CUDA cuDNN's: it multiplies z again with each word, but waits for no step."""
-        both = torch.cat([inputs, codes[rows].to(inputs.dtype)], dim=1)
-        start = initial.to(self._inputs.dtype).unsqueeze(0)
-        found: Tensor = run(self.lstm, PackedSequence(both, sizes), (start, torch.zeros_like(start)))[0].data
-        return found
 
     def predictors(self, table: WordEmbedding, states: Tensor) -> tuple[Tensor, Tensor]:
         """Make (N, K) features and (vocabulary, K) rows whose products and `output_bias` are the logits of ``states``.
@@ -204,25 +177,13 @@ class LSTMDecoder(nn.Module):
 
     # -- word by word ------------------------------------------------------------------------------------------------
 
-    def begin(self, table: WordEmbedding, codes: Tensor) -> tuple[Tensor, DecoderState]:
-        """Begin with (B, F) vectors: the (B, vocabulary) logits of each first word, and the state to go on from."""
-        hidden = self._initial(codes)
-        state = DecoderState(hidden, torch.zeros_like(hidden), self._conditioned(codes))
-        if self.opening is not None:
-            return self._step(table, self.opening.expand(len(codes), -1), state)
-        return self._logits(table, hidden), state
-
-    def advance(self, table: WordEmbedding, words: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """Compute the logits of the next word after (B,) ``words``."""
-        return self._step(table, functional.embedding(words, table.weight), state)
-
-    def _step(self, table: WordEmbedding, inputs: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        gates = functional.linear(inputs, self._inputs[:, : self.words]) + state.conditioned
-        gates = gates + functional.linear(state.hidden, self._recurrent)
+    def _step(self, inputs: Tensor, hidden: Tensor, cell: Tensor, conditioned: Tensor) -> tuple[Tensor, Tensor]:
+        """Go on by one word of (B, D) vectors; ``conditioned`` is the share of the codes in the gates."""
+        gates = functional.linear(inputs, self._inputs[:, : self.words]) + conditioned
+        gates = gates + functional.linear(hidden, self._recurrent)
         enter, forget, new, out = gates.chunk(4, dim=1)
-        cell = torch.sigmoid(forget) * state.cell + torch.sigmoid(enter) * torch.tanh(new)
-        hidden = torch.sigmoid(out) * torch.tanh(cell)
-        return self._logits(table, hidden), DecoderState(hidden, cell, state.conditioned)
+        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
+        return torch.sigmoid(out) * torch.tanh(cell), cell
 
     def _logits(self, table: WordEmbedding, hidden: Tensor) -> Tensor:
         features, rows = self.predictors(table, hidden)
@@ -242,30 +203,26 @@ class LSTMDecoder(nn.Module):
         Args:
             beam: sentences kept at each step.
             limit: steps, that of the end included; a sentence without an end by then is cut.
-            forbidden: words never chosen, e.g. the unknown one. Probabilities are not rescaled.
-
-        Raises:
-            ValueError: ``beam`` or ``limit`` below 1, or the end is forbidden.
+            forbidden: words never chosen, e.g. the unknown one, but not the end. Probabilities are not rescaled.
         """
-        if beam < 1 or limit < 1 or END in forbidden:
-            raise ValueError("A search needs a beam and a limit of at least 1, and an end that is not forbidden.")
-        training, _ = self.training, self.eval()
         together = max(1, _CANDIDATES // (beam * len(self.output_bias)))
         found: list[Generated] = []
         for part in codes.to(table.weight.device).split(together):
             found += self._search(table, part, beam, limit, list(forbidden))
-        self.train(training)
         return found
 
     def _search(
         self, table: WordEmbedding, codes: Tensor, beam: int, limit: int, forbidden: list[int]
     ) -> list[Generated]:
         count, device = len(codes), codes.device
-        logits, state = self.begin(table, codes)
+        hidden, conditioned = self._initial(codes), self._conditioned(codes)
+        cell = torch.zeros_like(hidden)
+        if self.opening is not None:
+            hidden, cell = self._step(self.opening.expand(count, -1), hidden, cell, conditioned)
+        logits = self._logits(table, hidden).repeat_interleave(beam, dim=0)
         scores = torch.full((count, beam), -torch.inf, device=device)
         scores[:, 0] = 0  # one sentence, still empty; the others' places are free
-        state = state.take(torch.arange(count, device=device).repeat_interleave(beam))
-        logits = logits.repeat_interleave(beam, dim=0)
+        hidden, cell, conditioned = (part.repeat_interleave(beam, dim=0) for part in (hidden, cell, conditioned))
         words = torch.empty(count, beam, 0, dtype=torch.int64, device=device)
         done = torch.zeros(count, beam, dtype=torch.bool, device=device)
         first = torch.arange(count, device=device).unsqueeze(1) * beam
@@ -282,10 +239,79 @@ class LSTMDecoder(nn.Module):
             best = torch.where(done, scores, -torch.inf).amax(dim=1)
             if step + 1 == limit or bool((best >= torch.where(done, -torch.inf, scores).amax(dim=1)).all()):
                 break
-            logits, state = self.advance(table, word.flatten(), state.take((first + parents).flatten()))
+            came = (first + parents).flatten()
+            inputs, conditioned = functional.embedding(word.flatten(), table.weight), conditioned[came]
+            hidden, cell = self._step(inputs, hidden[came], cell[came], conditioned)
+            logits = self._logits(table, hidden)
         scores, place = scores.max(dim=1)
         chosen_words = words[torch.arange(count, device=device), place].tolist()
         return [
             Generated(ids[: ids.index(END)] if END in ids else ids, score)
             for ids, score in zip(chosen_words, scores.tolist(), strict=True)
         ]
+
+
+class HierarchicalDecoder(nn.Module):
+    r"""$p(D) = \prod_{\ell=1}^{L} p(s_\ell \mid h_\ell)$ with $h_\ell = \mathrm{LSTM}_p(h_{\ell-1}, z_{\ell-1})$.
+
+    An LSTM over the vectors $z$ of a paragraph's sentences, and one `LSTMDecoder` that writes each sentence conditioned
+    on its state. $h_0 = 0$, and the last sentence's vector is never used.
+
+    Source: Gan et al. 2017, section 2.2, equations 2-8.
+    Deviations: none known. $s_0$ is "a special start-of-the-paragraph token"; it is read as a learned vector $z_0$ in
+    place of a convolution over one token. All but $s_0$ are predicted, the first sentence from $z_0$ alone.
+
+    Args:
+        vocabulary, words: see `LSTMDecoder`.
+        codes: F, the width of a sentence's vector.
+        options: see `LSTMDecoder`; ``hidden`` is the H of both LSTMs, and dropout is on z too.
+
+    Shapes: codes (P, L - 1, F), counts (P,) to states (P, L, H).
+    """
+
+    def __init__(self, vocabulary: int, words: int, codes: int, options: DecoderOptions) -> None:
+        super().__init__()
+        self.dropout = options.dropout
+        self.opening = nn.Parameter(torch.empty(codes).uniform_(-options.bound, options.bound))
+        self.paragraph = nn.LSTM(codes, options.hidden, batch_first=True)
+        initialise(self.paragraph, options.bound)
+        self.sentence = LSTMDecoder(vocabulary, words, options.hidden, options)
+
+    def states(self, codes: Tensor) -> Tensor:
+        """Run over (P, L - 1, F) vectors of all sentences but the last, any beyond a paragraph's end: (P, L, H).
+
+        A state depends on the sentences before it alone, so that what stands behind a short paragraph changes nothing.
+        """
+        opening = self.opening.to(codes.dtype).expand(len(codes), 1, -1)
+        codes = functional.dropout(torch.cat([opening, codes], dim=1), self.dropout, self.training)
+        found: Tensor = self.paragraph(codes)[0]
+        return found
+
+    def conditions(self, codes: Tensor, counts: Tensor) -> Tensor:
+        """Compute h_l of all sentences, paragraph by paragraph.
+
+        Args:
+            codes: (sum of counts - P, F) vectors of each paragraph's sentences but its last, one after the other.
+            counts: (P,) sentences of each paragraph, at least 1; best on the CPU.
+
+        Returns:
+            (sum of counts, H).
+        """
+        counts = counts.cpu()
+        longest = int(counts.max())
+        at = torch.arange(longest)
+        # Places of (P, L - 1) vectors and of (P, L) states, row by row; found on the CPU, no device is waited for.
+        earlier = to_device((at[:-1] < counts.unsqueeze(1) - 1).flatten().nonzero().squeeze(1), codes.device)
+        inside = to_device((at < counts.unsqueeze(1)).flatten().nonzero().squeeze(1), codes.device)
+        padded = codes.new_zeros(len(counts) * (longest - 1), codes.shape[1]).index_copy(0, earlier, codes)
+        return self.states(padded.view(len(counts), longest - 1, codes.shape[1])).flatten(0, 1)[inside]
+
+    def forward(self, table: WordEmbedding, ids: Tensor, lengths: Tensor, codes: Tensor, counts: Tensor) -> Forced:
+        """Predict every word and end of all sentences from the words and the sentences before.
+
+        Args:
+            ids, lengths: all sentences, (sum of counts, T) and (sum of counts,).
+            codes, counts: as `conditions`.
+        """
+        forced: Forced = self.sentence(table, ids, lengths, self.conditions(codes, counts))
+        return forced
