@@ -30,6 +30,11 @@ def test_a_page_without_a_record_says_how_to_record_it() -> None:
     }
 
 
+def test_a_page_whose_data_are_of_the_papers_size_names_that_profile() -> None:
+    page = report.page("cnn_lstm/table4", profile="paper")
+    assert page.run is None and "sentbook run cnn_lstm/table4 --profile paper --record" in words(page.verdict())
+
+
 def test_a_page_without_a_record_shows_the_run_in_memory() -> None:
     assert "yours" in words(samples.page(None).comparison(run=samples.run()))
     assert "Your run, profile small." in words(samples.page(None).curve(run=samples.run(curves=samples.curve())))

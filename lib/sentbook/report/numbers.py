@@ -20,7 +20,6 @@ _NAMES = {
     "mae": ("Mean absolute error", "MAE"),
     "accuracy": ("Accuracy", "accuracy"),
     "f1": ("F1", "F1"),
-    "median_rank": ("Median rank", "median rank"),
 }
 
 

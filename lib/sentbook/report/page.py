@@ -40,7 +40,7 @@ def page(
         theirs = printed.table(paper, printed_as or experiment)
     except ConfigError:  # a page of the book's own
         theirs = pd.DataFrame()
-    return Page(name, run, theirs, protocol, labels or {})
+    return Page(name, run, theirs, protocol, labels or {}, profile or "small")
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Page:
         run: the committed record; None where nothing is recorded.
         paper: the printed numbers: columns paper, table, method, dataset, metric, value.
         protocol, labels: as in `page`.
+        profile: the one to record, where nothing is recorded.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Page:
     paper: pd.DataFrame
     protocol: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    profile: str = "small"
 
     verdict = verdicts.verdict
     details = verdicts.details
@@ -104,8 +106,8 @@ class Page:
 
     def missing(self, what: str) -> Shown:
         """Say in one sentence what is not here, and how to record it."""
-        words = Markup("<p>{} To record it: <code>sentbook run {} --profile small --record</code></p>")
-        return Shown(words.format(what, self.name))
+        words = Markup("<p>{} To record it: <code>sentbook run {} --profile {} --record</code></p>")
+        return Shown(words.format(what, self.name, self.profile))
 
     def together(self, parts: Sequence[Shown]) -> Shown:
         """Show outputs below each other; without any, that nothing is recorded."""

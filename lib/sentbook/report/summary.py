@@ -139,10 +139,9 @@ def headings(datasets: Sequence[str]) -> list[tuple[str | None, str]]:
     lines: list[tuple[str | None, str]] = []
     for group, members in groupby(datasets, key=lambda name: label_of(name)[0]):
         inside = list(members)
-        if group and len(inside) > 1:
-            lines += [(None, group), *((name, label_of(name)[1]) for name in inside)]
-        else:
-            lines += [(name, full_name(name)) for name in inside]
+        alone = not group or len(inside) == 1
+        lines += [] if alone else [(None, group)]
+        lines += [(name, full_name(name) if alone else label_of(name)[1]) for name in inside]
     return lines
 
 

@@ -64,27 +64,22 @@ def table(
     return of_cells(rows, columns, corner=str(corner), caption=caption, note=note)
 
 
-def of_cells(rows: Sequence[Row], columns: Mapping[Any, Mapping[Any, Cell]], **words: str) -> Shown:
-    """Draw cells by column and row key, as `drawn`; a row that a column does not have is empty there."""
+def of_cells(
+    rows: Sequence[Row], columns: Mapping[Any, Mapping[Any, Cell]], *, corner: str = "", caption: str, note: str = ""
+) -> Shown:
+    """Draw cells by column and row key; a row that a column does not have is empty there."""
     cells = [[column.get(key, ("", "")) for column in columns.values()] for key, _, _ in rows]
-    heads = pd.MultiIndex.from_tuples(columns) if isinstance(next(iter(columns), ""), tuple) else list(columns)
+    heads: Any = pd.MultiIndex.from_tuples(columns) if isinstance(next(iter(columns), ""), tuple) else list(columns)
     kinds = [[f"{kind} {row[2]}".strip() for _, kind in line] for line, row in zip(cells, rows, strict=True)]
     text = pd.DataFrame([[one for one, _ in line] for line in cells], columns=heads, dtype=object)
     classes = pd.DataFrame(kinds, columns=heads, dtype=object)
-    return drawn(text, [label for _, label, _ in rows], classes, **words)
-
-
-def drawn(
-    text: pd.DataFrame, labels: Sequence[str], classes: pd.DataFrame, *, corner: str = "", caption: str, note: str = ""
-) -> Shown:
-    """Draw a frame of text: ``labels`` head its rows, ``classes`` are those of the style sheet, a cell each."""
-    heads: Any = [escape(label) for label in labels]
+    labels: Any = [escape(label) for _, label, _ in rows]
     # The same content gives the same bytes, and two tables of a page never share an id.
-    uuid = hashlib.sha256(f"{text.to_csv()}{heads}{caption}".encode()).hexdigest()[:8]
+    uuid = hashlib.sha256(f"{text.to_csv()}{labels}{caption}".encode()).hexdigest()[:8]
     styler = Styler(text, uuid=uuid, cell_ids=False).set_td_classes(classes.astype(object)).format(escape="html")
-    html = styler.format_index(escape="html", axis=1).format_index(lambda at: heads[at]).to_html()
-    for at, kinds in enumerate(classes.T.to_numpy()):
-        if all({"sb-text", HEADING} & {*kind.split()} for kind in kinds):  # its header stands over its text
+    html = styler.format_index(escape="html", axis=1).format_index(lambda at: labels[at]).to_html()
+    for at, column in enumerate(classes.T.to_numpy()):
+        if all({"sb-text", HEADING} & {*kind.split()} for kind in column):  # its header stands over its text
             html = re.sub(rf"(col_heading level\d col{at})(?=\W)", r"\1 sb-text", html)
     body = Markup(html[html.index("<table") :].replace("&nbsp;", str(escape(corner)), 1).strip())
     return captioned(Markup('<div class="sb-scroll" tabindex="0">{}</div>').format(body), caption, note)
