@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
-from sentbook.evaluation import folds
+from sentbook.evaluation import folds, logistic
 from sentbook.evaluation.classification import (
     SENTEVAL_NESTED,
     SENTEVAL_ONE_TEST,
@@ -19,9 +21,7 @@ from sentbook.evaluation.classification import (
     SKIP_THOUGHTS_NESTED,
     SKIP_THOUGHTS_TREC,
     ClassificationProtocol,
-    Scheme,
-    nested,
-    train_and_test,
+    evaluate,
 )
 from sentbook.evaluation.protocols import Measure
 from sentbook.io import NumericalError
@@ -67,11 +67,10 @@ def scan(table: np.ndarray, labels: np.ndarray, parts: np.ndarray, choice: Measu
 @pytest.mark.parametrize("protocol", [NESTED, STRATIFIED], ids=["skip-thoughts", "SentEval"])
 def test_nested_is_scikit_learn_in_loops(protocol: ClassificationProtocol) -> None:
     table, labels, lengths = made()
-    found = nested(table, labels, protocol, lengths=lengths, precision="float64", tolerance=1e-12)
+    found = evaluate(table, labels, protocol, lengths=lengths, precision="float64", tolerance=1e-12)
     order = folds.ordered(protocol.order, labels, protocol.seed, lengths)
     outer = folds.assign(labels, order, 3, protocol.stratified, protocol.seed)
     np.testing.assert_array_equal(found.fold, outer)
-    accuracies = []
     for fold in range(3):
         kept = order[outer[order] != fold]
         inner = folds.assign(labels, kept, 3, protocol.stratified, protocol.seed)
@@ -81,9 +80,6 @@ def test_nested_is_scikit_learn_in_loops(protocol: ClassificationProtocol) -> No
         model = reference(found.chosen[fold], table[outer != fold], labels[outer != fold])
         predicted = model.predict(table[outer == fold])
         np.testing.assert_array_equal(found.predicted[outer == fold], predicted)
-        accuracies.append(float((predicted == labels[outer == fold]).mean()))
-    assert found.value() == pytest.approx(np.mean(accuracies))
-    assert found.right.mean() == pytest.approx(found.value(), abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +91,8 @@ def test_one_test_is_scikit_learn_in_loops(protocol: ClassificationProtocol, cla
     protocol = dataclasses.replace(protocol, folds=4, grid=GRID)
     table, labels, lengths = made(300, classes, seed=3)
     train, test = slice(0, 200), slice(200, None)
-    found = train_and_test(
-        table[train], labels[train], table[test], labels[test], protocol,
+    found = evaluate(
+        table[train], labels[train], protocol, (table[test], labels[test]),
         lengths=lengths[train], precision="float64", tolerance=1e-12,
     )  # fmt: skip
     order = folds.ordered(protocol.order, labels[train], protocol.seed, lengths[train])
@@ -106,9 +102,7 @@ def test_one_test_is_scikit_learn_in_loops(protocol: ClassificationProtocol, cla
     model = reference(GRID[int(np.argmax(np.round(means, protocol.digits)))], table[train], labels[train])
     assert found.chosen.tolist() == [model.C]
     np.testing.assert_array_equal(found.predicted, model.predict(table[test]))
-    assert found.value() == pytest.approx(model.score(table[test], labels[test]))
-    if classes == 2:
-        assert found.value(Measure.F1) == pytest.approx(f1_score(labels[test], found.predicted))
+    np.testing.assert_array_equal(found.gold, labels[test])
 
 
 def test_every_protocol_has_a_header_of_its_own() -> None:
@@ -121,24 +115,31 @@ def test_every_protocol_has_a_header_of_its_own() -> None:
     assert SENTEVAL_ONE_TEST.grid == (0.5, 1, 2, 4, 8, 16, 32)
 
 
-def test_what_is_no_protocol() -> None:
-    for wrong in ({"grid": (1.0, 0.5)}, {"grid": ()}, {"grid": (0.0, 1.0)}):
-        with pytest.raises(ValueError, match="positive and rise"):
-            dataclasses.replace(NESTED, **wrong)
-    for wrong in ({"folds": 1}, {"choice": Measure.MSE}):
-        with pytest.raises(ValueError, match="at least two folds"):
-            dataclasses.replace(NESTED, **wrong)  # type: ignore[arg-type]
-
-
 def test_what_does_not_fit() -> None:
     table, labels, _ = made()
-    with pytest.raises(ValueError, match="scheme 'nested', not of 'one test'"):
-        nested(table, labels, SKIP_THOUGHTS_TREC)
+    with pytest.raises(ValueError, match="scheme 'one test' and no test set do not fit"):
+        evaluate(table, labels, SKIP_THOUGHTS_TREC)
+    with pytest.raises(ValueError, match="scheme 'nested' and a test set do not fit"):
+        evaluate(table, labels, NESTED, (table, labels))
     with pytest.raises(ValueError, match="do not fit"):
-        nested(table, labels[:-1], NESTED)
+        evaluate(table, labels[:-1], NESTED)
     with pytest.raises(ValueError, match="length of each"):
-        nested(table, labels, STRATIFIED)
+        evaluate(table, labels, STRATIFIED)
     with warnings.catch_warnings(), pytest.raises(NumericalError, match="NaN or infinite"):
         warnings.simplefilter("ignore")
-        nested(np.where(table > 1, np.nan, table), labels, NESTED)
-    assert NESTED.scheme is Scheme.NESTED
+        evaluate(np.where(table > 1, np.nan, table), labels, NESTED)
+
+
+def test_where_rounding_stops_a_descent_double_precision_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, labels, _ = made()
+    tried, fit = [], logistic.fit
+
+    def stalled(rows: torch.Tensor, *given: Any, **named: Any) -> logistic.Fits:
+        tried.append(rows.dtype)
+        if rows.dtype == torch.float32:
+            raise NumericalError("A regression does not converge.")
+        return fit(rows, *given, **named)
+
+    monkeypatch.setattr(logistic, "fit", stalled)
+    found = evaluate(table, labels, NESTED)
+    assert tried[:2] == [torch.float32, torch.float64] and (found.predicted == labels).mean() > 0.6

@@ -16,8 +16,8 @@ from sentbook.data.text import TOKENISERS
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation import classification, features
 from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
-from sentbook.evaluation.features import Family, Features, classify, combined
-from sentbook.io import CheckpointError, DataError, NumericalError
+from sentbook.evaluation.features import Family, Features, classify
+from sentbook.io import CheckpointError, DataError
 from sentbook.models import SentenceEncoder, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
@@ -84,13 +84,10 @@ def test_vectors_keep_the_order_and_repeated_sentences(encoder: Encoder) -> None
 
 def test_combined_vectors_stand_beside_each_other() -> None:
     first, second = of(recipe(RANDOM_CNN), method="random CNN", seed=3), of()
-    both = combined("combine", first, second)
-    assert (both.method, both.seed, both.parts) == ("combine", 3, (*first.parts, *second.parts))
+    both = Features("combine", 3, (*first.parts, *second.parts))
     expected = np.hstack([first.vectors(SENTENCES), second.vectors(SENTENCES)])
     np.testing.assert_array_equal(both.vectors(SENTENCES), expected)
     assert expected.shape == (5, 12 + 50)
-    three = combined("three", both, first)
-    np.testing.assert_array_equal(three.vectors(SENTENCES)[:, -12:], first.vectors(SENTENCES))
 
 
 def test_the_key_is_of_the_parts_and_their_order() -> None:
@@ -134,14 +131,10 @@ def test_labels_are_those_of_the_familys_protocol_on_the_vectors(
     sides = [side for side in (made.train.first, made.train.second) if side is not None]
     lengths = np.array([[len(TOKENISERS["ptb"](sentence)) for sentence in side] for side in sides]).T
     given = table(made.train), made.train.labels
-    options: dict[str, Any] = {"lengths": lengths, "tolerance": 1e-6}
-    if made.test is None:
-        expected = classification.nested(*given, protocols[at], **options)
-    else:
-        parts = *given, table(made.test), made.test.labels
-        expected = classification.train_and_test(*parts, protocols[at], **options)
+    test = None if made.test is None else (table(made.test), made.test.labels)
+    expected = classification.evaluate(*given, protocols[at], test, lengths=lengths, precision="float32")
     assert_same(found, expected)
-    assert 0 < found.right.mean() < 1
+    assert 0 < (found.predicted == found.gold).mean() < 1
 
 
 @pytest.mark.parametrize("name", WAYS)
@@ -155,13 +148,14 @@ def test_vectors_and_regressions_are_made_on_the_device_of_the_run(
         return np.random.default_rng(0).normal(size=(len(sentences), 4)).astype(np.float32)
 
     def evaluated(evaluate: Callable[..., Classified]) -> Callable[..., Classified]:
-        return lambda *given, device, **named: seen.append(device.type) or evaluate(*given, device="cpu", **named)
+        return lambda *given, device, **named: (
+            seen.append(device.type) or evaluate(*given, precision="float32", **named)
+        )
 
     for module in (features, recipes):
         monkeypatch.setattr(module, "device_of", {"cuda": torch.device("meta")}.__getitem__)
     monkeypatch.setattr(features, "encode", encoded)
-    for way in ("nested", "train_and_test"):
-        monkeypatch.setattr(classification, way, evaluated(getattr(classification, way)))
+    monkeypatch.setattr(classification, "evaluate", evaluated(classification.evaluate))
     classify([of()], [name], device="cuda")
     assert set(seen) == {"meta"} and len(seen) == (2 if few(name).test is None else 3)
 
@@ -183,25 +177,8 @@ def test_an_outcome_is_found_again_by_its_vectors_task_and_family(
     others: list[tuple[Features, str, Family]] = [
         (of(), names[0], "SentEval"), (of(), WAYS[0], "skip-thoughts"),
         (of(recipe(RANDOM_CNN, seed=2)), names[0], "skip-thoughts"),
-        (combined("both", *wanted), names[0], "skip-thoughts"),
+        (of(*wanted[0].parts, *wanted[1].parts), names[0], "skip-thoughts"),
     ]  # fmt: skip
     for number, (one, name, family) in enumerate(others, start=5):
         classify([one], [name], family=family, device="cpu")
         assert count() == number
-
-
-def test_where_rounding_stops_a_descent_double_precision_goes_on(
-    few: Callable[[str], ClassificationTask], monkeypatch: pytest.MonkeyPatch, artifacts: Path
-) -> None:
-    tried: list[str] = []
-    evaluate = classification.train_and_test
-
-    def stalled(*given: Any, precision: str, **named: Any) -> Classified:
-        tried.append(precision)
-        if precision == "float32":
-            raise NumericalError("A regression does not converge.")
-        return evaluate(*given, precision="float64", **named)
-
-    monkeypatch.setattr(classification, "train_and_test", stalled)
-    [(_, _, found)] = classify([of()], WAYS[2:], device="cpu")
-    assert tried == ["float32", "float64"] and found.right.mean() > 0.4

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sentbook.io import NumericalError
+from sentbook.training.correlation import finite
 
 Array = NDArray[np.float64]
 
@@ -30,10 +30,9 @@ def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f
         >>> threshold([0.1, 0.4, 0.6, 0.9], [0, 1, 1, 1])
         0.25
     """
-    values, gold = np.asarray(scores, dtype=np.float64), np.asarray(labels) == 1
+    values, gold = finite(scores), np.asarray(labels) == 1
     if values.ndim != 1 or values.shape != gold.shape or not len(values):
         raise ValueError(f"A threshold needs as many labels as scores, not {gold.shape} and {values.shape}.")
-    _check(values)
     order = np.argsort(values, kind="stable")
     values, gold = values[order], gold[order]
     # Deciding no on the first m pairs: only a cut between distinct scores can be made by a threshold.
@@ -56,11 +55,4 @@ def decide(scores: ArrayLike, bound: float) -> Array:
     Raises:
         NumericalError: a score is NaN or infinite.
     """
-    values = np.asarray(scores, dtype=np.float64)
-    _check(values)
-    return (values >= bound).astype(np.float64)
-
-
-def _check(scores: Array) -> None:
-    if not np.isfinite(scores).all():
-        raise NumericalError("A score is NaN or infinite; train the encoder again with a lower learning rate.")
+    return (finite(scores) >= bound).astype(np.float64)

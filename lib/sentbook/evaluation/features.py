@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,6 @@ from sentbook.data.tasks import ClassificationTask, Examples, task
 from sentbook.data.text import TOKENISERS, Vocabulary
 from sentbook.evaluation import classification
 from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
-from sentbook.io import NumericalError
 from sentbook.models import SentenceEncoder, encode
 from sentbook.training.devices import device_of
 from sentbook.training.recipes import Recipe, load
@@ -24,8 +23,6 @@ from sentbook.training.store import Arrays, outcomes
 
 # Raise when a change to the code changes outcomes.
 OUTCOME_VERSION = 1
-# Nats a training row. A tenth of it moves no mean over inner folds by more than .0005, and takes a quarter longer.
-_TOLERANCE = 1e-6
 Family = Literal["skip-thoughts", "SentEval"]
 
 
@@ -61,11 +58,6 @@ class Features:
         return found[[rows[sentence] for sentence in sentences]]
 
 
-def combined(method: str, first: Features, second: Features) -> Features:
-    """Both vectors beside each other."""
-    return Features(method, first.seed, (*first.parts, *second.parts))
-
-
 def _part(part: Recipe | str, sentences: Sequence[str], device: str) -> NDArray[np.float32]:
     if isinstance(part, str):
         return modern.sentence_vectors(part, sentences)
@@ -83,12 +75,11 @@ def _loaded(recipe: Recipe, device: str) -> tuple[SentenceEncoder, Vocabulary]:
 
 
 def protocol_of(found: ClassificationTask, family: Family) -> ClassificationProtocol:
-    """How a family of protocols evaluates a task."""
-    if found.test is None:
-        nested = {"skip-thoughts": classification.SKIP_THOUGHTS_NESTED, "SentEval": classification.SENTEVAL_NESTED}
-        return nested[family]
+    """Return how a family of protocols evaluates a task."""
     if family == "SentEval":
-        return classification.SENTEVAL_ONE_TEST
+        return classification.SENTEVAL_NESTED if found.test is None else classification.SENTEVAL_ONE_TEST
+    if found.test is None:
+        return classification.SKIP_THOUGHTS_NESTED
     return classification.SKIP_THOUGHTS_MSRP if found.pairs else classification.SKIP_THOUGHTS_TREC
 
 
@@ -106,55 +97,22 @@ def classify(
         tasks: names of `sentbook.data.tasks`.
         jobs: evaluations side by side, each in a process of its own with one thread.
     """
+    protocols = {name: protocol_of(task(name), family) for name in tasks}
     cells = [(one, name) for one in features for name in tasks]
-    keys = [
-        digest(
-            {
-                "version": OUTCOME_VERSION,
-                "features": one.key(),
-                "task": name,
-                "protocol": str(protocol_of(task(name), family)),
-            }
-        )
-        for one, name in cells
-    ]
+    parts = [{"features": one.key(), "task": name, "protocol": str(protocols[name])} for one, name in cells]
+    keys = [digest({"version": OUTCOME_VERSION, **part}) for part in parts]
     made = outcomes(_classify, [(*cell, family, device) for cell in cells], keys, jobs)
-    return [
-        (one, name, Classified(protocol_of(task(name), family), **found))
-        for (one, name), found in zip(cells, made, strict=True)
-    ]
+    return [(*cell, Classified(protocols[cell[1]], **found)) for cell, found in zip(cells, made, strict=True)]
 
 
 def _classify(one: Features, name: str, family: Family, device: str) -> Arrays:
-    found, on = task(name), device_of(device)
-    protocol = protocol_of(found, family)
-    train, labels = _table(one, found.train, device), found.train.labels
+    found = task(name)
+    protocol, train = protocol_of(found, family), _table(one, found.train, device)
+    test = None if found.test is None else (_table(one, found.test, device), found.test.labels)
     lengths = None if protocol.order == "shuffled" else _lengths(found.train)
-    if found.test is None:
-        made = _descended(partial(classification.nested, train, labels, protocol, lengths=lengths, device=on))
-    else:
-        given = (train, labels, _table(one, found.test, device), found.test.labels)
-        made = _descended(partial(classification.train_and_test, *given, protocol, lengths=lengths, device=on))
+    on = device_of(device)
+    made = classification.evaluate(train, found.train.labels, protocol, test, lengths=lengths, device=on)
     return {name: getattr(made, name) for name in ("gold", "predicted", "fold", "inner", "chosen")}
-
-
-def regressed(
-    train: NDArray[np.float32],
-    labels: NDArray[np.int64],
-    test: NDArray[np.float32],
-    test_labels: NDArray[np.int64],
-    device: str = "auto",
-) -> Classified:
-    """The labels of any test sentences by a regression on any training sentences, as Gan et al. 2017 do on TREC."""
-    given, protocol = (train, labels, test, test_labels), classification.SKIP_THOUGHTS_TREC
-    return _descended(partial(classification.train_and_test, *given, protocol, device=device_of(device)))
-
-
-def _descended(evaluate: Callable[..., Classified]) -> Classified:
-    try:
-        return evaluate(precision="float32", tolerance=_TOLERANCE)
-    except NumericalError:  # rounding stopped the descent
-        return evaluate(precision="float64", tolerance=_TOLERANCE)
 
 
 def _table(one: Features, examples: Examples, device: str) -> NDArray[np.float32]:

@@ -1,6 +1,6 @@
 """Many logistic regressions on one matrix of features, solved together: every fold and every C at once.
 
-`benchmarks/nested_logistic.py` on one core, 754 sentences of 300 features: 910 regressions take a tenth of the
+`benchmarks/speed.py` on one core, 754 sentences of 300 features: 910 regressions take a tenth of the
 processor's seconds of scikit-learn as it is, and a fortieth where that is as exact (10.7 and 39.5 times in one run).
 """
 

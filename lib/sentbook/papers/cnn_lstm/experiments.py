@@ -9,7 +9,7 @@ import pandas as pd
 
 from sentbook import records
 from sentbook.data import modern
-from sentbook.evaluation.features import Features, combined
+from sentbook.evaluation.features import Features
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.encoder_decoder import Kind
@@ -143,7 +143,7 @@ def features(made: Mapping[str, Sequence[Recipe]]) -> list[Features]:
         rows += [row for group in block.values() for row in group]
         if all(name in block for name in COMBINE):
             pairs = zip(*(block[name] for name in COMBINE), strict=True)
-            rows += [combined("combine" + suffix, first, second) for first, second in pairs]
+            rows += [Features("combine" + suffix, one.seed, (*one.parts, *other.parts)) for one, other in pairs]
     return rows
 
 
