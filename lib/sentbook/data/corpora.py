@@ -1,4 +1,4 @@
-"""Training corpora of pairs by name, mixed, cleaned of test sentences, shuffled and cut by a seed.
+"""Training corpora by name: pairs mixed, cleaned of test sentences, shuffled and cut by a seed; and inference pairs.
 
 The number of rows of every file is asserted. Then repeated pairs, pairs of equal sides and rows with an empty side (28,
 all in PPDB) are dropped: they teach nothing. Pairs left: PPDB 207,932, captions 57,990 (seed 0), rewrites 31,870,
@@ -11,61 +11,60 @@ import hashlib
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
-from sentbook.data import alignment, published, sources, text
+from sentbook.data import alignment, published, readers, sources, text
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import remove
 from sentbook.data.published import original
-from sentbook.data.tables import Row, one_of, rows
-from sentbook.data.types import ParaphrasePairs
+from sentbook.data.readers import one_of
+from sentbook.data.types import LabelledPairs, ParaphrasePairs
 
 Pairs = Iterable[tuple[str, str]]
-SIDES = ("first", "second")
 _BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-LRB-": "(", "-RRB-": ")"}
-# Pairs of English versions of the Bible.
-VERSIONS = (("BBE", "WEB"), ("LEB", "KJV"), ("DRA", "WEB"))
+# Columns of English versions of the Bible that are paired: BBE and WEB, LEB and KJV, DRA and WEB.
+VERSIONS = ((2, 7), (6, 5), (4, 7))
+# The share of inference pairs that choose the epoch and shrink the learning rate.
+HELD_OUT = 0.05
 # Raised when phrases are to be aligned again.
-_ALIGNMENT = 1
+_ALIGNMENT = 2
 
 
-def _first_two(tables: list[list[Row]], seed: int) -> Pairs:
-    return ((row[0], row[1]) for row in tables[0])
+def _first_two(tables: list[pd.DataFrame], seed: int) -> Pairs:
+    return zip(tables[0][0], tables[0][1], strict=True)
 
 
-def _judged(tables: list[list[Row]], seed: int) -> Pairs:
-    return ((row[0], row[1]) for row in tables[0] if row[2] == "1")
+def _judged(tables: list[pd.DataFrame], seed: int) -> Pairs:
+    return _first_two([tables[0][tables[0][2] == "1"]], seed)
 
 
-def _plain_brackets(tables: list[list[Row]], seed: int) -> Pairs:
+def _plain_brackets(tables: list[pd.DataFrame], seed: int) -> Pairs:
     """Make the Treebank's brackets plain."""
-    sides = ([" ".join(_BRACKETS.get(word, word) for word in row[at].split(" ")) for row in tables[0]] for at in (0, 1))
-    return zip(*sides, strict=True)
+    plain = tables[0].map(lambda said: " ".join(_BRACKETS.get(word, word) for word in said.split(" ")))
+    return _first_two([plain], seed)
 
 
-def _unordered(tables: list[list[Row]], seed: int) -> Pairs:
-    return ((min(row[:2]), max(row[:2])) for table in tables for row in table)
+def _unordered(tables: list[pd.DataFrame], seed: int) -> Pairs:
+    return ((min(pair), max(pair)) for table in tables for pair in _first_two([table], seed))
 
 
-def _captions(tables: list[list[Row]], seed: int) -> Pairs:
+def _captions(tables: list[pd.DataFrame], seed: int) -> Pairs:
     """Pair four of each photo's captions, shuffled by ``seed``: the files sort them by length."""
     rng = random.Random(seed)
-    for photo in zip(*tables, strict=True):
-        captions = [row[0] for row in photo]
+    for photo in zip(*(table[0] for table in tables), strict=True):
+        captions = list(photo)
         rng.shuffle(captions)
         yield captions[0], captions[1]
         yield captions[2], captions[3]
 
 
-def _versions(tables: list[list[Row]], seed: int) -> Pairs:
-    """Pair each verse in two English versions."""
-    [[head, *verses]] = tables
-    sides = (tuple(map(head.index, versions)) for versions in VERSIONS)
-    return ((row[one], row[other]) for one, other in sides for row in verses)
+def _versions(tables: list[pd.DataFrame], seed: int) -> Pairs:
+    """Pair each verse in two English versions; the first row names them."""
+    verses = tables[0][1:]
+    return (pair for one, other in VERSIONS for pair in zip(verses[one], verses[other], strict=True))
 
 
 @dataclass(frozen=True)
@@ -75,12 +74,14 @@ class Corpus:
     Attributes:
         substitute: what stands in for what, in words.
         files: registered, each with its official number of rows, a header included.
-        pairs: its pairs from the rows of each file, and by the seed, which only captions use.
+        pairs: its pairs from the columns of each file, and by the seed, which only captions use.
+        columns: that are read.
     """
 
     substitute: str
     files: dict[str, int]
-    pairs: Callable[[list[list[Row]], int], Pairs] = _first_two
+    pairs: Callable[[list[pd.DataFrame], int], Pairs] = _first_two
+    columns: tuple[int, ...] = (0, 1)
 
 
 _WIKIPEDIA, _FOLDER = "for Simple Wikipedia pairs", "train/simplification"
@@ -114,6 +115,7 @@ CORPORA: dict[str, Corpus] = {
         f"Flickr30k captions of one photo {_WIKIPEDIA}",
         {f"train/captions/train.{column}.en.gz": 29_000 for column in range(1, 6)},
         _captions,
+        (0,),
     ),
     # Crowd-written simplifications of 2,000 Wikipedia sentences, by 8 writers (Xu et al. 2016) and 10 (Alva-Manchego
     # et al. 2020).
@@ -132,16 +134,19 @@ CORPORA: dict[str, Corpus] = {
     ),
     # Tweets judged paraphrases, of pairs that share an address (Lan et al. 2017).
     "twitter": Corpus(
-        f"tweets judged paraphrases {_WIKIPEDIA}", {"train/twitter_url/twitter_url_51k.tsv.gz": 51_524}, _judged
+        f"tweets judged paraphrases {_WIKIPEDIA}",
+        {"train/twitter_url/twitter_url_51k.tsv.gz": 51_524},
+        _judged,
+        (0, 1, 2),
     ),
     # Scientific paraphrases found automatically (Dong et al. 2021).
     "parasci": Corpus(f"ParaSCI {_WIKIPEDIA}", {"train/parasci/parasci.tsv.gz": 40_210}),
     # The same verse in two English versions; a verse absent from one is left out.
-    "bible": Corpus(f"Bible versions {_WIKIPEDIA}", _ALIGNED["bible"], _versions),
+    "bible": Corpus(f"Bible versions {_WIKIPEDIA}", _ALIGNED["bible"], _versions, (2, 4, 5, 6, 7)),
     "miniworld-phrases": Corpus("generated phrase pairs of the mini-world", {}),
     "miniworld-sentences": Corpus("generated sentence pairs of the mini-world", {}),
 }
-# Of inference, see `sentbook.data.inference`; of encoder-decoders, see `sentbook.data.novels`.
+# Of inference, see `inference`; of encoder-decoders, see `sentbook.data.novels`.
 _OTHERS = {
     "nli": "inference pairs of SNLI's dev and test, CAD, ConjNLI and SICK train for SNLI and MultiNLI",
     "miniworld-entailment": "generated inference pairs of the mini-world",
@@ -164,19 +169,6 @@ def substitute(name: str, paper: str) -> str:
     return f"{ours} for {sentences}" if sentences and theirs == "Simple Wikipedia pairs" else words
 
 
-def describe(name: str) -> dict[str, str]:
-    """Return ``name``, ``substitute`` (what for what), ``licence``, ``paper`` and ``files`` of a corpus."""
-    corpus = one_of("corpus", name, CORPORA)
-    entries = [sources.registry()[file] for file in corpus.files]
-    return {
-        "name": name,
-        "substitute": corpus.substitute,
-        "licence": "; ".join(dict.fromkeys(entry["licence"] for entry in entries)) or "generated, no licence needed",
-        "paper": "; ".join(dict.fromkeys(entry["paper"] for entry in entries)),
-        "files": ", ".join(corpus.files),
-    }
-
-
 def read(name: str, seed: int = 0) -> ParaphrasePairs:
     """Return the pairs of one of `CORPORA`: distinct ones in file order, no side empty or like the other."""
     if name.startswith("miniworld"):
@@ -184,12 +176,13 @@ def read(name: str, seed: int = 0) -> ParaphrasePairs:
     if name == "phrases":
         return _phrases()
     corpus = CORPORA[name]
-    found = corpus.pairs([rows(file, size) for file, size in corpus.files.items()], seed)
-    kept = dict.fromkeys((one, other) for one, other in found if one.strip() and other.strip() and one != other)
+    tables = [readers.table(file, corpus.columns, size) for file, size in corpus.files.items()]
+    pairs = corpus.pairs(tables, seed)
+    kept = dict.fromkeys((one, other) for one, other in pairs if one.strip() and other.strip() and one != other)
     return ParaphrasePairs.of(name, kept)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _phrases() -> ParaphrasePairs:
     """Align phrases once (7 s); they are kept in the cache."""
     identity = hashlib.sha256(str(_ALIGNMENT).encode())
@@ -197,12 +190,12 @@ def _phrases() -> ParaphrasePairs:
         sources.path(file)  # also records that this process used it
         identity.update(sources.sha256(file).encode())
     kept = sources.kept(f"phrases-{identity.hexdigest()[:16]}", _align)
-    return ParaphrasePairs.of("phrases", zip(*(sources.unpacked(kept[side]) for side in SIDES), strict=True))
+    return ParaphrasePairs.of("phrases", zip(kept["first"], kept["second"], strict=True))
 
 
-def _align() -> dict[str, NDArray[Any]]:
+def _align() -> dict[str, list[str]]:
     pairs = alignment.phrase_pairs([*map(read, _ALIGNED)])
-    return {side: sources.packed(getattr(pairs, side)) for side in SIDES}
+    return {"first": pairs.first, "second": pairs.second}
 
 
 def load(
@@ -234,3 +227,23 @@ def load(
     # Marks alone (a lone bullet, say) leave no token.
     chosen = [found[at] for at in order if text.tokenise_ptb(found[at][0]) and text.tokenise_ptb(found[at][1])]
     return ParaphrasePairs("+".join(names), *([row[column] for row in chosen] for column in range(3)))
+
+
+def inference(corpus: str, *, exclude: frozenset[str] = frozenset()) -> tuple[LabelledPairs, LabelledPairs]:
+    """Return training and held-out pairs of ``nli``, ``all-nli`` or ``miniworld-entailment``.
+
+    ``nli`` is the pool of `sentbook.data.readers.nli`, in place of SNLI and MultiNLI (Bowman et al. 2015; Williams et
+    al. 2017), 943,000 pairs that are not here; ``all-nli`` is these, their development pairs held out, for who has them
+    (`sentbook.data.published`).
+
+    Args:
+        exclude: keys (`sentbook.data.overlap.key`) of sentences that no pair may hold.
+    """
+    if corpus == "miniworld-entailment":
+        return World().entailment("train"), World().entailment("trial")
+    if corpus == "all-nli":
+        return remove(published.inference("train"), exclude), remove(published.inference("dev"), exclude)
+    allowed = remove(readers.nli(), exclude)
+    order = np.random.default_rng(0).permutation(len(allowed))
+    held = round(HELD_OUT * len(order))
+    return allowed.take(order[held:]), allowed.take(order[:held])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -13,7 +12,7 @@ import numpy as np
 from sentbook.data import sources
 from sentbook.data.miniworld import World
 from sentbook.data.types import CaptionedScenes
-from sentbook.io import ConfigError, DataError, originals
+from sentbook.io import DataError, originals
 
 Corpus = Literal["coco", "miniworld-scenes"]
 Split = Literal["train", "dev", "test"]
@@ -41,13 +40,7 @@ def divided(corpus: Corpus, path: str = "") -> dict[Split, CaptionedScenes]:
     """
     if corpus == "miniworld-scenes":
         return _scenes()
-    folder = Path(path or originals() / "coco").expanduser()
-    if not path and not folder.is_dir():
-        raise ConfigError(
-            f"COCO's captions and features are not distributed with sentbook; put them into {folder}, let ranking.path "
-            "name a folder that has them, or set ranking.corpus to 'miniworld-scenes'."
-        )
-    return coco(folder)
+    return coco(Path(path or originals() / "coco").expanduser())
 
 
 def _scenes() -> dict[Split, CaptionedScenes]:
@@ -57,12 +50,10 @@ def _scenes() -> dict[Split, CaptionedScenes]:
     elsewhere: set[str] = set()
     first = 0
     for split, size in SCENES.items():
-        rows: list[int] = []
-        while len(rows) < size:  # there are more than these, for the few that share a caption with a split before
-            if not said[first] & elsewhere:
-                rows.append(first)
-            first += 1
-        elsewhere = elsewhere.union(*(said[row] for row in rows))
+        # There are more than these, for the few that share a caption with a split before.
+        rows = [row for row in range(first, len(said)) if not said[row] & elsewhere][:size]
+        first = rows[-1] + 1
+        elsewhere |= set().union(*(said[row] for row in rows))
         captions = [drawn.captions[row] for row in rows]
         found[split] = CaptionedScenes(f"miniworld/scenes/{split}", drawn.features[rows], captions)
     return found
@@ -71,35 +62,30 @@ def _scenes() -> dict[Split, CaptionedScenes]:
 def coco(folder: Path) -> dict[Split, CaptionedScenes]:
     """Return COCO's images (Lin et al. 2014), divided as Karpathy and Fei-Fei 2015; ``restval`` images train too.
 
-    Features and captions are not distributed with this package. ``folder`` holds ``dataset_coco.json`` or
-    ``dataset.json``, and ``vgg_feats.mat`` with a matrix ``feats`` of a column an image. Features are as wide as there
-    (the paper: 4,096 of VGG's last hidden layer). Of more than five captions the first five are taken.
-
-    Raises:
-        DataError: a file is missing, damaged or of another size, or holds NaN.
+    Features and captions are not distributed with this package. ``folder`` holds ``dataset_coco.json``, and
+    ``vgg_feats.mat`` with a matrix ``feats`` of a column an image. Features are as wide as there (the paper: 4,096 of
+    VGG's last hidden layer). Of more than five captions the first five are taken.
     """
     from scipy.io import loadmat  # half a second of imports that few runs need
-    from scipy.io.matlab import MatReadError
 
-    files = [folder / name for name in ("dataset_coco.json", "dataset.json") if (folder / name).is_file()][:1]
-    files.append(folder / "vgg_feats.mat")
-    if len(files) < 2 or not files[1].is_file():
-        raise DataError(f"{folder} holds no COCO captions and features; it needs dataset_coco.json and vgg_feats.mat.")
-    listed, matrix = map(sources.noted, files)
+    listed, matrix = folder / "dataset_coco.json", folder / "vgg_feats.mat"
+    if not (listed.is_file() and matrix.is_file()):
+        raise DataError(
+            f"{folder} holds no {listed.name} and {matrix.name}, which are not distributed with sentbook; put them "
+            "there, let ranking.path name a folder that has them, or set ranking.corpus to 'miniworld-scenes'."
+        )
+    images = json.loads(sources.noted(listed).read_text(encoding="utf-8"))["images"]
+    features = loadmat(sources.noted(matrix), variable_names=["feats"])["feats"].T
     found: dict[Split, CaptionedScenes] = {}
-    try:
-        images = json.loads(listed.read_text(encoding="utf-8"))["images"]
-        features = loadmat(matrix, variable_names=["feats"])["feats"].T
-        for split, names in _LISTED.items():
-            chosen = [image for image in images if image["split"] in names]
-            captions = [[" ".join(one["raw"].split()) for one in image["sentences"][:CAPTIONS]] for image in chosen]
-            rows = np.asarray(features[[image["imgid"] for image in chosen]], dtype=np.float32)
-            if len(chosen) not in SIZES[split] or not all(len(said) == CAPTIONS and all(said) for said in captions):
-                official = " or ".join(f"{size:,}" for size in SIZES[split])
-                raise ValueError(f"{len(chosen):,} {split} images, where {official} with {CAPTIONS} captions are due")
-            if not np.isfinite(rows).all():
-                raise ValueError("features that are not finite")
-            found[split] = CaptionedScenes(f"COCO/{split}", rows, captions)
-    except (OSError, ValueError, LookupError, TypeError, NotImplementedError, MatReadError, zlib.error) as error:
-        raise DataError(f"{listed.name} and {matrix.name} of {folder} cannot be used: {error}.") from error
+    for split, names in _LISTED.items():
+        chosen = [image for image in images if image["split"] in names]
+        captions = [[" ".join(one["raw"].split()) for one in image["sentences"][:CAPTIONS]] for image in chosen]
+        rows = np.asarray(features[[image["imgid"] for image in chosen]], dtype=np.float32)
+        whole = all(len(said) == CAPTIONS and all(said) for said in captions) and np.isfinite(rows).all()
+        if len(chosen) not in SIZES[split] or not whole:
+            raise DataError(
+                f"{listed.name} and {matrix.name} of {folder} hold {len(chosen):,} {split} images, where "
+                f"{' or '.join(map(str, SIZES[split]))} with {CAPTIONS} captions and finite features are due."
+            )
+        found[split] = CaptionedScenes(f"COCO/{split}", rows, captions)
     return found

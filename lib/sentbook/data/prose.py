@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Literal
 
 Layout = Literal["prose", "lines"]
@@ -14,7 +14,7 @@ _HEADING = re.compile(
     r"(?:CHAPTER|Chapter|BOOK|Book|PART|Part|VOLUME|Volume|VOL\.)\s+(?:[IVXLCDM]+|\d+|[A-Z]{2,})\b(?:\s*[.:-].*)?"
     r"|[IVXLCDM]+\.|[IVXLCDM]{2,}|\d+\.?"
 )
-LETTER = re.compile(r"[^\W_]")
+_LETTER = re.compile(r"[^\W_]")
 # A sentence ends at a mark and the quotes that close it, before white space and a capital, a digit or an opening quote.
 _END = re.compile(r"""(?<=[.!?])(["'\u201d\u2019)\]]*)\s+(?=["'\u201c\u2018(\[]?[A-Z0-9])""")
 _TITLES = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Rev|Hon|Capt|Col|Gen|Prof|[A-Z])\.$")
@@ -37,45 +37,26 @@ def split_sentences(paragraph: str) -> list[str]:
     return [*found, last] if (last := paragraph[start:].strip()) else found
 
 
-def sentences(lines: Iterable[str], layout: Layout = "prose", counts: Counter[str] | None = None) -> Iterator[str]:
+def sentences(lines: Iterable[str], layout: Layout = "prose") -> Iterator[str]:
     """Yield the sentences of a book in order.
 
     ``prose``: lines are joined, blank lines, ornaments and numbered headings part paragraphs, and paragraphs are split
     by rule (`split_sentences`). ``lines``: every line is a sentence, as in BookCorpus. Headings, and what holds no
     letter or digit, are left out; what stands before and after them are neighbours.
 
-    Args:
-        counts: is given the number of lines, and of what is left out by its kind; blank lines are no loss.
-
     Example:
         >>> list(sentences(["CHAPTER I.", "He saw Mr. Hill and", "waved. Why?", "", "* * *", "They left."]))
         ['He saw Mr. Hill and waved.', 'Why?', 'They left.']
     """
-    counts = Counter() if counts is None else counts
-    found = _plain(lines, counts)
-    return (one for one in (_prose(found, counts) if layout == "prose" else found) if _is_sentence(one, counts))
+    plain = (" ".join(line.split()) for line in lines)
+    return filter(_is_sentence, _prose(plain) if layout == "prose" else plain)
 
 
-def _plain(lines: Iterable[str], counts: Counter[str]) -> Iterator[str]:
-    for line in lines:
-        counts["lines"] += 1
-        yield " ".join(line.split())
+def _is_sentence(text: str) -> bool:
+    return bool(_LETTER.search(text)) and not _HEADING.fullmatch(text)
 
 
-def _is_sentence(text: str, counts: Counter[str]) -> bool:
-    if LETTER.search(text) and not _HEADING.fullmatch(text):
-        return True
-    if text:
-        counts["headings" if LETTER.search(text) else "without a letter or digit"] += 1
-    return False
-
-
-def _prose(lines: Iterable[str], counts: Counter[str]) -> Iterator[str]:
-    paragraph: list[str] = []
-    for text in lines:
-        if _is_sentence(text, counts):
-            paragraph.append(text)
-        else:
+def _prose(lines: Iterable[str]) -> Iterator[str]:
+    for inside, paragraph in groupby(lines, _is_sentence):
+        if inside:
             yield from split_sentences(" ".join(paragraph))
-            paragraph = []
-    yield from split_sentences(" ".join(paragraph))

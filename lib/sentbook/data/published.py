@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from sentbook.data import sources
-from sentbook.data.tables import lines
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
-from sentbook.io import DataError, originals, parse_yaml
+from sentbook.io import DataError, parse_yaml
 
 # Of each corpus of paraphrases its files, each by the names that it is published under.
 PARAPHRASES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -37,7 +37,7 @@ INFERENCE = {
     "dev": (("snli_1.0_dev.jsonl",), ("multinli_1.0_dev_matched.jsonl",)),
 }
 FILES = PARAPHRASES | {"all-nli": sum(INFERENCE.values(), ())}
-_CLASSES = ("contradiction", "neutral", "entailment")
+CLASSES = ("contradiction", "neutral", "entailment")
 
 
 @cache
@@ -56,17 +56,6 @@ def original(paper: str, kind: Literal["vectors", "sentences"]) -> str:
     return _originals(paper).get(kind, "")
 
 
-def bookcorpus() -> Path:
-    """Return the folder ``bookcorpus`` of the originals, a sentence a line (Zhu et al. 2015)."""
-    folder = originals() / "bookcorpus"
-    if not folder.is_dir():
-        raise DataError(
-            f"BookCorpus is not in {folder}; put its .txt files there, let SENTBOOK_ORIGINALS name the folder that has "
-            "bookcorpus, or set pretraining.corpus to 'novels'."
-        )
-    return folder
-
-
 def digests(*corpora: str) -> dict[str, str]:
     """Return the SHA-256 of every file of those of ``corpora`` that are originals, for the key of a training."""
     found = [sources.owned(*names) for corpus in corpora for names in FILES.get(corpus, ())]
@@ -78,10 +67,10 @@ def paraphrases(corpus: str) -> ParaphrasePairs:
     found = [sources.owned(*names) for names in PARAPHRASES[corpus]]
     if len(found) == 1:
         return pairs(found[0], corpus)
-    sides = [[_cells(file, at, line, 3)[2] for at, line in enumerate(lines(file), start=1)] for file in found]
-    if len(sides[0]) != len(sides[1]):
+    first, second = ([cells[2] for cells in _cells(file, 3)] for file in found)
+    if len(first) != len(second):
         raise DataError(f"{found[0].name} and {found[1].name} are not of one length; unpack them again.")
-    return _distinct(corpus, zip(*sides, strict=True), found[0])
+    return _distinct(corpus, zip(first, second, strict=True), found[0])
 
 
 def pairs(file: Path, corpus: str = "file") -> ParaphrasePairs:
@@ -89,17 +78,17 @@ def pairs(file: Path, corpus: str = "file") -> ParaphrasePairs:
 
     Distinct pairs in file order, stripped, without those whose sides are equal or empty.
     """
-    found = (_cells(file, at, line, 2) for at, line in enumerate(lines(file), start=1) if line.strip())
-    return _distinct(corpus, ((cells[0], cells[1]) for cells in found), file)
+    return _distinct(corpus, ((cells[0], cells[1]) for cells in _cells(file, 2)), file)
 
 
-def _cells(file: Path, number: int, line: str, count: int) -> list[str]:
-    head, _, _ = line.partition("\t")
-    cells = head.split("|||")[1:] if "|||" in head else line.split("\t")
-    if len(cells) < count:
-        what = "no pair" if count == 2 else "no sentence"
-        raise DataError(f"{file}, line {number}: {line[:60]!r} holds {what}; correct or remove the line.")
-    return cells
+def _cells(file: Path, count: int) -> Iterable[list[str]]:
+    for number, line in enumerate(sources.lines(file), start=1):
+        cells = line.split("|||")[1:] if "|||" in line.partition("\t")[0] else line.split("\t")
+        if len(cells) >= count:
+            yield cells
+        elif line.strip() or count > 2:
+            what = "no pair" if count == 2 else "no sentence"
+            raise DataError(f"{file}, line {number}: {line[:60]!r} holds {what}; correct or remove the line.")
 
 
 def own_pairs(path: str) -> Path:
@@ -110,7 +99,7 @@ def own_pairs(path: str) -> Path:
     return sources.noted(file)
 
 
-def _distinct(corpus: str, found: Iterable[tuple[str, ...]], file: Path) -> ParaphrasePairs:
+def _distinct(corpus: str, found: Iterable[tuple[str, str]], file: Path) -> ParaphrasePairs:
     trimmed = ((one.strip(), other.strip()) for one, other in found)
     kept = dict.fromkeys((one, other) for one, other in trimmed if one and other and one != other)
     if not kept:
@@ -122,45 +111,38 @@ def inference(part: str) -> LabelledPairs:
     """Return ``train`` or ``dev`` pairs of SNLI and MultiNLI, without those that no majority labelled (``-``)."""
     found: list[tuple[str, str, int]] = []
     for file in (sources.owned(*names) for names in INFERENCE[part]):
-        for number, line in enumerate(lines(file), start=1):
+        for number, line in enumerate(sources.lines(file), start=1):
             try:
                 said = json.loads(line)
                 if said["gold_label"] != "-":
-                    found.append((said["sentence1"], said["sentence2"], _CLASSES.index(said["gold_label"])))
-            except (ValueError, LookupError, TypeError) as error:
+                    found.append((said["sentence1"], said["sentence2"], CLASSES.index(said["gold_label"])))
+            except (ValueError, LookupError) as error:
                 raise DataError(f"{file}, line {number}: cannot be read ({error}); unpack it again.") from error
     first, second, labels = map(list, zip(*found, strict=True))
-    return LabelledPairs("all-nli", first, second, np.array(labels, dtype=np.int64), _CLASSES)
+    return LabelledPairs("all-nli", first, second, np.array(labels, dtype=np.int64), CLASSES)
 
 
-def answers() -> list[list[str]] | None:
-    """Return Mohler's archive as rows of the flat file that stands for it; None where it is no original here.
+def answers() -> pd.DataFrame | None:
+    """Return Mohler's archive as the flat file that stands for it; None where it is no original here.
 
-    A row has the answer's id, whether its question is in the published set, the question, the reference answer, the
-    answer, and the two grades and their mean (Mohler, Bunescu and Mihalcea 2011, release 2).
+    Columns 0, 1, 3, 4, 7: the answer's id, whether its question is in the published set, the reference answer, the
+    answer, and the mean of the two grades (Mohler, Bunescu and Mihalcea 2011, release 2).
     """
     listed = sources.original("data/docs/files")
     if listed is None:
         return None
-    folder, found, content = listed.parents[1], [], list[str]()
-
-    def text(name: str) -> list[str]:
-        content.append((folder / name).read_text(encoding="utf-8", errors="replace"))
-        return content[-1].removesuffix("\n").split("\n")
+    folder, rows = listed.parents[1], list[tuple[str, ...]]()
 
     def numbered(name: str) -> list[tuple[str, str]]:
-        cells = (line.partition(" ") for line in text(f"raw/{name}"))
+        cells = (line.partition(" ") for line in sources.lines(folder / "raw" / name, errors="replace"))
         return [(number, " ".join(said.split())) for number, _, said in cells]
 
-    try:
-        questions, references = dict(numbered("questions")), dict(numbered("answers"))
-        for line in text("docs/files"):
-            number, kept = line.lstrip("#").strip(), "0" if line.startswith("#") else "1"
-            columns = (text(f"scores/{number}/{grader}") for grader in ("me", "other", "ave"))
-            for at, ((_, answer), *grades) in enumerate(zip(numbered(number), *columns, strict=True)):
-                found.append([f"{number}.{at}", kept, questions[number], references[number], answer, *grades])
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"The short answers in {folder} are not whole ({error}); unpack the archive again.") from None
-    whole = "".join(content).encode()
+    references = dict(numbered("answers"))
+    for line in sources.lines(listed):
+        number, kept = line.lstrip("#").strip(), "0" if line.startswith("#") else "1"
+        grades = sources.lines(folder / "scores" / number / "ave")
+        graded = enumerate(zip(numbered(number), grades, strict=False))
+        rows += [(f"{number}.{at}", kept, references[number], said, grade) for at, ((_, said), grade) in graded]
+    whole = "\n".join(map("\t".join, rows)).encode()
     sources.note(folder.parent.name, len(whole), hashlib.sha256(whole).hexdigest())
-    return found
+    return pd.DataFrame(rows, columns=[0, 1, 3, 4, 7])

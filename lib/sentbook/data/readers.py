@@ -1,44 +1,67 @@
-"""Published sets with a score, a grade or a class, as typed data."""
+"""Published sets with a score or a class, as typed data with their official sizes asserted.
+
+Cells are separated by tabs and never quoted; a default CSV reader joins lines at unbalanced quotes and loses rows.
+Registered files are verified before they are read (`sentbook.data.sources.path`), so that a line of one needs no check.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 
 from sentbook.data import published, sources
-from sentbook.data.tables import expect, labelled, lines, one_of, rows, scored
-from sentbook.data.types import Examples, GradedAnswers, LabelledPairs, ScoredPairs
+from sentbook.data.types import Examples, LabelledPairs, ScoredPairs
+from sentbook.io import ConfigError, DataError
 
-# Of each split its file and its official number of rows.
-SICK = {
-    "train": ("eval/sick2014/SICK_train.txt", 4500),
-    "trial": ("eval/sick2014/SICK_trial.txt", 500),
-    "test": ("eval/sick2014/SICK_test_annotated.txt", 4927),
-}
-MSRP = {
-    "train": ("eval/msrp/msr_paraphrase_train.txt", 4076),
-    "test": ("eval/msrp/msr_paraphrase_test.txt", 1725),
-}
-ACTIVITIES = {
-    "train": ("eval/human-activity/activities-train-all.sick", 1000),
-    "dev": ("eval/human-activity/activities-dev-all.sick", 375),
-    "test": ("eval/human-activity/activities-test-all.sick", 1000),
-}
-BENCHMARK = {
-    "train": ("eval/stsbenchmark/sts-train.csv", 5749),
-    "dev": ("eval/stsbenchmark/sts-dev.csv", 1500),
-    "test": ("eval/stsbenchmark/sts-test.csv", 1379),
-}
-TREC = {"train": ("eval/trec/train_5500.label", 5452), "test": ("eval/trec/TREC_10.label", 500)}
-TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
-# Of each class its name, its file and its sentences (CR has 2 + 2 blank lines, MPQA 1 + 2).
-BINARY: dict[str, tuple[tuple[str, str, int], ...]] = {
-    "MR": (("negative", "mr/rt-polarity.neg", 5331), ("positive", "mr/rt-polarity.pos", 5331)),
-    "CR": (("negative", "cr/custrev.neg", 1366), ("positive", "cr/custrev.pos", 2405)),
-    "SUBJ": (("objective", "subj/subj.objective", 5000), ("subjective", "subj/subj.subjective", 5000)),
-    "MPQA": (("negative", "mpqa/mpqa.neg", 7292), ("positive", "mpqa/mpqa.pos", 3311)),
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Release:
+    """A released set of scored pairs.
+
+    Attributes:
+        name: spelt as in ``papers/*.csv``.
+        files: of each split its file and its official number of rows.
+        columns: of both sentences and of the score.
+        scale: the limits of the published scale.
+        header: whether the first line names the columns.
+    """
+
+    name: str
+    files: dict[str, tuple[str, int]]
+    columns: tuple[int, int, int]
+    scale: tuple[float, float] = (0, 5)
+    header: bool = False
+
+
+def _files(pattern: str, **splits: tuple[str, int]) -> dict[str, tuple[str, int]]:
+    return {split: (pattern.format(name), official) for split, (name, official) in splits.items()}
+
+
+# Relatedness (Marelli et al. 2014); the STS Benchmark (Cer et al. 2017); paraphrase or not, untokenised (Dolan and
+# Brockett 2005); similarity, relatedness, motivational alignment and perceived actor congruence of human activities,
+# whose test pairs are of Wilson and Mihalcea 2017, the others of Zhang, Wilson and Mihalcea 2018.
+_SICK = _files("eval/sick2014/SICK_{}.txt", train=("train", 4500), trial=("trial", 500), test=("test_annotated", 4927))
+_STSB = _files("eval/stsbenchmark/sts-{}.csv", train=("train", 5749), trial=("dev", 1500), test=("test", 1379))
+_MSRP = _files("eval/msrp/msr_paraphrase_{}.txt", train=("train", 4076), test=("test", 1725))
+_ACTIVITIES = _files(
+    "eval/human-activity/activities-{}-all.sick", train=("train", 1000), trial=("dev", 375), test=("test", 1000)
+)
+RELEASES = {
+    "sick": Release("SICK2014", _SICK, (1, 2, 3), (1, 5), header=True),
+    "stsb": Release("STSB", _STSB, (5, 6, 4)),
+    "msrp": Release("MSRP", _MSRP, (3, 4, 0), (0, 1), header=True),
+    "sim": Release("SIM", _ACTIVITIES, (0, 1, 2), (0, 4)),
+    "rel": Release("REL", _ACTIVITIES, (0, 1, 3), (0, 4)),
+    "ma": Release("MA", _ACTIVITIES, (0, 1, 4), (0, 4)),
+    "pac": Release("PAC", _ACTIVITIES, (0, 1, 5), (-2, 2)),
 }
 # Per year the name in the papers' tables, the name in the release and the scored pairs, in the order of the tables.
 STS: dict[int, tuple[tuple[str, str, int], ...]] = {
@@ -54,58 +77,71 @@ STS: dict[int, tuple[tuple[str, str, int], ...]] = {
 }  # fmt: skip
 STS2012_TRAIN = (("MSRpar", 750), ("MSRvid", 750), ("SMTeuroparl", 734))
 NLI_CLASSES = ("contradiction", "neutral", "entailment")
-# Sizes by source and split. JOCI and DNC are in the file too, but their labels are ordinal or two-way.
-NLI_PARTS = {
-    ("snli", "dev"): 9842, ("snli", "test"): 9824, ("cad_nli", "train"): 8330, ("cad_nli", "dev"): 1000,
-    ("cad_nli", "test"): 2000, ("conjnli", "train"): 15_000, ("conjnli", "dev"): 623,
-}  # fmt: skip
-# Of each dimension of activities its column, and the limits of its published scale.
-DIMENSIONS = {"SIM": (2, (0, 4)), "REL": (3, (0, 4)), "MA": (4, (0, 4)), "PAC": (5, (-2, 2))}
-# With the six questions that the authors left out.
-ANSWERS = "eval/short-answer-grading/sag_v2_flat.tsv", 2442
+# The three-way sources of the pool; JOCI and DNC are in the file too, but their labels are ordinal or two-way.
+NLI_PARTS = [("snli", "dev"), ("snli", "test"), ("cad_nli", "train"), ("cad_nli", "dev"), ("cad_nli", "test"),
+             ("conjnli", "train"), ("conjnli", "dev")]  # fmt: skip
+# Of each class its name, its file and its sentences (CR has 2 + 2 blank lines, MPQA 1 + 2).
+BINARY: dict[str, tuple[tuple[str, str, int], ...]] = {
+    "MR": (("negative", "mr/rt-polarity.neg", 5331), ("positive", "mr/rt-polarity.pos", 5331)),
+    "CR": (("negative", "cr/custrev.neg", 1366), ("positive", "cr/custrev.pos", 2405)),
+    "SUBJ": (("objective", "subj/subj.objective", 5000), ("subjective", "subj/subj.subjective", 5000)),
+    "MPQA": (("negative", "mpqa/mpqa.neg", 7292), ("positive", "mpqa/mpqa.pos", 3311)),
+}
+TREC = {"train": ("eval/trec/train_5500.label", 5452), "test": ("eval/trec/TREC_10.label", 500)}
+TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
+
+
+def table(name: str, columns: Sequence[int], official: int, *, header: bool = False) -> pd.DataFrame:
+    """Return ``columns`` of a registered file of ``official`` rows, as text; .gz and .xz are unpacked."""
+    found = pd.read_csv(
+        sources.path(name),
+        sep="\t",
+        header=None,
+        skiprows=int(header),
+        usecols=list(columns),
+        dtype=object,
+        keep_default_na=False,
+        quoting=csv.QUOTE_NONE,
+        encoding="utf-8-sig",
+    )
+    expect(name, len(found), official)
+    return found
+
+
+def lines(name: str, encoding: str = "utf-8") -> list[str]:
+    """Return the lines of a registered file; they end at LF alone, since other marks of lines occur in sentences."""
+    text = sources.path(name).read_bytes().decode(encoding)
+    return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def expect(name: str, found: int, official: int) -> None:
+    """Raise a `DataError` with both numbers where a data set has not its official size."""
+    if found != official:
+        raise DataError(f"{name} has {found:,} items, not {official:,}; run `sentbook data fetch`.")
+
+
+def one_of(what: str, name: str, choices: Mapping[str, T]) -> T:
+    """Return what ``name`` stands for, or raise a `ConfigError` with the known names."""
+    if name not in choices:
+        raise ConfigError(f"Unknown {what} '{name}'; choose among {', '.join(choices)}.")
+    return choices[name]
 
 
 @cache
-def sick(split: str) -> ScoredPairs:
-    """Return relatedness on 1-5: ``train`` 4500, ``trial`` 500 or ``test`` 4927 pairs (Marelli et al. 2014)."""
-    found = rows(*one_of("SICK split", split, SICK), header=True)
-    return scored("SICK2014", found, (1, 2), 3, (1, 5), "captions")
+def scored(dataset: str, split: str) -> ScoredPairs:
+    """Return ``train``, ``trial`` or ``test`` pairs of one of `RELEASES` with their scores.
 
-
-def sick_entailment(split: str) -> LabelledPairs:
-    """Return the same pairs with their entailment labels."""
-    found = rows(*one_of("SICK split", split, SICK), header=True)
-    return labelled(f"SICK2014-E-{split}", found, (1, 2), 4, tuple(map(str.upper, NLI_CLASSES)))
-
-
-def stsbenchmark(split: str) -> ScoredPairs:
-    """Return ``train`` 5749, ``dev`` 1500 or ``test`` 1379 pairs of the STS Benchmark (Cer et al. 2017)."""
-    return scored(f"STSB-{split}", rows(*one_of("STS-B split", split, BENCHMARK)), (5, 6), 4, (0, 5))
-
-
-def msrp(split: str) -> LabelledPairs:
-    """Return ``train`` 4076 or ``test`` 1725 pairs, paraphrase or not, untokenised (Dolan and Brockett 2005)."""
-    found = rows(*one_of("MSRP split", split, MSRP), header=True)
-    return labelled("MSRP", found, (3, 4), 0, ("different", "paraphrase"), "01")
-
-
-def activities(split: str) -> dict[str, ScoredPairs]:
-    """Return similarity, relatedness, motivational alignment and perceived actor congruence of pairs of activities.
-
-    ``test`` holds the 1000 pairs of Wilson and Mihalcea 2017; ``train`` (1000) and ``dev`` (375) are the additional
-    pairs of Zhang, Wilson and Mihalcea 2018. All scores are on 1-5 in these files; here they are back on the published
-    scales, 0 to 4 and, for PAC, -2 to 2.
-
-    Returns:
-        ``SIM``, ``REL``, ``MA`` and ``PAC``, each over the same pairs.
+    Scores of human activities are on 1-5 in the files; here they are back on the published scales, 0 to 4 and, for PAC,
+    -2 to 2. The files have five decimals; rounded, 2.4 - 1 is 1.4, and equal means stay ties.
     """
-    cells, found = rows(*one_of("activities split", split, ACTIVITIES)), {}
-    for name, (column, scale) in DIMENSIONS.items():
-        pairs = scored(name, cells, (0, 1), column, scale, "activities")
-        # The files have five decimals; rounded, 2.4 - 1 is 1.4, and equal means stay ties.
-        pairs.gold[:] = np.round(pairs.gold + (scale[0] - 1), 5)
-        found[name] = pairs
-    return found
+    release = RELEASES[dataset]
+    name, official = one_of(f"{dataset} split", split, release.files)
+    found = table(name, release.columns, official, header=release.header)
+    first, second, scores = (found[column] for column in release.columns)
+    gold = scores.to_numpy(float)
+    if release.files is _ACTIVITIES:
+        gold = np.round(gold + (release.scale[0] - 1), 5)
+    return ScoredPairs(release.name, first.tolist(), second.tolist(), gold, release.scale)
 
 
 @cache
@@ -115,15 +151,16 @@ def sts(year: int) -> list[ScoredPairs]:
     Source: Agirre et al. 2012-2016.
     """
     prefix = "STS2016" if year == 2016 else "STS"
-    sets = one_of("year of STS", str(year), {str(known): found for known, found in STS.items()})
-    return [_sts(f"STS{year}/{name}", f"eval/sts{year}/{prefix}", release, size) for name, release, size in sets]
+    return [_sts(f"STS{year}/{name}", f"eval/sts{year}/{prefix}", release, size) for name, release, size in STS[year]]
 
 
 def _sts(name: str, stem: str, release: str, official: int) -> ScoredPairs:
-    pairs, gold = lines(f"{stem}.input.{release}.txt"), lines(f"{stem}.gs.{release}.txt")
+    scores = lines(f"{stem}.gs.{release}.txt")
+    pairs = table(f"{stem}.input.{release}.txt", (0, 1), len(scores))
     # A blank gold line means that the pair was not scored; it is not a 0.
-    found = [[*pair.split("\t")[:2], score] for pair, score in zip(pairs, gold, strict=True) if score.strip()]
-    return scored(name, expect(name, found, official), (0, 1), 2, (0, 5), release)
+    pairs = pairs.assign(gold=scores)[[bool(score.strip()) for score in scores]]
+    expect(name, len(pairs), official)
+    return ScoredPairs(name, pairs[0].tolist(), pairs[1].tolist(), pairs["gold"].to_numpy(float), (0, 5))
 
 
 def sts_all() -> list[ScoredPairs]:
@@ -137,32 +174,39 @@ def sts2012_train() -> list[ScoredPairs]:
 
 
 def nli() -> LabelledPairs:
-    """Return premise and hypothesis with one of three labels; 46,619 pairs, in place of SNLI and MultiNLI.
+    """Return premise and hypothesis with one of three labels, in place of SNLI and MultiNLI: 51,119 pairs.
 
     No training pair of SNLI or MultiNLI is here. ``snli`` is its dev and test parts (Bowman et al. 2015): who trains on
     them may not report SNLI. ``cad_nli`` is SNLI items and human edits of them (Kaushik et al. 2020); ``conjnli`` is
-    conjunctions, its train part made automatically (Saha et al. 2020).
+    conjunctions, its train part made automatically (Saha et al. 2020). Last come the 4,500 training pairs of SICK.
     """
-    cells = (line.split("\t") for line in lines("train/nli/nli_pool.tsv.gz"))
-    found = [row for row in cells if (row[0], row[1]) in NLI_PARTS]
-    sizes = Counter((row[0], row[1]) for row in found)
-    for part, size in NLI_PARTS.items():
-        expect(f"NLI {' '.join(part)}", range(sizes[part]), size)
-    return labelled("NLI", found, (2, 3), 4, NLI_CLASSES)
+    found = table("train/nli/nli_pool.tsv.gz", range(5), 122_095).set_index([0, 1])
+    found = found[found.index.isin(NLI_PARTS)]
+    expect("NLI", len(found), 46_619)
+    sick = table("eval/sick2014/SICK_train.txt", (1, 2, 4), 4500, header=True)
+    first, second, labels = np.concatenate([found, sick]).T.tolist()
+    classes = np.array([NLI_CLASSES.index(label.lower()) for label in labels], dtype=np.int64)
+    return LabelledPairs("NLI", first, second, classes, NLI_CLASSES)
 
 
-def short_answers() -> GradedAnswers:
-    """Return the 2273 published answers with their mean grade on 0-5 (Mohler, Bunescu and Mihalcea 2011).
+def short_answers() -> tuple[ScoredPairs, list[str]]:
+    """Return reference and student's answer with a mean grade on 0-5 (Mohler, Bunescu and Mihalcea 2011): 2273 pairs.
 
     169 answers to the six questions that the authors left out are dropped. There is no official split: hold out whole
-    questions (81 of them), or assignments (the number before the first dot of ``question``). ``<br>`` tags remain in
-    245 answers. Where the flat file is not here, the unpacked archive is read from the folder of the originals.
+    questions (81 of them), or assignments. ``<br>`` tags remain in 245 answers. Where the flat file is not here, the
+    unpacked archive is read from the folder of the originals.
+
+    Returns:
+        The pairs, and of each its question, ``<assignment>.<number>``.
     """
-    archived = None if sources.find(ANSWERS[0]) else published.answers()
-    found = expect("short answers", [row for row in archived or rows(*ANSWERS, header=True) if row[1] == "1"], 2273)
-    questions = [row[0].rpartition(".")[0] for row in found]
-    references, answers = ([row[column] for row in found] for column in (3, 4))
-    return GradedAnswers("SAG", questions, references, answers, np.array([float(row[7]) for row in found]), (0, 5))
+    name = "eval/short-answer-grading/sag_v2_flat.tsv"
+    found = None if sources.find(name) else published.answers()
+    if found is None:
+        found = table(name, (0, 1, 3, 4, 7), 2442, header=True)
+    found = found[found[1] == "1"]
+    expect("short answers", len(found), 2273)
+    pairs = ScoredPairs("SAG", found[3].tolist(), found[4].tolist(), found[7].to_numpy(float), (0, 5))
+    return pairs, found[0].str.rpartition(".")[0].tolist()
 
 
 def binary(task: str) -> Examples:
@@ -173,10 +217,11 @@ def binary(task: str) -> Examples:
     opinion phrases, 7292 negative and 3311 positive (Wiebe, Wilson and Cardie 2005); many repeat, and 98 carry both
     labels. Accented letters of MR and SUBJ are mangled in these files. Blank lines are dropped.
     """
-    classes = one_of("task", task, BINARY)
-    sentences: list[str] = []
+    classes, sentences = BINARY[task], list[str]()
     for name, file, size in classes:
-        sentences += expect(f"{task} {name}", [line for line in lines(f"eval/{file}", "utf-8") if line.strip()], size)
+        found = [line for line in lines(f"eval/{file}") if line.strip()]
+        expect(f"{task} {name}", len(found), size)
+        sentences += found
     labels = np.repeat(np.arange(2), [size for *_, size in classes])
     return Examples(sentences, None, labels, task, tuple(name for name, *_ in classes))
 
@@ -186,8 +231,9 @@ def trec(split: str) -> Examples:
 
     SentEval's text, which lost every apostrophe. Ten distinct questions occur in both splits.
     """
-    name, size = one_of("TREC split", split, TREC)
+    name, size = TREC[split]
     # A type, coarse and fine, stands before the first space.
-    found = [line.partition(" ")[::2] for line in expect(name, lines(name, "latin-1"), size)]
+    found = [line.partition(" ")[::2] for line in lines(name, "latin-1")]
+    expect(name, len(found), size)
     labels = np.array([TREC_CLASSES.index(kind.partition(":")[0]) for kind, _ in found], dtype=np.int64)
     return Examples([text for _, text in found], None, labels, "TREC", TREC_CLASSES)

@@ -8,22 +8,22 @@ download. A file is verified after download and before use. What is missing, unr
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
 import warnings
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
-import requests
-from numpy.typing import NDArray
 
-from sentbook.io import DataError, StorageError, originals, parse_yaml, replacing
+from sentbook.io import DataError, locked, originals, replacing
 
 with warnings.catch_warnings():
     # pooch brings a progress bar that warns in every notebook without ipywidgets.
@@ -48,48 +48,30 @@ def registry() -> dict[str, dict[str, Any]]:
     return table
 
 
-def mirror() -> Path | None:
-    """Return the folder named by ``SENTBOOK_DATA``, or None."""
-    named = os.environ.get("SENTBOOK_DATA")
-    if not named:
-        return None
-    folder = Path(named).expanduser()
-    if not folder.is_dir():
-        raise DataError(f"SENTBOOK_DATA names {folder}, which is no folder; correct it or unset it.")
-    return folder
-
-
 def cache_folder() -> Path:
     """Return where downloads are kept: ``SENTBOOK_CACHE``, or the user's cache folder."""
     return Path(os.environ.get("SENTBOOK_CACHE") or pooch.os_cache("sentbook")).expanduser()
 
 
-def kept(name: str, make: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays that ``make`` gives, made once and kept in the cache; a damaged file is made again.
-
-    A cache that cannot be written costs the time to make them, not the run.
+def kept(name: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the arrays, memory-mapped, and lists of lines that ``make`` gives, made once and kept in the cache.
 
     Args:
         name: with a digest of all that decides them and the version of what makes them.
     """
-    file = cache_folder() / "derived" / f"{name}.npz"
-    damaged = suppress(OSError, EOFError, ValueError, zipfile.BadZipFile)
-    with damaged, file.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
-        return {key: held[key] for key in held.files}
-    made = make()
-    with suppress(StorageError), replacing(file) as temporary, temporary.open("wb") as written:
-        np.savez(written, **made)  # type: ignore[arg-type]
-    return made
-
-
-def packed(lines: Sequence[str]) -> NDArray[np.uint8]:
-    """Return lines as one array of bytes, see `unpacked`."""
-    return np.frombuffer("\n".join(lines).encode(), np.uint8)
-
-
-def unpacked(array: NDArray[np.uint8]) -> list[str]:
-    """Return the lines of an array of bytes."""
-    return array.tobytes().decode().split("\n")
+    folder = cache_folder() / "derived" / name
+    with locked(folder):
+        if not (folder / "whole").is_dir():
+            made = make()
+            with replacing(folder / "whole") as making:
+                making.mkdir()
+                for key, value in made.items():
+                    if isinstance(value, np.ndarray):
+                        np.save(making / f"{key}.npy", value)
+                    else:
+                        (making / f"{key}.txt").write_bytes("\n".join(value).encode())
+        texts = {file.stem: file.read_bytes().decode().split("\n") for file in folder.glob("whole/*.txt")}
+        return texts | {file.stem: np.load(file, mmap_mode="r") for file in folder.glob("whole/*.npy")}
 
 
 def sha256(name: str) -> str:
@@ -115,15 +97,18 @@ def select(names: list[str]) -> list[str]:
 
 
 def _entry(name: str) -> dict[str, Any]:
-    try:
-        return registry()[name]
-    except KeyError:
-        raise DataError(f"'{name}' is not a registered file; see `sentbook data list`.") from None
+    if name not in registry():
+        raise DataError(f"'{name}' is not a registered file; see `sentbook data list`.")
+    return registry()[name]
 
 
 def find(name: str) -> Path | None:
     """Return where ``name`` lies now: mirror, then cache, verified or not; else the same file of the originals."""
-    folders = [folder for folder in (mirror(), cache_folder()) if folder is not None]
+    mirror, folders = os.environ.get("SENTBOOK_DATA"), [cache_folder()]
+    if mirror:
+        folders.insert(0, Path(mirror).expanduser())
+        if not folders[0].is_dir():
+            raise DataError(f"SENTBOOK_DATA names {mirror}, which is no folder; correct it or unset it.")
     found = next((folder / name for folder in folders if (folder / name).is_file()), None)
     return found or next((file for file in _owned(Path(name).name) if _is_registered(name, file)), None)
 
@@ -132,45 +117,32 @@ def path(name: str) -> Path:
     """Return a verified file, downloaded where it is not here."""
     file = find(name)
     if file is None or (file == cache_folder() / name and not _is_registered(name, file)):
-        file = download(name)
+        file = _download(name)
     elif not _is_registered(name, file):
         raise DataError(f"{file} is not the registered {name}; copy it again from a whole mirror, or delete it.")
     _used[name] = sha256(name)
     return file
 
 
-def download(name: str) -> Path:
-    """Return ``name`` in the cache, fetched where it is not there or damaged."""
-    entry, folder = _entry(name), cache_folder()
+def _download(name: str) -> Path:
+    entry = _entry(name)
     if entry["url"] is None:
         raise DataError(f"{name} comes only from a mirror; set SENTBOOK_DATA to a mirror folder that holds it.")
-    digest = f"sha256:{entry['sha256']}" if "sha256" in entry else sha256(name)
-    files = pooch.create(folder, base_url="", registry={name: digest}, urls={name: entry["url"]})
+    digest = sha256(name) if "md5" in entry else f"sha256:{entry['sha256']}"
+    remote = pooch.create(cache_folder(), base_url="", registry={name: digest}, urls={name: entry["url"]})
     fetch = pooch.HTTPDownloader(timeout=30, headers={"Accept-Encoding": "identity"})
     try:
-        return Path(files.fetch(name, downloader=fetch))
-    except (requests.RequestException, ValueError) as error:
-        again = f"run `sentbook data fetch {name}` again, or set SENTBOOK_DATA to a mirror"
-        raise DataError(f"{name} could not be downloaded from {entry['url']} ({_short(error)}); {again}.") from error
-    except OSError as error:
-        remedy = "free some space or set SENTBOOK_CACHE to a writable folder"
-        raise StorageError(f"{folder / name} could not be written ({error.strerror or error}); {remedy}.") from error
-
-
-def _short(error: Exception) -> str:
-    if isinstance(error, ValueError):
-        return "what came is not the registered file"
-    response = getattr(error, "response", None)
-    return "no connection" if response is None else f"HTTP {response.status_code}"
+        return Path(remote.fetch(name, downloader=fetch))
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{name} could not be fetched from {entry['url']} to {cache_folder()} ({error}); run "
+            f"`sentbook data fetch {name}` again, or set SENTBOOK_DATA to a mirror or SENTBOOK_CACHE to another folder."
+        ) from error
 
 
 def _is_registered(name: str, file: Path) -> bool:
-    entry = _entry(name)
-    algorithm = "sha256" if "sha256" in entry else "md5"
-    try:
-        return file_digest(file, algorithm) == entry[algorithm]
-    except OSError as error:
-        raise DataError(f"{file} cannot be read ({error.strerror}); give yourself the right to read it.") from error
+    algorithm = "sha256" if "sha256" in _entry(name) else "md5"
+    return file_digest(file, algorithm) == _entry(name)[algorithm]
 
 
 def file_digest(file: Path, algorithm: str = "sha256") -> str:
@@ -208,29 +180,27 @@ def owned(*names: str) -> Path:
 
 
 def noted(file: Path) -> Path:
-    """Return ``file``, an original or the user's own, kept for the run with its size and digest.
-
-    Where it is not as published, a line says so: it is read all the same.
-    """
-    size, digest = file.stat().st_size, file_digest(file)
-    if note(file.name, size, digest):
-        known = _published().get(file.name, {})
-        here = {"bytes": str(size), "sha256": digest}
-        if "lines" in known:
-            with file.open("rb") as stream:
-                here["lines"] = str(sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b"")))
-        if differing := [f"{what} {here[what]}, not {known[what]}" for what in known if here[what] != str(known[what])]:
-            print(f"{file.name} is not as published ({differing[0]}); what is here is read.")
+    """Return ``file``, an original or the user's own, kept for the run with its size and digest."""
+    note(file.name, file.stat().st_size, file_digest(file))
     return file
 
 
-def note(name: str, size: int, digest: str) -> bool:
-    """Keep for the run what it reads of a user's own; return whether that is new."""
-    before, now = _used.get(f"originals/{name}"), f"{digest} ({size:,} bytes)"
-    _used[f"originals/{name}"] = now
-    return before != now
+def note(name: str, size: int, digest: str) -> None:
+    """Keep for the run what it reads of a user's own."""
+    _used[f"originals/{name}"] = f"{digest} ({size:,} bytes)"
 
 
-@cache
-def _published() -> dict[str, dict[str, int | str]]:
-    return dict(parse_yaml((files("sentbook.data") / "originals.yaml").read_text(encoding="utf-8")))
+@contextmanager
+def opened(file: Path) -> Iterator[IO[bytes]]:
+    """Open a user's file, plain or as .gz; one that cannot be read to its end is a `DataError` that names it."""
+    try:
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+            yield stream
+    except (OSError, EOFError, UnicodeError, zlib.error) as error:
+        raise DataError(f"{file} cannot be read ({error}); replace it by a whole file, text in UTF-8.") from error
+
+
+def lines(file: Path, errors: str = "strict") -> Iterator[str]:
+    """Yield the lines of a user's file of text; they end at LF alone."""
+    with opened(file) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="\n") as text:
+        yield from (line.rstrip("\r\n") for line in text)

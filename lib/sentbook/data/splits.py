@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sentbook.data import readers
-from sentbook.data.types import Columns, GradedAnswers, LabelledPairs, ScoredPairs
+from sentbook.data.types import Columns, ScoredPairs
 
 Data = TypeVar("Data", bound=Columns)
 SPLITS = ("train", "trial", "test")
@@ -63,15 +63,15 @@ def held_out_share(labels: NDArray[np.int64], share: float) -> NDArray[np.bool_]
 def pool(name: str, sets: Sequence[ScoredPairs]) -> ScoredPairs:
     """Return all pairs of ``sets``, in order, as one set on their common scale."""
     [scale] = {pairs.scale for pairs in sets}
-    return ScoredPairs.joined(sets, name=name, scale=scale, domain="")
+    return ScoredPairs.joined(sets, name=name, scale=scale)
 
 
-def msrp(split: str) -> LabelledPairs:
-    """Return MSRP with a ``trial`` part: a tenth of its training pairs, of each label alike."""
+def msrp(split: str) -> ScoredPairs:
+    """Return MSRP with a ``trial`` part: a tenth of its training pairs, of each label alike; a paraphrase scores 1."""
     if split == "test":
-        return readers.msrp("test")
-    everything = readers.msrp("train")
-    trial = held_out_share(everything.labels, MSRP_TRIAL)
+        return readers.scored("msrp", "test")
+    everything = readers.scored("msrp", "train")
+    trial = held_out_share(everything.gold.astype(np.int64), MSRP_TRIAL)
     return everything.take(trial if split == "trial" else ~trial)
 
 
@@ -92,12 +92,11 @@ def sts2012(split: str) -> ScoredPairs:
     if split == "test":
         return pool("STS12", sts2012_tests())
     sets = readers.sts2012_train()
-    sources = np.repeat(np.arange(len(sets)), [len(pairs) for pairs in sets])
-    trial = held_out(sources, STS2012_TRIAL)
+    trial = held_out(np.repeat(np.arange(len(sets)), [len(pairs) for pairs in sets]), STS2012_TRIAL)
     return pool("STS12", sets).take(trial if split == "trial" else ~trial)
 
 
-def short_answers(split: str) -> GradedAnswers:
+def short_answers(split: str) -> ScoredPairs:
     """Return short answers: ``train`` 1460 and ``trial`` 261 of the assignments, ``test`` 552 of the exams.
 
     The trial answers are drawn at random (seed 0), so their questions are met in training too. Of the 19 questions of
@@ -106,18 +105,18 @@ def short_answers(split: str) -> GradedAnswers:
     Source: Zhang et al. 2018, section 4.1.
     Deviations: the paper states 500 development answers, but the assignments hold 1721, not 1960; its 1460 are kept.
     """
-    answers = readers.short_answers()
-    exam = np.array([question.split(".")[0] in EXAMS for question in answers.question])
+    answers, questions = readers.short_answers()
+    exam = np.array([question.split(".")[0] in EXAMS for question in questions])
     trial = held_out(exam, {0: int((~exam).sum()) - ANSWERS_TRAIN})
     return answers.take({"train": ~exam & ~trial, "trial": trial, "test": exam}[split])
 
 
-def short_answers_at_random(split: str) -> GradedAnswers:
+def short_answers_at_random(split: str) -> ScoredPairs:
     """Return the same answers and sizes, divided at random (seed 0): every question is met in training.
 
     Source: none; whether the exams are the paper's 552 test answers is inferred from their number.
     """
-    answers = readers.short_answers()
+    answers, _ = readers.short_answers()
     order = np.random.default_rng(0).permutation(len(answers))
     parts = np.split(order, [ANSWERS_TRAIN, len(answers) - ANSWERS_TEST])
     return answers.take(np.sort(parts[SPLITS.index(split)]))

@@ -7,13 +7,11 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Literal, get_args
 
-import numpy as np
-
-from sentbook.data import label_pairs, readers, splits
+from sentbook.data import readers, splits, tasks
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import remove, test_keys
-from sentbook.data.tables import one_of
-from sentbook.data.types import GradedAnswers, LabelledPairs, ScoredPairs
+from sentbook.data.readers import one_of
+from sentbook.data.types import ScoredPairs
 
 Suite = Literal["sts", "dnt", "miniworld"]
 Dataset = Literal[
@@ -33,7 +31,7 @@ STSB_DEV = "STSB-dev"
 def test_sets(suite: Suite) -> list[ScoredPairs]:
     """Return the test sets in the paper's order: 25 of STS and SICK, those of transfer, or the mini-world's."""
     if suite == "sts":
-        return [*readers.sts_all(), readers.sick("test")]
+        return [*readers.sts_all(), pairs("sick", "test")]
     if suite == "dnt":
         return transfer_sets(TRANSFER)
     world = World()
@@ -61,12 +59,6 @@ def excluded(suite: Suite) -> frozenset[str]:
     if suite == "dnt":
         return excluded_for(TRANSFER)
     return test_keys(test_sets(suite)) if suite == "sts" else frozenset()
-
-
-@cache
-def relatedness(dataset: str, split: str) -> ScoredPairs:
-    """Return ``train``, ``trial`` or ``test`` of SICK or of the mini-world's relatedness pairs, scored 1 to 5."""
-    return readers.sick(split) if dataset == "sick" else World().relatedness(split)
 
 
 @cache
@@ -143,36 +135,18 @@ def _known(dataset: str) -> str:
     return dataset
 
 
-# As their releases name them.
-_RELEASED = {"train": "train", "trial": "dev", "test": "test"}
-
-
-def _activity(dimension: str, split: str) -> ScoredPairs:
-    return readers.activities(_RELEASED[split])[dimension]
-
-
-def _scored(read: Callable[[str], LabelledPairs], split: str) -> ScoredPairs:
-    found = read(split)
-    return ScoredPairs(found.name, found.first, found.second, found.labels.astype(np.float64), (0, 1))
-
-
-def _answered(read: Callable[[str], GradedAnswers], split: str) -> ScoredPairs:
-    found = read(split)
-    return ScoredPairs(found.name, found.reference, found.answer, found.gold, found.scale, "answers")
-
-
 # Of each data set its test set's name in the papers' tables, ``papers/dnt_table4.csv`` first, and its pairs by split.
 _SETS: dict[str, tuple[str, Callable[[str], ScoredPairs]]] = {
-    "stsb": ("STSB-test", lambda split: replace(readers.stsbenchmark(_RELEASED[split]), name="STSB")),
-    "sick": ("SICK", partial(relatedness, "sick")),
+    "stsb": ("STSB-test", partial(readers.scored, "stsb")),
+    "sick": ("SICK", partial(readers.scored, "sick")),
     "sts12": ("STS12", splits.sts2012),
-    **{name: (name.upper(), partial(_activity, name.upper())) for name in ACTIVITIES},
-    "sag": ("SAG", partial(_answered, splits.short_answers)),
-    "sag-random": ("SAG at random", partial(_answered, splits.short_answers_at_random)),
-    "msrp": ("MSRP", partial(_scored, splits.msrp)),
-    "miniworld": ("miniworld/relatedness", partial(relatedness, "miniworld")),
-    "miniworld-paraphrase": ("miniworld/paraphrase", partial(_scored, World().paraphrase)),
-    "miniworld-answers": ("miniworld/answers", partial(_answered, World().graded_answers)),
-    **{name: (f"{task} pairs", partial(label_pairs.pairs, name)) for name, task in label_pairs.TASK_OF.items()},
+    **{name: (name.upper(), partial(readers.scored, name)) for name in ACTIVITIES},
+    "sag": ("SAG", splits.short_answers),
+    "sag-random": ("SAG at random", splits.short_answers_at_random),
+    "msrp": ("MSRP", splits.msrp),
+    "miniworld": ("miniworld/relatedness", World().relatedness),
+    "miniworld-paraphrase": ("miniworld/paraphrase", World().paraphrase),
+    "miniworld-answers": ("miniworld/answers", World().graded_answers),
+    **{name: (f"{task} pairs", partial(tasks.pairs, name)) for name, task in tasks.TASK_OF.items()},
 }
 TEST_NAMES = {dataset: name for dataset, (name, _) in _SETS.items()}

