@@ -60,8 +60,8 @@ def put_pairs(folder: Path) -> None:
 def put_books(folder: Path) -> None:
     """BookCorpus: a tokenised sentence a line; rare words make its vocabulary as large as the published one."""
     stories, rare = World().stories(800).stories, map("".join, itertools.product("bcdfghjklmnpqrstvwxz", repeat=4))
-    for part in (1, 2):
-        lines = [sentence.lower() for story in stories[part - 1 :: 2] for sentence in story]
+    for part in range(5):
+        lines = [sentence.lower() for story in stories[part::5] for sentence in story]
         said = (
             f"{line.rstrip(' .')} {' '.join(itertools.islice(rare, 16))} ." if number % 2 else line
             for number, line in enumerate(lines)

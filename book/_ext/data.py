@@ -33,9 +33,11 @@ def training_corpora() -> Markup:
     rows = []
     for name, corpus in corpora.CORPORA.items():
         if not name.startswith("miniworld"):
-            described = corpora.describe(name)
+            entries = [sources.registry()[file] for file in corpus.files]
             stands = {"Corpus": name, "Stands in for": corpus.substitute}
-            rows.append(stands | {"Source": described["paper"], "Licence": described["licence"]})
+            for column, key in (("Source", "paper"), ("Licence", "licence")):
+                stands[column] = "; ".join(dict.fromkeys(entry[key] for entry in entries))
+            rows.append(stands)
     return table(pd.DataFrame(rows)).html
 
 
@@ -43,7 +45,7 @@ def overlap() -> Markup:
     """Return how many sentences each training corpus shares with each test set."""
     run = read("data/overlap")
     if run is None:
-        return Markup("<p>Not measured: run <code>sentbook data overlap</code>.</p>")
+        return Markup("<p>Not measured: run <code>python tools/overlap.py</code>.</p>")
     frame = pd.DataFrame(run.extra["overlap"])
     frame.columns = [str(name).replace("_", " ").capitalize() for name in frame.columns]
     share = {"Share": lambda value: f"{numbers.plain(100 * value)} %"}

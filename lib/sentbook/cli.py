@@ -240,15 +240,6 @@ def fetch(names: Sequence[str]) -> None:
             click.echo(f"not fetched: {name}, {'which is large: name it' if entry['url'] else 'only from a mirror'}")
 
 
-@data.command()
-def overlap() -> None:
-    """Count the sentences that training corpora share with test sets: build/runs/small/data/overlap.json."""
-    from sentbook import records
-    from sentbook.data import leakage
-
-    click.echo(records.write(leakage.measured()))
-
-
 @sentbook.command()
 @click.argument("model", type=existing)
 @click.argument("folder", type=click.Path(path_type=Path))

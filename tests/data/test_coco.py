@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.io import savemat
 
 from sentbook.data import images
-from sentbook.io import ConfigError, DataError
+from sentbook.io import DataError
 
 KARPATHY = ["train", "val", "test", "train", "restval", "test", "train", "val", "train"]
 LIST, MATRIX = "dataset_coco.json", "vgg_feats.mat"
@@ -24,8 +24,8 @@ def small(monkeypatch: pytest.MonkeyPatch, forgetful: None) -> None:
     monkeypatch.setattr(images, "SIZES", {"train": (5,), "dev": (2,), "test": (2,)})
 
 
-def features(seed: int = 7) -> NDArray[np.float32]:
-    return np.random.default_rng(seed).random((len(KARPATHY), 6), dtype=np.float32)
+def features() -> NDArray[np.float32]:
+    return np.random.default_rng(7).random((len(KARPATHY), 6), dtype=np.float32)
 
 
 def listing() -> list[dict[str, Any]]:
@@ -37,15 +37,14 @@ def listing() -> list[dict[str, Any]]:
     ]
 
 
-def put(folder: Path, found: list[dict[str, Any]] | None = None, name: str = LIST, seed: int = 7) -> None:
+def put(folder: Path, found: list[dict[str, Any]] | None = None) -> None:
     folder.mkdir(exist_ok=True)
-    savemat(folder / MATRIX, {"other": 1, "feats": features(seed).T})
-    (folder / name).write_text(json.dumps({"dataset": "coco", "images": found or listing()}), encoding="utf-8")
+    savemat(folder / MATRIX, {"other": 1, "feats": features().T})
+    (folder / LIST).write_text(json.dumps({"dataset": "coco", "images": found or listing()}), encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [LIST, "dataset.json"])
-def test_images_have_their_column_and_five_captions(tmp_path: Path, name: str) -> None:
-    put(tmp_path, name=name)
+def test_images_have_their_column_and_five_captions(tmp_path: Path) -> None:
+    put(tmp_path)
     found = images.coco(tmp_path)
     for split, names in {"train": ("train", "restval"), "dev": ("val",), "test": ("test",)}.items():
         members = [at for at, given in enumerate(KARPATHY) if given in names]
@@ -65,16 +64,11 @@ def changed(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[Path]
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (changed(lambda found: found.pop(1)), "1 dev images, where 2 with 5 captions are due"),
-        (changed(lambda found: found[3]["sentences"].pop()), "5 train images"),
-        (changed(lambda found: found[3]["sentences"][2].update(raw=" ")), "5 train images"),
-        (changed(lambda found: found[0].pop("imgid")), "cannot be used: 'imgid'"),
-        (changed(lambda found: found[0].update(imgid=50)), "cannot be used: index 50"),
-        (lambda folder: (folder / LIST).write_bytes(b'{"images": ['), "cannot be used"),
-        (lambda folder: savemat(folder / MATRIX, {"feats": np.full((6, 9), np.nan)}), "features that are not finite"),
-        (lambda folder: savemat(folder / MATRIX, {"fest": features().T}), "cannot be used: 'feats'"),
-        (lambda folder: (folder / MATRIX).write_bytes((folder / MATRIX).read_bytes()[:-40]), "cannot be used"),
-        (lambda folder: (folder / MATRIX).unlink(), "it needs dataset_coco.json and vgg_feats.mat"),
+        (changed(lambda found: found.pop(1)), "hold 1 dev images, where 2 with 5 captions"),
+        (changed(lambda found: found[3]["sentences"].pop()), "hold 5 train images"),
+        (changed(lambda found: found[3]["sentences"][2].update(raw=" ")), "hold 5 train images"),
+        (lambda folder: savemat(folder / MATRIX, {"feats": np.full((6, 9), np.nan)}), "finite features are due"),
+        (lambda folder: (folder / MATRIX).unlink(), "not distributed with sentbook; put them there, let ranking"),
     ],
 )
 def test_damaged_files_are_named(tmp_path: Path, damage: Callable[[Path], object], said: str) -> None:
@@ -89,7 +83,7 @@ def test_a_folder_of_coco_by_split(tmp_path: Path, originals: Path) -> None:
     found = images.divided("coco", str(tmp_path))
     assert {split: len(scenes) for split, scenes in found.items()} == {"test": 2, "dev": 2, "train": 5}
     assert images.divided("coco", str(tmp_path)) is found  # read once
-    with pytest.raises(ConfigError, match=r"not distributed with sentbook; put them into .*coco, let ranking\.path"):
+    with pytest.raises(DataError, match=r"coco holds no dataset_coco\.json"):
         images.divided("coco")
     put(originals / "coco")
     assert len(images.divided("coco")["train"]) == 5

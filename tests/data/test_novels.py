@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -30,14 +29,6 @@ def told(found: list[list[list[str]]]) -> Stories:
     return Stories("made", [[" ".join(words) for words in book] for book in found])
 
 
-def parts(found: list[list[list[str]]], every: int) -> list[tuple[list[list[str]], bool]]:
-    """What is held out: whole books, or of few books the last sentences of each."""
-    if len(found) >= every:
-        return [(book, at % every == every - 1) for at, book in enumerate(found)]
-    cuts = [len(book) - len(book) // every for book in found]
-    return [part for book, cut in zip(found, cuts, strict=True) for part in ((book[:cut], False), (book[cut:], True))]
-
-
 def book_of(books: Books, row: int) -> int:
     return int(np.searchsorted(books.offsets, row, side="right")) - 1
 
@@ -61,11 +52,7 @@ def test_paragraphs_headings_and_ornaments() -> None:
     assert list(sentences(book)) == ["It was late and", "nobody came", "Part of it was lost"]
     assert list(sentences(["I", "saw him.", "1864", "Chapter and verse"])) == ["I saw him.", "Chapter and verse"]
     lines = ["it was late . he  left .\n", "", "---", "chapter one", "II.", "why ?"]
-    counts = Counter[str]()
-    assert list(sentences(lines, "lines", counts)) == ["it was late . he left .", "chapter one", "why ?"]
-    assert counts == {"lines": 6, "headings": 1, "without a letter or digit": 1}
-    assert list(sentences([*book, "He fell. (...)"], counts=counts))[-1] == "Part of it was lost He fell. (...)"
-    assert counts == {"lines": 16, "headings": 4, "without a letter or digit": 2}
+    assert list(sentences(lines, "lines")) == ["it was late . he left .", "chapter one", "why ?"]
 
 
 def test_sentences_of_a_paragraph() -> None:
@@ -88,10 +75,9 @@ def test_ids_round_trip(found: list[list[list[str]]], words: int, cache: Path) -
     assert len(books) == len(flat) and len(books.vocabulary) <= words + 2
     for row, sentence in enumerate(flat):
         assert books.text(row) == " ".join(word if word in known else "<unk>" for word in sentence)
-    cut = parts(found, 3)
-    assert np.diff(books.offsets).tolist() == [len(part) for part, _ in cut]
-    assert books.held.tolist() == [held for _, held in cut]
-    counts = Counter(word for part, held in cut if not held for s in part for word in s)
+    assert np.diff(books.offsets).tolist() == [len(book) for book in found]
+    assert books.held.tolist() == [at % 3 == 2 for at in range(len(found))]
+    counts = Counter(word for at, book in enumerate(found) if at % 3 != 2 for s in book for word in s)
     chosen = books.vocabulary.words
     assert [counts[word] for word in chosen] == sorted(counts.values(), reverse=True)[:words]
 
@@ -159,83 +145,58 @@ def test_nothing_crosses_a_book_and_limits_hold(
     assert paragraphs.tolist() == greedy
 
 
-def test_one_book_in_so_many_is_held_out(cache: Path) -> None:
-    def held(number: int, every: int) -> list[int]:
-        found = Stories("s", [[f"w{book}"] for book in range(number)])
-        return np.flatnonzero(prepare(stories(found), every=every).held).tolist()
-
-    assert (held(5, 5), held(10, 5), held(11, 5)) == ([4], [4, 9], [4, 9])
+def test_the_vocabulary_is_of_books_that_are_not_held_out(cache: Path) -> None:
     books = prepare(stories(Stories("s", [["a a a"], ["b"]])), every=2)
-    assert books.vocabulary.words == ["a"]  # of the book that is not held out
+    assert books.vocabulary.words == ["a"]
     assert books.unknown_share() == 0 and books.unknown_share("held out") == 1
     assert books.rows("train").tolist() == [0] and books.rows("held out").tolist() == [1]
-
-
-@pytest.mark.parametrize(("sizes", "held"), [([11, 6], [9, 10, 16]), ([10], [8, 9]), ([4], [])])
-def test_of_few_books_the_last_fifth_of_each_is_held_out(sizes: list[int], held: list[int], cache: Path) -> None:
-    books = prepare(stories(Stories("s", [[f"w{at}" for at in range(size)] for size in sizes])))
-    assert books.rows("held out").tolist() == held
-    assert books.rows("train").tolist() == [row for row in range(sum(sizes)) if row not in held]
-    ends = [*np.cumsum(sizes) - 1, *np.array(held[:1]) - 1, *([15] if len(sizes) > 1 else [])]
-    assert books.pairs("all").tolist() == [row for row in range(sum(sizes)) if row not in ends]  # none is in both
 
 
 # -- a user's folder ---------------------------------------------------------------------------------------------------
 
 
 def test_a_folder_of_books(tmp_path: Path, cache: Path) -> None:
-    (tmp_path / "books" / "more").mkdir(parents=True)
-    (tmp_path / "books" / "b.txt").write_text("\ufeffHe ran. She\nwent home.\r\n\nThey met.", encoding="utf-8")
-    (tmp_path / "books" / "more" / "a.TXT").write_text("Caf\u00e9s are shut.", encoding="utf-8")
-    (tmp_path / "books" / "notes.md").write_text("no book")
-    books = prepare(folder(tmp_path / "books"))
-    assert books.names == ("b", "b, its last part", "more/a.TXT", "more/a.TXT, its last part")
-    assert books.held.tolist() == [False, True] * 2 and books.counts == {"lines": 5}
+    own = tmp_path / "books"
+    (own / "more").mkdir(parents=True)
+    for name in ("c", "d", "e"):
+        (own / f"{name}.txt").write_text(f"Book {name} is a book.")
+    (own / "b.txt").write_text("\ufeffHe ran. She\nwent home.\r\n\nThey met.", encoding="utf-8")
+    (own / "more" / "a.TXT").write_text("Caf\u00e9s are shut.", encoding="utf-8")
+    (own / "notes.md").write_text("no book")
+    books = prepare(folder(own))
+    assert books.names == ("b", "c", "d", "e", "more/a.TXT") and books.held.tolist() == [False] * 4 + [True]
     assert [books.text(row) for row in range(3)] == ["he ran .", "she went home .", "they met ."]
-    assert [tokenise_ptb("Caf\u00e9s are shut."), len(books)] == [["caf\u00e9s", "are", "shut", "."], 4]
+    assert [tokenise_ptb("Caf\u00e9s are shut."), len(books)] == [["caf\u00e9s", "are", "shut", "."], 7]
     assert books.pairs("all").tolist() == [0, 1]
-    (tmp_path / "books" / "b.txt").write_text("Two cats.")
-    assert prepare(folder(tmp_path / "books")).text(0) == "two cats ."  # a changed folder is read again
-    assert prepare(folder(tmp_path / "books"), words=1).text(0) == "<unk> <unk> ."
-    assert len([found for found in cache.iterdir() if found.is_dir()]) == 3
-    assert prepare(folder(tmp_path / "books", "lines")).text(0) == "two cats ."
+    (own / "b.txt").write_text("Two cats.")
+    assert prepare(folder(own)).text(0) == "two cats ."  # a changed folder is read again
+    assert prepare(folder(own), words=1).text(0) == "<unk> <unk> <unk>"
+    assert len(list(cache.iterdir())) == 3
+    assert prepare(folder(own, "lines")).text(0) == "two cats ."
 
 
 def test_faults_of_a_folder_are_one_sentence(tmp_path: Path, cache: Path) -> None:
-    path = tmp_path / "books"
-    with pytest.raises(DataError, match=r"books holds no \.txt file; name a folder"):
-        folder(path)
-    path.mkdir()
-    (path / "a.txt").write_text("CHAPTER I\n\n...\n")
-    with pytest.raises(DataError, match="There is no sentence in the 1 books of 'books'"):
-        prepare(folder(path))
-    (path / "b.txt").write_bytes(b"Caf\xe9s are shut.")
-    with pytest.raises(DataError, match=r"b\.txt cannot be read .*; convert it to UTF-8"):
-        prepare(folder(path))
-    (path / "d.txt").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(DataError, match=r"d\.txt cannot be read .*No such file"):
-        folder(path)
-    assert not [found for found in cache.iterdir() if found.is_dir()]  # nothing half made is left
-    for shortest, longest in ((0, 3), (4, 3)):
-        with pytest.raises(ValueError, match=f"Sentences of {shortest} to {longest} words"):
-            Limits(shortest, longest)
+    with pytest.raises(DataError, match=r"holds 0 \.txt files; put at least 5 books"):
+        folder(tmp_path / "books")
+    (tmp_path / "books").mkdir()
+    for name in "abcde":
+        (tmp_path / "books" / f"{name}.txt").write_text("CHAPTER I\n\n...\n")
+    with pytest.raises(DataError, match="There is no sentence in the 5 books of 'books'"):
+        prepare(folder(tmp_path / "books"))
+    (tmp_path / "books" / "b.txt").write_bytes(b"Caf\xe9s are shut.")
+    with pytest.raises(DataError, match=r"b\.txt cannot be read .*text in UTF-8"):
+        prepare(folder(tmp_path / "books"))
+    assert not list(cache.glob("*/whole"))  # nothing half made is left
 
 
 # -- the cache ---------------------------------------------------------------------------------------------------------
 
 
-def test_made_once_and_made_again_when_damaged(cache: Path) -> None:
+def test_made_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = stories(World().stories(12))
     whole = [prepare(world).text(row) for row in range(5)]
-    (kept,) = [found for found in cache.iterdir() if found.is_dir()]
-    untouched = {file: file.stat().st_mtime_ns for file in kept.iterdir()}
+    monkeypatch.setattr(novels, "_token_ids", lambda *given: pytest.fail("made again"))
     assert [prepare(world).text(row) for row in range(5)] == whole
-    assert {file: file.stat().st_mtime_ns for file in kept.iterdir()} == untouched
-    for file in untouched:
-        for damage in (file.read_bytes()[:-9], b""):
-            file.write_bytes(damage)
-            assert [prepare(world).text(row) for row in range(5)] == whole
-    assert json.loads((kept / "about.json").read_text())["names"][0] == "000000"
 
 
 # -- the real novels ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Readers: lines and sizes by hand; on the mirror official sizes and scales."""
+"""Readers: cells and sizes by hand; on the mirror official sizes and scales."""
 
 from __future__ import annotations
 
@@ -11,50 +11,37 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sentbook.data import corpora, readers, sources, tables
-from sentbook.io import ConfigError, DataError
+from sentbook.data import corpora, readers, sources
+from sentbook.io import DataError
 
 Put = Callable[[str, bytes], str]
 
 
-def test_lines_end_at_line_feeds_alone(put: Put) -> None:
-    text = "\ufeffone\u2028still one\u0085\x0c\r\n two  \n\n"
-    for name, content in {"a.txt": text.encode(), "a.txt.gz": gzip.compress(text.encode())}.items():
-        assert tables.lines(put(name, content)) == ["one\u2028still one\u0085\x0c", " two  ", ""]
-    assert tables.lines(put("a.xz", lzma.compress(b"x\n"))) == ["x"]
-    assert tables.rows(put("a", b'head\na\t"b\nc\n'), 2, header=True) == [["a", '"b'], ["c"]]
+def test_cells_are_never_quoted_and_lines_end_at_line_feeds(put: Put) -> None:
+    text = '\ufeffhead\r\none\u2028still one\t"b\r\nc\t\r\n'.encode()
+    for name, content in {"a.txt": text, "a.txt.gz": gzip.compress(text), "a.xz": lzma.compress(text)}.items():
+        found = readers.table(put(name, content), (0, 1), 2, header=True)
+        assert found.to_numpy().tolist() == [["one\u2028still one", '"b'], ["c", ""]]
+    assert readers.lines(put("b.txt", b"caf\xe9\x0c\r\n two  \n\n"), "latin-1") == ["caf\u00e9\x0c", " two  ", ""]
 
 
 @pytest.mark.usefixtures("forgetful")
-def test_a_set_of_another_size_and_damaged_files_are_named(put: Put) -> None:
+def test_a_set_of_another_size_is_named(put: Put) -> None:
     put("eval/msrp/msr_paraphrase_test.txt", b"\xef\xbb\xbfhead\r\n1\t2\t3\tone\ttwo\r\n")
     with pytest.raises(DataError, match=r"msr_paraphrase_test\.txt has 1 items, not 1,725"):
-        readers.msrp("test")
+        readers.scored("msrp", "test")
     put("eval/mr/rt-polarity.neg", b"bad\n\n")
     with pytest.raises(DataError, match="MR negative has 1 items, not 5,331"):
         readers.binary("MR")
-    damaged = {"a": b"caf\xe9\n", "b.gz": b"\x1f\x8bnot gzip", "c.gz": gzip.compress(b"x")[:-5], "d.xz": b"no"}
-    for name, content in damaged.items():
-        with pytest.raises(DataError, match=f"{name} cannot be read as utf-8"):
-            tables.lines(put(name, content))
 
 
-ACTIVITIES = "eval/human-activity/activities-dev-all.sick"
-
-
+@pytest.mark.usefixtures("forgetful")
 def test_scores_of_activities_are_on_the_published_scales(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(readers.ACTIVITIES, "dev", (ACTIVITIES, 2))
-    put(ACTIVITIES, b"one\ttwo\t1.0\t2.4\t5\t1.375\r\na\tb\t3\t1.33333\t1\t5\r\n")
-    found = readers.activities("dev")
-    assert {name: pairs.gold.tolist() for name, pairs in found.items()} == {
-        "SIM": [0, 2], "REL": [1.4, 0.33333], "MA": [4, 0], "PAC": [-1.625, 2],
+    name = put("eval/pairs", b"one\ttwo\t1.0\t2.4\t5\t1.375\r\na\tb\t3\t1.33333\t1\t5\r\n")
+    monkeypatch.setitem(readers.RELEASES["sim"].files, "trial", (name, 2))
+    assert {set_: readers.scored(set_, "trial").gold.tolist() for set_ in ("sim", "rel", "ma", "pac")} == {
+        "sim": [0, 2], "rel": [1.4, 0.33333], "ma": [4, 0], "pac": [-1.625, 2],
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("read", ["sick", "stsbenchmark", "msrp", "trec", "activities", "binary", "sts"])
-def test_unknown_splits_are_refused(read: str) -> None:
-    with pytest.raises(ConfigError, match="choose among"):
-        getattr(readers, read)(2017 if read == "sts" else "validation")
 
 
 # -- the real files ----------------------------------------------------------------------------------------------------
@@ -68,34 +55,26 @@ def test_sts(mirror: Path) -> None:
     names = [name for name in printed if name.startswith("STS2") and not name.endswith("/avg")]
     assert [pairs.name for pairs in readers.sts_all()] == names  # joined by name, so they must be spelt alike
     assert [len(pairs) for pairs in readers.sts2012_train()] == [750, 750, 734]
-    assert [len(readers.stsbenchmark(split)) for split in ("train", "dev", "test")] == [5749, 1500, 1379]
     gold = (mirror / "eval/sts2015/STS.gs.answers-forums.txt").read_text("utf-8").split("\n")[:-1]
     zeros = sum(bool(line.strip()) and float(line) == 0 for line in gold)  # a blank line is no score, not a 0
     assert len(gold) == 2000 and (readers.sts(2015)[0].gold == 0).sum() == zeros
 
 
 @pytest.mark.real_data
-def test_labelled_pairs(mirror: Path) -> None:
-    for split, counts in {"train": (665, 2536, 1299), "trial": (74, 282, 144), "test": (720, 2793, 1414)}.items():
-        labelled = readers.sick_entailment(split)
-        assert tuple(np.bincount(labelled.labels)) == counts and len(readers.sick(split)) == sum(counts)
-    train, test = readers.msrp("train"), readers.msrp("test")
-    assert (len(train), train.labels.sum(), len(test), test.labels.sum()) == (4076, 2753, 1725, 1147)
+def test_pairs_with_a_score_or_a_class(mirror: Path) -> None:
+    train, test = readers.scored("msrp", "train"), readers.scored("msrp", "test")
+    assert (len(train), train.gold.sum(), len(test), test.gold.sum()) == (4076, 2753, 1725, 1147)
     assert any(sentence.count('"') % 2 for sentence in train.first)  # unbalanced quotes survived
     assert not any(sentence.endswith("\r") for sentence in test.second)
-    assert len(readers.nli()) == 46_619
-
-
-@pytest.mark.real_data
-def test_activities_and_answers(mirror: Path) -> None:
-    for split, size in {"train": 1000, "dev": 375, "test": 1000}.items():
-        for name, found in readers.activities(split).items():
-            low, high = found.scale
-            assert len(found) == size and (low, high) == ((-2, 2) if name == "PAC" else (0, 4))
-            # The files' shift: every dimension reaches its upper limit, and all but PAC the lower one.
-            assert found.gold.max() == high and (found.gold.min() == low or name == "PAC")
-    answers = readers.short_answers()
-    assert len(answers) == 2273 and len(set(answers.question)) == 81
+    pool = readers.nli()
+    assert len(pool) == 46_619 + 4500 and tuple(np.bincount(pool.labels[-4500:])) == (665, 2536, 1299)  # SICK's
+    for name in ("sim", "rel", "ma", "pac"):
+        for split in ("train", "trial", "test"):
+            found = readers.scored(name, split)
+            low, high = found.scale  # every dimension reaches its upper limit, and all but PAC the lower one
+            assert found.gold.max() == high and (found.gold.min() == low or name == "pac")
+    answers, questions = readers.short_answers()
+    assert len(answers) == len(questions) == 2273 and len(set(questions)) == 81
     assert answers.gold.mean() == pytest.approx(4.18, abs=0.01) and (answers.gold == 5).sum() == 1121
 
 

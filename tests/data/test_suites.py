@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sentbook.data import label_pairs, readers, suites
+from sentbook.data import readers, suites, tasks
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import key, test_keys
 from sentbook.data.types import ScoredPairs
@@ -31,7 +31,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("MSRpar", "MSRvid", "SMT-eur", "OnWN", "SMT-news")
     monkeypatch.setattr(readers, "sts_all", lambda: [made("STS2012/a"), made("STS2016/b")])
     monkeypatch.setattr(readers, "sts", lambda year: [made(f"STS{year}/{name}") for name in names])
-    monkeypatch.setattr(readers, "sick", lambda split: made(f"SICK2014-{split}", (1, 5)))
+    monkeypatch.setitem(suites._SETS, "sick", ("SICK", lambda split: made(f"SICK2014-{split}", (1, 5))))
 
 
 def test_the_sets_of_a_suite_and_what_no_training_pair_may_hold(stand_ins: None) -> None:
@@ -49,14 +49,13 @@ def test_the_sets_of_a_suite_and_what_no_training_pair_may_hold(stand_ins: None)
 
 def test_pairs_of_every_data_set(stand_ins: None) -> None:
     assert set(suites.DATASETS) == set(suites.TEST_NAMES) == {
-        *DNT, "msrp", "sag-random", "miniworld", "miniworld-paraphrase", "miniworld-answers", *label_pairs.TASK_OF
+        *DNT, "msrp", "sag-random", "miniworld", "miniworld-paraphrase", "miniworld-answers", *tasks.TASK_OF
     }  # fmt: skip
     assert suites.pairs("sick", "trial").name == "SICK2014-trial"
-    assert suites.pairs("miniworld", "train") is suites.relatedness("miniworld", "train")
     for split, size in (("train", 450), ("trial", 50), ("test", 500)):
         found, world = suites.pairs("miniworld-paraphrase", split), World().paraphrase(split)
         assert (found.name, found.scale, len(found)) == ("miniworld/paraphrase", (0, 1), size)
-        assert (found.first, found.second, found.gold.tolist()) == (world.first, world.second, world.labels.tolist())
+        assert (found.first, found.second, found.gold.tolist()) == (world.first, world.second, world.gold.tolist())
     parts, pooled = suites.parts("sts12"), suites.pairs("sts12", "test")
     assert [pairs.name for pairs in parts] == ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
     assert pooled.name == "STS12" and pooled.first == [text for pairs in parts for text in pairs.first]

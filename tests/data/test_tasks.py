@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kept import forget
-from sentbook.data import label_pairs, suites
+from sentbook.data import suites, tasks
 from sentbook.data.miniworld import World
 from sentbook.data.tasks import TASKS, ClassificationTask, Examples, task
 from sentbook.io import ConfigError
@@ -42,7 +42,7 @@ def test_questions_and_paraphrases_have_a_test_set() -> None:
     assert questions.test.sentences == World().classification("question", "test").sentences
     assert (len(questions.train), len(questions.test), len(questions.classes)) == (600, 300, 6)
     assert (pairs.test.first, pairs.test.second, len(pairs.train)) == (told.first, told.second, 450)
-    assert pairs.pairs and not questions.pairs and pairs.majority == (told.labels == 1).mean() > 0.5
+    assert pairs.pairs and not questions.pairs and pairs.majority == told.gold.mean() > 0.5
 
 
 @pytest.mark.parametrize("name", ["mr", "miniworld", "miniworld/entailment", ""])
@@ -57,27 +57,27 @@ def test_unknown_names_are_one_sentence(name: str) -> None:
 @pytest.mark.parametrize("dataset", ["miniworld-sentiment", "miniworld-question"])
 @pytest.mark.parametrize("split", SPLITS)
 def test_a_pair_has_one_class_exactly_where_its_score_is_1(dataset: str, split: str) -> None:
-    examples = label_pairs.divided(label_pairs.TASK_OF[dataset])[split]
+    examples = tasks.divided(tasks.TASK_OF[dataset])[split]
     label = dict(zip(examples.first, examples.labels.tolist(), strict=True))
     pairs = suites.pairs(dataset, split)
-    assert len(pairs) == label_pairs.SIZES[split] and pairs.gold.mean() == 0.5
+    assert len(pairs) == tasks.SIZES[split] and pairs.gold.mean() == 0.5
     same = [label[a] == label[b] for a, b in zip(pairs.first, pairs.second, strict=True)]
     np.testing.assert_array_equal(same, pairs.gold == 1)
     assert all(a != b for a, b in zip(pairs.first, pairs.second, strict=True))
     met = {*pairs.first, *pairs.second}
     assert met <= set(examples.first) and len(met) > 0.9 * len(examples)
     forget()
-    again = label_pairs.pairs(dataset, split)
+    again = tasks.pairs(dataset, split)
     assert (pairs.first, pairs.second) == (again.first, again.second)
 
 
 @pytest.mark.parametrize("name", ["miniworld/sentiment", "miniworld/question"])
 def test_a_division_holds_every_sentence_once_and_the_classes_alike(name: str) -> None:
-    found, parts = task(name), label_pairs.divided(name)
+    found, parts = task(name), tasks.divided(name)
     rest = parts["train"].first + parts["trial"].first
     whole = [*found.train.first, *(found.test.first if found.test else [])]
     assert sorted(rest + parts["test"].first) == sorted(whole)
-    assert label_pairs.training(name).first == rest
+    assert tasks.training(name).first == rest
     if found.test is None:
         assert len(parts["test"]) == round(0.2 * len(found.train))
     else:
@@ -110,6 +110,6 @@ def test_the_papers_tasks_have_their_official_sizes(mirror: Path) -> None:
         assert found.majority == majority and found.pairs == (name == "MSRP"), name
         assert all(sentence.strip() for sentence in found.train.first)
         if not found.pairs:
-            sizes = {split: len(part) for split, part in label_pairs.divided(name).items()}
+            sizes = {split: len(part) for split, part in tasks.divided(name).items()}
             assert sizes["test"] == (test or pytest.approx(0.2 * train, abs=1))
             assert sizes["trial"] == pytest.approx(0.1 * (sizes["train"] + sizes["trial"]), abs=3)

@@ -22,7 +22,7 @@ def test_an_error_of_the_score_is_that_of_the_predictions(error: str, of: np.ufu
     """On the training pairs, where the gold scores are known: by `predict` and by hand."""
     settings = config.load("cse", {"profile": "demo"})
     [begin] = recipes.recipes(settings, "CSE_random", settings.cse, seeds=[1])
-    train = suites.relatedness("miniworld", "train")
+    train = suites.pairs("miniworld", "train")
     encoder, vocabulary = recipes.untrained(begin)
     training = settings.relatedness.changed(normalise=True, error=error)
     problem = training.bind(Start(encoder.eval(), vocabulary, seed=1))

@@ -20,7 +20,7 @@ from sentbook.data.vectors import WordVectors
 from sentbook.io import DataError
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.models.encoder_decoder import Kind
-from sentbook.training.objectives import GenerationTraining, Start, generation
+from sentbook.training.objectives import GenerationTraining, Start
 from sentbook.training.objectives.books import OrderedSentences, expand, word_table
 from sentbook.training.recipes import Recipe
 
@@ -61,13 +61,12 @@ def test_every_corpus_has_its_books(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(novels, "novels", lambda count: asked.append(count) or "novels")  # type: ignore[func-returns-value]
     assert [GenerationTraining(books=count).collection() for count in (None, 7)] == ["novels", "novels"]
     assert asked == [None, 7]
-    monkeypatch.setattr(generation, "MINIWORLD_STORIES", 6)
-    assert len(changed(books=None).collection().books) == 6
+    assert len(changed(books=None).collection().books) == 3000
     stories = STAGE.collection()
     assert len(stories.books) == 60
-    assert list(stories.read("000003")) == World().stories(60).stories[3]
-    own = changed(corpus="folder", path=str(shelf(tmp_path / "shelf", {"b": "One.", "a": "Two."}))).collection()
-    assert list(own.books) == ["a", "b"]
+    assert stories.books["000003"] == World().stories(60).stories[3]
+    own = changed(corpus="folder", path=str(shelf(tmp_path / "shelf", dict.fromkeys("edcba", "One.")))).collection()
+    assert list(own.books) == [*"abcde"]
 
 
 def test_bookcorpus_is_missed_before_any_training_and_novels_are_read_where_that_is_said(
@@ -78,11 +77,11 @@ def test_bookcorpus_is_missed_before_any_training_and_novels_are_read_where_that
     for stage in (settings.pretraining, settings.hierarchical):
         recipe = Recipe(method="m", seed=1, vectors=settings.vectors, encoder=settings.encoder, stages=(stage,))
         for missed in (stage.check, recipe.key):
-            with pytest.raises(DataError, match=r"BookCorpus is not in .*SENTBOOK_ORIGINALS.* 'novels'"):
+            with pytest.raises(DataError, match=r"bookcorpus holds 0 \.txt files; .* 'novels'"):
                 missed()
-    shelf(tmp_path / "bookcorpus", {"books_large_p1": "one of mr .\ntwo"})
+    shelf(tmp_path / "bookcorpus", dict.fromkeys("abcde", "one of mr .\ntwo"))
     stage = settings.pretraining
-    assert list(stage.collection().read("books_large_p1")) == ["one of mr .", "two"] and stage.identity()
+    assert stage.collection().layout == "lines" and stage.identity()
     assert not substitute("bookcorpus", "cnn_lstm")
     monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
     settings = config.load("cnn_lstm", {"profile": "paper"})
@@ -101,18 +100,16 @@ def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found
     assert times == sorted(counts.values(), reverse=True)[: len(words)]
 
 
-def test_what_becomes_of_the_lines_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_becomes_of_the_sentences_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"the dog ran to {at} houses ." for at in range(40)] + ["---", "XIV", "so " * 50]
-    own = changed(corpus="folder", path=str(shelf(tmp_path / "shelf", {"a": "\n".join(lines)})), books=None)
+    path = shelf(tmp_path / "shelf", dict.fromkeys("abcde", "\n".join(lines)))
+    own = changed(corpus="folder", path=str(path), books=None)
     own.changed(layout="lines").describe("ptb")
-    assert capsys.readouterr().out == (
-        "43 lines: 33 sentences to train on, 7 held out (the last fifth of a); "
-        "left out: 1 of more than 38 words, 1 without a letter or digit, 1 headings\n"
-    )
+    said = "160 sentences to train on, 40 held out (1 of 5 books); left out: 5 of more than 38 words\n"
+    assert capsys.readouterr().out == said
     own.describe("ptb")  # without a capital no sentence ends
-    assert "words on average in a: where every line is a sentence, set pretraining.layout" in capsys.readouterr().out
-    STAGE.describe("ptb")
-    assert "held out (12 of 60 books)" in capsys.readouterr().out
+    said = "words on average in a, b, c, d, e: where every line is a sentence, set pretraining.layout"
+    assert said in capsys.readouterr().out
 
 
 # -- which sentences ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sentbook.data import inference, suites
+from sentbook.data import corpora, suites
 from sentbook.data.overlap import key
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
@@ -495,12 +495,12 @@ def test_the_rate_falls_each_epoch_and_shrinks_without_progress() -> None:
 @pytest.mark.real_data
 def test_the_pool_holds_no_excluded_sentence(mirror: object) -> None:
     exclude = suites.excluded("sts")
-    train, held = inference.pool("nli", exclude=exclude)
+    train, held = corpora.inference("nli", exclude=exclude)
     assert train.classes == held.classes == CLASSES
-    assert len(held) == round(inference.HELD_OUT * (len(train) + len(held)))
+    assert len(held) == round(corpora.HELD_OUT * (len(train) + len(held)))
     assert all(
         key(text) not in exclude for pairs in (train, held) for side in (pairs.first, pairs.second) for text in side
     )
-    everything, rest = inference.pool("nli")
+    everything, rest = corpora.inference("nli")
     assert len(everything) + len(rest) == 46_619 + 4_500
-    assert all(set(pairs.labels) == {0, 1, 2} for pairs in inference.pool("miniworld-entailment"))
+    assert all(set(pairs.labels) == {0, 1, 2} for pairs in corpora.inference("miniworld-entailment"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import SimpleNamespace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from miniworld.scene import CORPUS_CELLS, SIMILARITY_CELLS, SPLIT_CELLS
 from sentbook.data.types import (
     CaptionedScenes,
     Examples,
-    GradedAnswers,
     LabelledPairs,
     ParaphrasePairs,
     ScoredPairs,
@@ -68,14 +68,14 @@ class World:
         lexicon_of = lexicon.domain(domain)
         dice = Dice(self.seed, "similarity", domain)
         found = [pairs.graded(lexicon_of, dice, SIMILARITY_CELLS) for _ in range(n)]
-        return _scored(f"miniworld/{domain}", found, (0.0, 5.0), domain)
+        return _scored(f"miniworld/{domain}", found, (0.0, 5.0))
 
     def relatedness(self, split: str) -> ScoredPairs:
         """Pairs of all domains with a gold relatedness from 1 to 5, as in SICK; train 450, trial 50, test 500."""
         _known("split", split, SIZES)
         dice, domains = Dice(self.seed, "relatedness", split), pairs.domains()
         found = [pairs.graded(dice.choose(domains), dice, SPLIT_CELLS[split]) for _ in range(SIZES[split])]
-        return _scored("miniworld/relatedness", found, (1.0, 5.0), split)
+        return _scored("miniworld/relatedness", found, (1.0, 5.0))
 
     def paraphrase(self, split: str) -> LabelledPairs:
         """Paraphrases (six in ten) and pairs of much the same words that are none, as in MSRP."""
@@ -133,8 +133,8 @@ class World:
             [captions for _, captions in found],
         )
 
-    def graded_answers(self, split: str) -> GradedAnswers:
-        """Ten answers to each question, with a reference answer and a grade from 0 to 5."""
+    def graded_answers(self, split: str) -> SimpleNamespace:
+        """Columns of question, reference answer, answer and a grade from 0 to 5; ten answers to each question."""
         _known("split", split, SIZES)
         dice = Dice(self.seed, "answers", split)
         domains = [lexicon.domain(name) for name in tasks.STORY_DOMAINS]
@@ -146,7 +146,7 @@ class World:
                 answer = tasks.answer(facts, speaker, dice)
                 columns.append((name, reference, answer.text, meaning.on_scale(answer.grade, 0.0, 5.0)))
         question, reference_, text, gold = map(list, zip(*columns, strict=True))
-        return GradedAnswers("miniworld/answers", question, reference_, text, np.asarray(gold), (0.0, 5.0))
+        return SimpleNamespace(question=question, reference=reference_, answer=text, gold=np.asarray(gold))
 
     def vectors(self, dim: int = 50) -> tuple[list[str], NDArray[np.float32]]:
         """The words, frequent ones first, and their (V, dim) vectors; see `vectors`. A few rarer words have none."""
@@ -172,7 +172,7 @@ def _labelled(name: str, found: list[pairs.SaidPair], labels: list[int], classes
     return LabelledPairs(name, first, second, np.asarray(labels, dtype=np.int64), classes)
 
 
-def _scored(name: str, found: list[pairs.SaidPair], scale: tuple[float, float], domain: str) -> ScoredPairs:
+def _scored(name: str, found: list[pairs.SaidPair], scale: tuple[float, float]) -> ScoredPairs:
     gold = [meaning.on_scale(meaning.similarity(pair.one, pair.other), *scale) for pair in found]
     first, second = [pair.first for pair in found], [pair.second for pair in found]
-    return ScoredPairs(name, first, second, np.asarray(gold), scale, domain)
+    return ScoredPairs(name, first, second, np.asarray(gold), scale)

@@ -146,8 +146,8 @@ def folder(path: str | Path, layout: Layout = "prose") -> Collection:
     found = sorted(file for file in root.rglob("*") if file.name.lower().endswith(".txt"))
     if len(found) < HELD_OUT_EVERY:
         raise DataError(
-            f"{root} holds {len(found)} .txt files; put at least {HELD_OUT_EVERY} books or parts of books there, each "
-            "a file in UTF-8: one in so many is held out."
+            f"{root} holds {len(found)} .txt files; put at least {HELD_OUT_EVERY} books or parts of books there, of "
+            "which one in so many is held out, or set pretraining.corpus to 'novels'."
         )
     files = {file.relative_to(root).as_posix().removesuffix(".txt"): file for file in found}
     identity = hashlib.sha256(layout.encode())
@@ -196,7 +196,8 @@ def prepare(
 
 
 def _token_ids(collection: Collection, words: int, tokenisation: Tokenisation, every: int) -> dict[str, Any]:
-    tokenise, index = TOKENISERS[tokenisation], defaultdict[str, int](lambda: len(index))
+    index: defaultdict[str, int] = defaultdict(lambda: len(index))
+    tokenise = TOKENISERS[tokenisation]
     numbers, lengths, ends = array("I"), array("I"), [0]
     for book in collection.books.values():
         lines = sources.lines(book) if isinstance(book, Path) else book

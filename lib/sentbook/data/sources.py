@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -191,7 +191,7 @@ def note(name: str, size: int, digest: str) -> None:
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[IO[bytes]]:
+def opened(file: Path) -> Iterator[gzip.GzipFile | io.BufferedReader]:
     """Open a user's file, plain or as .gz; one that cannot be read to its end is a `DataError` that names it."""
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:

@@ -288,8 +288,8 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         listed = pd.read_parquet(packaged[1]).select_dtypes(exclude="number").iloc[:, 0]
         return WordVectors(listed.tolist(), np.load(packaged[0], allow_pickle=False).astype(np.float32))
     if found.file.endswith(".npy"):
-        array, listed = sources.path(found.file), sources.path(found.file.replace(".npy", ".vocab.txt.gz"))
-        return WordVectors([*sources.lines(listed)], np.load(array, allow_pickle=False).astype(np.float32))
+        array, words = sources.path(found.file), sources.path(found.file.replace(".npy", ".vocab.txt.gz"))
+        return WordVectors([*sources.lines(words)], np.load(array, allow_pickle=False).astype(np.float32))
     if not available(name):
         raise DataError(
             f"{name} is not here and is large; put {found.originals[0]} into {originals()}, or run "

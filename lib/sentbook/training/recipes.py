@@ -527,7 +527,7 @@ class FineTuning(Work):
             folder=folder,
             report=progress(f"{self.start.method}, seed {seed}"),
         )
-        predictions = torch.from_numpy(problem.predict(problem.tokens(suites.relatedness(settings.dataset, "test"))))
+        predictions = torch.from_numpy(problem.predict(problem.tokens(suites.pairs(settings.dataset, "test"))))
         head = sum(value.numel() for value in problem.head.parameters())
         parameters = problem.encoder.parameter_count() + head
         about = {"history": vars(history), "pairs": len(problem.lengths), "parameters": parameters}

@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import Tensor
 
 from sentbook.config import Coefficient, Rate
-from sentbook.data import inference
+from sentbook.data import corpora
 from sentbook.data.suites import Suite, excluded
 from sentbook.data.text import TokenIds, batches_by_tokens
 from sentbook.data.types import LabelledPairs
@@ -61,7 +61,7 @@ class EntailmentTraining(Objective):
         return f"three-way inference pairs ({self.corpus})"
 
     def _pairs(self, suite: Suite) -> Pairs:
-        return inference.pool(self.corpus, exclude=excluded(suite) if self.exclude_overlap else frozenset())
+        return corpora.inference(self.corpus, exclude=excluded(suite) if self.exclude_overlap else frozenset())
 
     def load(self) -> Pairs:
         """Read the pairs to train on and the held-out ones, over the same classes."""

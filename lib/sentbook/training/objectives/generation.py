@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from sentbook.config import Coefficient, Rate, digest
+from sentbook.config import Coefficient, Rate
 from sentbook.data import novels
 from sentbook.data.miniworld import World
-from sentbook.data.novels import HELD_OUT_EVERY, LAST_PART, PARAGRAPH, WORDS, Books, Collection, Limits
+from sentbook.data.novels import PARAGRAPH, WORDS, Books, Collection, Limits
 from sentbook.data.prose import Layout
-from sentbook.data.published import bookcorpus
 from sentbook.data.text import Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.vectors import WordVectors
+from sentbook.io import originals
 from sentbook.models import SentenceEncoder
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encode import padded
@@ -31,7 +31,6 @@ from sentbook.training.objectives.books import OrderedSentences, examples, lexic
 
 Per = Literal["token", "sentence"]
 
-MINIWORLD_STORIES = 3_000
 # Words of a file's mean sentence from which on it has no marks where sentences end.
 _NO_PROSE = 100
 # Cells of a batch of held-out text.
@@ -112,7 +111,7 @@ class GenerationTraining(Objective, DecoderOptions):
     def _folder(self) -> Path | None:
         """The user's own books: those that ``path`` names, or BookCorpus of the originals; None: books of this book."""
         if self.corpus == "bookcorpus":
-            return bookcorpus()
+            return originals() / "bookcorpus"
         return Path(self.path) if self.corpus == "folder" else None
 
     def collection(self) -> Collection:
@@ -125,17 +124,11 @@ class GenerationTraining(Objective, DecoderOptions):
             return novels.folder(own, self.layout if self.corpus == "folder" else "lines")
         if self.corpus != "miniworld-stories":
             return novels.novels(self.books)
-        return novels.stories(World().stories(self.books or MINIWORLD_STORIES))
+        return novels.stories(World().stories(self.books))
 
     def identity(self) -> str:
-        """Digest the contents of a user's own books, which may change while their folder's name does not.
-
-        So few books that a part of each is held out have a digest too, with which they were once held out whole.
-        """
-        if self._folder() is None and (self.books or HELD_OUT_EVERY) >= HELD_OUT_EVERY:
-            return ""
-        found = self.collection()
-        return found.identity if len(found.books) >= HELD_OUT_EVERY else digest([found.identity, LAST_PART])
+        """Digest the contents of a user's own books, which may change while their folder's name does not."""
+        return self.collection().identity if self._folder() is not None else ""
 
     def read(self, tokenisation: Tokenisation) -> Books:
         """Return the books as token ids, and their vocabulary. What decides no id does not make them again."""
@@ -149,15 +142,10 @@ class GenerationTraining(Objective, DecoderOptions):
         Another line names files whose sentences are so long that each line must be one.
         """
         found, limits = self.read(tokenisation), Limits(longest=self.longest)
-        names = list(dict.fromkeys(name.removesuffix(LAST_PART) for name in found.names))
-        whole = len(names) == len(found.names)
-        how = f"{found.held.sum()} of {len(names):,} books" if whole else f"the last fifth of {', '.join(names)}"
-        left = {f"of more than {self.longest} words": int((found.tokens.lengths > self.longest).sum()), **found.counts}
-        lines = left.pop("lines")
         print(
-            f"{lines:,} lines: {len(found.rows('train', limits)):,} sentences to train on, "
-            f"{len(found.rows('held out', limits)):,} held out ({how}); left out: "
-            + ", ".join(f"{count:,} {what}" for what, count in left.items())
+            f"{len(found.rows('train', limits)):,} sentences to train on, {len(found.rows('held out', limits)):,} held "
+            f"out ({found.held.sum()} of {len(found.names):,} books); left out: "
+            f"{(found.tokens.lengths > self.longest).sum():,} of more than {self.longest} words"
         )
         words, sentences = np.diff(found.tokens.offsets[found.offsets]), np.diff(found.offsets)
         long = [name for name, absurd in zip(found.names, words > _NO_PROSE * sentences, strict=True) if absurd]
