@@ -419,7 +419,7 @@ def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str
 def test_a_folder_of_books_is_trained_on_and_no_other(tmp_path: Path) -> None:
     stories = STORIES.collection()
     for name in [*stories.books][:12]:
-        (tmp_path / f"{name}.txt").write_text("\n".join(stories.read(name)) + "\n", encoding="utf-8")
+        (tmp_path / f"{name}.txt").write_text("\n".join(stories.books[name]) + "\n", encoding="utf-8")
     wanted = told(corpus="folder", path=str(tmp_path), books=None)
     generator, vocabulary = trained(wanted).generator()
     assert generator.encoder.embedding.weight.shape == (len(vocabulary), 50)
