@@ -49,13 +49,6 @@ def test_one_line_replaces_what_the_reader_s_own_run_shows() -> None:
     assert staging.lay_out(v4.new_notebook(cells=cells)).cells[1].outputs == []
 
 
-def test_links_and_styles_of_outputs_are_those_of_the_book() -> None:
-    html = '<div class="sentbook"><style>p{}</style><a href="../cse/tuning.ipynb">x</a></div>'
-    page = staging.lay_out(v4.new_notebook(cells=[code("x", v4.new_output("display_data", {"text/html": html}))]))
-    shown = '<div class="sentbook"><a href="../cse/tuning.html">x</a></div>'
-    assert page.cells[0].outputs[0].data["text/html"] == shown
-
-
 @pytest.mark.parametrize("damage", ["missing", "cut short", "error"])
 def test_a_notebook_that_did_not_end_well_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str

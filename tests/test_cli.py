@@ -184,17 +184,15 @@ def test_a_killed_run_leaves_no_kernel(checkout: Path, write: Callable[..., Path
 
 
 def test_compare_finds_an_altered_number(call: Call, tmp_path: Path) -> None:
-    recorded = ROOT / "results" / "small" / "cse" / "table1.json"
-    own = tmp_path / "small" / "cse" / "table1.json"
+    recorded, own = ROOT / "results" / "small" / "cse" / "table1.json", tmp_path / "small" / "cse" / "table1.json"
     own.parent.mkdir(parents=True)
+    shutil.copy(recorded.with_suffix(".npz"), own.parent)
     run = json.loads(recorded.read_bytes())
 
     def compared(*options: str) -> tuple[int, str]:
         own.write_text(json.dumps(run))
         return call("compare", "cse/table1", "--profile", "small", "--own", tmp_path, *options)[:2]
 
-    if (scores := recorded.with_suffix(".npz")).exists():
-        shutil.copy(scores, own.parent)
     assert compared()[0] == compared("--exact")[0] == 0
     row = run["metrics"][0]
     row["value"] += 1e-4
@@ -202,10 +200,6 @@ def test_compare_finds_an_altered_number(call: Call, tmp_path: Path) -> None:
     row["value"] += 0.02
     code, out = compared()
     assert code == 1 and f"metrics.0 {row['method']} {row['dataset']}" in out and out.endswith("compared, 1 differ\n")
-    run["tests"].pop()
-    assert "-> absent" in compared()[1]
-    own.unlink()
-    assert call("compare", "cse/table1", "--profile", "small", "--own", tmp_path)[0] == 1
 
 
 def test_the_command_line_imports_nothing_heavy() -> None:

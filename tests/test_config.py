@@ -5,13 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sentbook import config
-from sentbook.config import digest, kind_of, load, merge, parse
+from sentbook.config import digest, kind_of, load, parse
 from sentbook.io import ConfigError
-from sentbook.papers.cse.settings import Settings
 from sentbook.training.objectives import MarginTraining
 
 
@@ -40,11 +37,6 @@ def test_faults(changes: dict, sentence: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_unknown_paper() -> None:
-    with pytest.raises(ConfigError, match="Unknown paper 'sce'"):
-        load("sce", {})
-
-
 def test_yaml_numbers_in_either_spelling() -> None:
     """YAML 1.1 reads 1e-3 as a string; the typed configuration makes it a number all the same."""
     assert yaml.safe_load("1e-3") == "1e-3"
@@ -68,11 +60,6 @@ def test_changes_are_laid_over_the_profile() -> None:
     assert kind_of("cse", load("cse", {"profile": "demo", "jobs": 2})) == "demo"  # jobs do not decide a number
 
 
-def test_digest_is_of_values_not_of_spelling() -> None:
-    assert digest(Settings()) == digest(Settings(profile="paper"))
-    assert digest(Settings()) != digest(Settings(seeds=(7,)))
-
-
 def test_broken_yaml(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text("a: [1,\nb", encoding="utf-8")
@@ -86,11 +73,6 @@ def test_broken_yaml(tmp_path: Path) -> None:
         config.read_yaml(file)
     with pytest.raises(ConfigError, match="cannot be read"):
         config.read_yaml(tmp_path / "none.yaml")
-
-
-@given(st.dictionaries(st.sampled_from("abc"), st.integers()), st.dictionaries(st.sampled_from("abc"), st.integers()))
-def test_merge_prefers_changes(base: dict, changes: dict) -> None:
-    assert merge({"s": base}, {"s": changes}) == {"s": {**base, **changes}}
 
 
 @pytest.mark.parametrize("changes", [{"corpus": "folder"}, {"corpus": "novels", "path": "books"}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import tomllib
@@ -77,18 +76,6 @@ def test_a_target_installs_what_it_needs(target: str, extras: list[str]) -> None
     said = subprocess.check_output(["make", "-n", "-B", target], cwd=ROOT, text=True)
     assert re.findall(r'pip install .*-e "?(\S+?)"?$', said, re.MULTILINE) == [".", *(f".[{one}]" for one in extras)]
     assert not {Requirement(line).name for line in PROJECT["dependencies"]} & APART
-
-
-def test_what_a_person_gives_to_make_is_one_word_of_the_command(tmp_path: Path) -> None:
-    (tmp_path / "installed").touch()
-    (tmp_path / "sentbook").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
-    (tmp_path / "sentbook").chmod(0o755)
-    given = {"NOTEBOOK": f"cse/table1; touch {tmp_path}/made", "PROFILE": "a 'b\" c"}
-    command = ["make", "-s", "run", f"BIN={tmp_path}", f"STAMP={tmp_path}/installed"]
-    for called in (command + [f"{name}={value}" for name, value in given.items()], command):
-        said = subprocess.check_output(called, cwd=ROOT, text=True, env={**os.environ, **given})
-        assert said.splitlines() == ["run", given["NOTEBOOK"], "--profile", given["PROFILE"]]
-    assert not (tmp_path / "made").exists()
 
 
 def test_no_name_stands_twice_in_a_mapping_of_yaml() -> None:

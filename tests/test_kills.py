@@ -1,11 +1,10 @@
-"""Killed at any moment, a command that is given again ends as if it had not been: trainings and downloads.
+"""Killed at any moment, a training that is started again ends as if it had not been.
 
 `tests/test_batch.py` kills the batch, `tests/training/test_store.py` a training in the midst of a step or of a file.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 import signal
@@ -18,8 +17,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from pytest_httpserver import HTTPServer
-from werkzeug import Request, Response
 
 from sentbook.models.cse import CSEEncoder
 from sentbook.training import checkpoint
@@ -110,43 +107,3 @@ def test_killed_trainings_end_with_the_same_encoders(tmp_path: Path, start: Star
 
 
 # -- downloads ---------------------------------------------------------------------------------------------------------
-
-BYTES = random.Random(0).randbytes(400_000)
-FETCH = """
-import sys
-from sentbook.data import sources
-entry = {"sha256": sys.argv[2], "bytes": int(sys.argv[3]), "url": sys.argv[1]}
-sources.registry = lambda: {"eval/slow.bin": entry}
-print(sources.path("eval/slow.bin"))
-"""
-
-
-def slowly(request: Request) -> Response:
-    """Send the file in two seconds."""
-
-    def parts() -> Iterator[bytes]:
-        for at in range(0, len(BYTES), len(BYTES) // 40):
-            yield BYTES[at : at + len(BYTES) // 40]
-            time.sleep(0.05)
-
-    return Response(parts(), headers={"Content-Length": str(len(BYTES))})
-
-
-@pytest.mark.slow
-def test_a_killed_download_leaves_no_file_and_the_next_one_is_whole(
-    tmp_path: Path, start: Start, httpserver: HTTPServer
-) -> None:
-    file = tmp_path / "cache" / "eval" / "slow.bin"
-    httpserver.expect_request("/slow.bin").respond_with_handler(slowly)
-
-    def fetch() -> subprocess.Popen[bytes]:
-        given = [httpserver.url_for("/slow.bin"), hashlib.sha256(BYTES).hexdigest(), str(len(BYTES))]
-        variables = {"SENTBOOK_CACHE": str(tmp_path / "cache"), "SENTBOOK_DATA": "", "NO_PROXY": httpserver.host}
-        return start([FETCH, *given], lambda: any(file.parent.glob("tmp*")), **variables)
-
-    for seconds in (0.1, 0.9):
-        process = fetch()
-        time.sleep(seconds)
-        assert kill(process, group=False) and not file.exists()
-    assert fetch().wait(60) == 0
-    assert file.read_bytes() == BYTES

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from kept import forget
 from sentbook import config, io, records
@@ -80,34 +79,25 @@ def test_provenance_holds_all_that_made_the_numbers() -> None:
     forget()
     sources.note("pairs.txt", 2, "aa")  # as if a corpus had been read from a file
     done = study()
-    done.train(recipes.recipes(done.settings, "CSE", done.settings.cse, done.settings.phrase))
+    s = done.settings
+    done.train(recipes.recipes(s, "CSE", s.cse, s.phrase))
     forget()
     sources.note("sick.txt", 3, "bb")
     again = study()
-    trained = again.train(
-        recipes.recipes(again.settings, "CSE", again.settings.cse, again.settings.phrase),
-        recipes.recipes(again.settings, "untrained", again.settings.pp, seeds=[0]),
-    )
+    trained = again.train(recipes.recipes(s, "CSE", s.cse, s.phrase), recipes.recipes(s, "untrained", s.pp, seeds=[0]))
     run = again.record(metrics=[METRIC], extra={"note": 1})
     origin = run.provenance
-    assert origin.config == again.settings.model_dump(mode="json")
-    assert config.parse(type(again.settings), origin.config) == again.settings
-    assert origin.config_hash == digest(again.settings)
+    assert config.parse(type(s), origin.config) == s and origin.config_hash == digest(s)
     # The artifact remembers its files.
     assert origin.data == {"originals/pairs.txt": "aa (2 bytes)", "originals/sick.txt": "bb (3 bytes)"}
-    assert origin.substitutions == [
-        vectors.substitute("miniworld", "cse"),
-        corpora.CORPORA["miniworld-phrases"].substitute,
-    ]
+    words, phrases = vectors.substitute("miniworld", "cse"), corpora.CORPORA["miniworld-phrases"].substitute
+    assert origin.substitutions == [words, phrases]
     assert set(origin.packages) == set(io.RECORDED_PACKAGES) and origin.python.startswith("3.")
     assert origin.seeds == [1, 2]  # of what was trained; the untrained row has no seed of its own
     assert (origin.git_commit, origin.device.partition(" (")[0]) == ("0123abc", "cpu")
-    assert origin.wall_seconds >= 0
-    assert origin.peak_memory_bytes > 10_000_000
     assert run.extra["note"] == 1
-    assert [(item["method"], item["seed"], item["key"]) for item in run.extra["artifacts"]] == [
-        ("CSE", seed, item.recipe.key()) for seed, item in zip((1, 2), trained, strict=False)
-    ]
+    keys = [("CSE", seed, item.recipe.key()) for seed, item in zip((1, 2), trained, strict=False)]
+    assert [(item["method"], item["seed"], item["key"]) for item in run.extra["artifacts"]] == keys
     assert {(point.method, point.seed) for point in run.curves} == {("CSE", 1), ("CSE", 2)}
     assert [(cost.method, cost.seed) for cost in run.cost] == [("CSE", 1), ("CSE", 2)]
 
@@ -147,16 +137,6 @@ def test_a_readers_seeds_are_those_of_its_ablations() -> None:
     assert study(seeds=[7], ablation_seeds=[8]).ablation_seeds == (8,)
 
 
-def test_scores_are_cosines_of_every_pair_of_every_set() -> None:
-    done = study()
-    book = done.score(done.train(recipes.recipes(done.settings, "untrained", done.settings.pp, seeds=[0])))
-    assert book.names == [pairs.name for pairs in suites.test_sets("miniworld")]
-    for name in book.names:
-        [values] = book.stacked("untrained", name)
-        assert np.abs(values).max() <= 1
-    assert book.mean("untrained", "total_avg") > 0.2  # the vectors are informative
-
-
 def test_tokens_are_of_the_vocabulary_that_an_encoder_has(monkeypatch: pytest.MonkeyPatch) -> None:
     """A vocabulary lives as long as its tokens, so that no later one is taken for it."""
     made: list[weakref.ref[Vocabulary]] = []
@@ -173,15 +153,6 @@ def test_tokens_are_of_the_vocabulary_that_an_encoder_has(monkeypatch: pytest.Mo
     ptb = SimpleNamespace(tokenisation="ptb")
     study().score([Item(method=name, recipe=ptb, encoder=lambda device: None) for name in ("a", "b", "c")])
     assert alive == [True] * 3
-
-
-def test_scores_are_made_on_the_device_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    done, seen = study(), []
-    found = done.train(recipes.recipes(done.settings, "untrained", done.settings.pp, seeds=[0]))
-    monkeypatch.setattr(recipes, "device_of", {done.settings.device: torch.device("meta")}.__getitem__)
-    monkeypatch.setattr("sentbook.study.cosine_scores", lambda encoder, tokens: seen.append(encoder) or {})
-    done.score(found)
-    assert [encoder.embedding.weight.device.type for encoder in seen] == ["meta"]
 
 
 def test_what_is_noted_is_recorded_with_its_beginning() -> None:

@@ -16,7 +16,6 @@ from sklearn.linear_model import LogisticRegression
 from cells import of_page
 from sentbook import config
 from sentbook import records as results
-from sentbook.data.tasks import task
 from sentbook.data.text import Vocabulary
 from sentbook.evaluation.classification import pair_features
 from sentbook.io import ConfigError
@@ -27,7 +26,7 @@ from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
 from sentbook.training.loop import fit
 from sentbook.training.objectives import Start
-from sentbook.training.recipes import Trained, untrained
+from sentbook.training.recipes import Trained
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
 NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]
@@ -126,24 +125,6 @@ def test_combine_is_both_halves_and_a_projection_keeps_the_largest_directions(tr
     assert row.vectors(said).shape == (3, 24) and row.key() != rows["combine"].key()
     lengths = np.linalg.norm(z, axis=1)
     assert (kept <= lengths * (1 + 1e-6)).all() and (kept > 0.9 * lengths).all()
-
-
-def test_the_last_check_of_a_training_is_the_state_it_ended_with(trained: dict[str, Trained]) -> None:
-    one = trained["composite model"]
-    history = one.metadata["history"]
-    steps = [point["step"] for point in history["curve"] if point["split"] == "train"]
-    best = one.at(1 + steps.index(history["best_step"])).encoder().state_dict()
-    assert len(steps) == 2 and all(torch.equal(best[name], value) for name, value in one.encoder().state_dict().items())
-
-
-def test_a_random_start_has_filters_of_a_common_size() -> None:
-    s = paper(encoder={"filters": 60})
-    for row, bound in zip(experiments.baselines(s)[:2], (0.07 / 25, 0.07), strict=True):
-        (recipe,) = row.parts
-        assert not isinstance(recipe, str) and not recipe.stages
-        filters = torch.cat([one.detach().ravel() for one in untrained(recipe)[0].composition() if one.ndim == 2])
-        assert 0.99 * bound < filters.abs().max() <= bound
-        assert 0.005 < np.abs(row.vectors(task("miniworld/question").train.first[:50])).mean() < 0.5
 
 
 def test_a_gain_is_that_of_the_last_quarter_of_the_checks_over_tasks_and_seeds() -> None:

@@ -16,7 +16,7 @@ from sentbook.papers.dnt.settings import Settings
 from sentbook.records import read
 from sentbook.report import page
 from sentbook.study import Study
-from sentbook.training.objectives import DirectTransfer, Grid
+from sentbook.training.objectives import DirectTransfer
 from sentbook.training.recipes import Trained, recipes
 from sentbook.training.search import Found
 
@@ -39,16 +39,6 @@ def scores_of(noise: Mapping[str, float], n: int = 300) -> Predictions:
             for seed in (1, 2):
                 scores.add(method, seed, one.name, one.gold + 2 * amount * rng.normal(size=n))
     return scores
-
-
-@pytest.mark.parametrize("profile", ["small", "paper"])
-def test_a_profile_has_the_papers_batches_and_epochs(profile: str) -> None:
-    paper, own = Grid(), config.load("dnt", {"profile": profile})
-    for part in (own.feature_grid, own.network_grid, own.direct_grid):
-        assert set(part.batch_sizes) <= set(paper.batch_sizes) and set(part.epochs) <= set(paper.epochs)
-        if profile == "paper":
-            assert part.changed(rescale=()) == paper
-    assert profile == "small" or own.infersent.hidden == own.bilstm_average.hidden == 2048  # 4096 in two directions
 
 
 def test_a_row_trains_what_its_name_says(settings: Settings) -> None:
@@ -82,18 +72,6 @@ def test_a_search_sees_no_more_pairs_than_its_grid_says(settings: Settings) -> N
     assert [row.recipes(point)[0].method for point in points] == ["GRAN [NT] KL row1", "GRAN [NT] KL row2"]
     tenth = row.changed(" 1 %", share=0.01)
     assert tenth.share == 0.01 and tenth.recipes(points[1])[0].method == "GRAN [NT] KL row2 1 %"
-
-
-def test_pre_training_is_each_encoders_own_and_meets_no_test_sentence() -> None:
-    small, paper = (config.load("dnt", {"profile": profile}) for profile in ("small", "paper"))
-    starts = transfers.encoders(small)
-    stages = {name: start[0].stages for name, start in starts.items()}
-    assert stages == {"InferSent": (small.inference,), "BiLSTM-Avg": (small.paraphrase,), "GRAN": (small.simple,)}
-    vectors = {name: start[0].vectors.name for name, start in transfers.encoders(paper, ["InferSent", "WSV"]).items()}
-    assert vectors == {"InferSent": "glove-840b-300d", "WSV": "paragram-sl999"}
-    for start in starts.values():
-        assert [recipe.seed for recipe in start] == [1, 2, 3]
-        assert all(recipe.suite == "dnt" and recipe.stages[0].exclude_overlap for recipe in start)
 
 
 @pytest.mark.real_data

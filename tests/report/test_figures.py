@@ -37,11 +37,6 @@ def test_a_figure_is_the_same_twice_and_has_words_for_it(kind: str) -> None:
     assert "<metadata" not in first and not re.search(r"20\d\d-\d\d-\d\d", first)
 
 
-def test_two_figures_of_a_page_share_no_identifier() -> None:
-    ids = [set(re.findall(r'\bid="([^"]+)"', DRAWN[kind](record()).html)) for kind in ("dumbbell", "forest")]
-    assert ids[0] and not ids[0] & ids[1]
-
-
 def test_a_run_in_memory_is_drawn_below_the_record_with_its_parameters() -> None:
     mine = samples.run({"PP": {"miniworld/people": [0.4]}, "CSE": {"miniworld/people": [0.5]}}, profile="demo")
     shown = record().dumbbell("CSE", "PP", rows=["STS2012/avg"], run=mine).html
@@ -77,9 +72,3 @@ def test_a_figure_of_ones_own_is_shown_once_and_escaped() -> None:
     assert not plt.get_fignums()
     empty, panels = report.subplots(2, 1, 2, sharey=True)
     assert len(panels) == 2 and report.figure(empty, alt="Nothing.").html.count("<svg") == 1
-
-
-def test_methods_keep_their_colours_and_others_take_free_ones() -> None:
-    assert report.colour("CSE", ["PP", "CSE"]) == report.colour("CSE", ["CSE", "mine"])
-    names = ["CSE", "PP", "one", "two"]
-    assert len({report.colour(name, names) for name in names}) == 4
