@@ -51,9 +51,9 @@ from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.models.losses.reconstruction import IGNORED
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
 from sentbook.models.word_map import k_max_of_map
-from sentbook.training.loop import fit
 from sentbook.training.objectives import DirectTransfer, GenerationTraining, MarginTraining, Start
 from sentbook.training.objectives.books import OrderedSentences, word_table
+from sentbook.training.train import train
 
 Sides = Mapping[str, Callable[[], object]]
 Report = dict[str, dict[str, float]]
@@ -159,7 +159,7 @@ def lazy(small: bool, rounds: int) -> Report:
     def ours(options: CSEEncoder | AverageEncoder) -> None:
         pairs = ParaphrasePairs("drawn", texts[0], texts[1], ["drawn"] * len(texts[0]))
         problem = settings.bind(Start(build(options, weight, seed=0), vocabulary), (pairs, check))
-        fit(problem, settings, seed=0, device="cpu", report=lambda line: None)
+        train(problem, seed=0, device="cpu", report=lambda line: None)
 
     def sides(options: CSEEncoder | AverageEncoder) -> Sides:
         return {"dense": lambda: plain(isinstance(options, CSEEncoder)), "lazy": lambda: ours(options)}
@@ -221,10 +221,10 @@ def recurrent(small: bool, rounds: int) -> Report:
             both = model(pad_sequence([side[row] for side in ids for row in rows], batch_first=True)).chunk(2)
             step(optimiser, functional.mse_loss(functional.cosine_similarity(*both), gold[rows]))
 
-    def train(encoder: SentenceEncoder) -> None:
+    def train_ours(encoder: SentenceEncoder) -> None:
         splits = {"train": data, "trial": data.take(np.array([0, 1]))}
         problem = settings.bind(Start(copy.deepcopy(encoder), vocabulary, tokenisation="whitespace"), splits)
-        fit(problem, settings, seed=0, device="cpu", report=lambda line: None)
+        train(problem, seed=0, device="cpu", report=lambda line: None)
 
     @torch.inference_mode()
     def encode_plain(encoder: SentenceEncoder) -> NDArray[np.float32]:
@@ -245,7 +245,7 @@ def recurrent(small: bool, rounds: int) -> Report:
     for name, one in zip(("InferSent", "BiLSTM-Avg", "GRAN"), options, strict=True):
         encoder = build(one, weight, seed=0)
         np.testing.assert_allclose(encode(encoder), encode_plain(encoder), atol=1e-5, err_msg=name)
-        for what, plain, own in (("training", train_plain, train), ("encoding", encode_plain, encode)):
+        for what, plain, own in (("training", train_plain, train_ours), ("encoding", encode_plain, encode)):
             sides = {"padded": partial(plain, encoder), "ours": partial(own, encoder)}
             report[f"{name} {what}"] = compare(f"{name}: {what}, sentences", 2 * pairs, sides, rounds)
     return report
@@ -321,8 +321,8 @@ def generation(small: bool, rounds: int) -> Report:
             optimiser.step()
 
     def ours(problem: GenerationTraining, precision: str) -> None:
-        changed = problem.changed(precision=precision)
-        fit(copy.deepcopy(problem), changed, seed=0, device="cpu", report=lambda line: None)
+        changed = copy.deepcopy(problem).model_copy(update={"precision": precision})
+        train(changed, seed=0, device="cpu", report=lambda line: None)
 
     report: Report = {}
     for sizes in [(4, 5, 40, 6, 128)] if small else [(200, 300, 10_000), (800, 600, 22_154)]:

@@ -60,8 +60,8 @@ SECOND = STAGE.model_copy(update={"corpora": ("miniworld-sentences",), "epochs":
 RECIPES = [recipe(STAGE, SECOND, seed=1, encoder=CSEEncoder(filters=30)), recipe(STAGE, seed=2)]
 TRAIN = """
 import sys
-from sentbook.training import loop, recipes
-loop.CHECKPOINT_SECONDS = float(sys.argv[1])
+from sentbook.training import train, recipes
+train.CHECKPOINT_SECONDS = float(sys.argv[1])
 wanted = [recipes.Recipe.model_validate_json(one) for one in sys.argv[3:]]
 recipes.obtain(wanted, device="cpu", jobs=int(sys.argv[2]))
 """

@@ -24,7 +24,7 @@ from sentbook.models.average import Average
 from sentbook.papers.cnn_lstm import experiments
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
-from sentbook.training.loop import fit
+from sentbook.training import train as loop
 from sentbook.training.objectives import Start
 from sentbook.training.recipes import Trained
 
@@ -230,7 +230,7 @@ def test_captions_that_tell_their_image_find_it_and_others_do_not(shuffled: bool
     training = page["Ranking"](**values, epochs=3 if shuffled else 12)
     start = Start(Average(torch.zeros(1, 1)), Vocabulary([]), 1)
     problem = training.bind(start, (train, linear(60, 1)))
-    history = fit(problem, problem, seed=1, device="cpu", report=lambda line: None)
+    history = loop.train(problem, seed=1, device="cpu", report=lambda line: None)
     assert problem.judge() == history.best
     found = page["measures"](*page["mapped"](problem, linear(60, 12)))
     assert all(least <= found[name] <= most for name in ("annotation_R@1", "search_R@1"))

@@ -19,9 +19,9 @@ from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.training import classifier
 from sentbook.training.classifier import Classifier, classifiers, redraw
-from sentbook.training.loop import fit
 from sentbook.training.objectives import ClassifierTraining, Division, Labelled, Start
 from sentbook.training.recipes import Recipe
+from sentbook.training.train import train
 
 SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
 WORDS = ["the", "a", "man", "woman", "dog", "runs", "walks", "in", "street", "small"]
@@ -86,7 +86,7 @@ def test_it_learns_and_frozen_words_do_not_move() -> None:
     made = problem(epochs=12)
     before = made.encoder.embedding.weight.detach().clone()
     filters = [value.detach().clone() for value in made.encoder.composition()]
-    history = fit(made, made, seed=1, device="cpu", report=lambda line: None)
+    history = train(made, seed=1, device="cpu", report=lambda line: None)
     assert history.best > 0.9  # about half by chance
     assert made.right(made._task.division.test).mean() > 0.8
     assert torch.equal(made.encoder.embedding.weight, before)

@@ -19,9 +19,9 @@ from sentbook.io import DataError
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
-from sentbook.training.loop import fit
 from sentbook.training.objectives import GenerationTraining, Start
 from sentbook.training.objectives.books import OrderedSentences, examples, word_table
+from sentbook.training.train import train
 
 KINDS: list[Kind] = ["autoencoder", "future predictor", "composite", "hierarchical"]
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -205,7 +205,7 @@ def test_it_learns(kind: Kind, update: str) -> None:
     made = problem(kind, (ordered, ordered), epochs=6, embedding_update=update)
     before = made.encoder.embedding.weight.detach().clone()
     first = made.judge()
-    assert fit(made, made, seed=1, device="cpu", report=lambda _: None).best > first + 0.05
+    assert train(made, seed=1, device="cpu", report=lambda _: None).best > first + 0.05
     moved = not torch.equal(made.encoder.embedding.weight, before)
     assert moved == (update != "frozen")
     assert not made.encoder.embedding.weight[0].any()
@@ -216,6 +216,6 @@ def test_adam_in_one_pass_gives_the_numbers_of_many(monkeypatch: pytest.MonkeyPa
     for fused in (True, False):
         monkeypatch.setattr(GenerationTraining, "fused", fused)
         made = problem("composite")
-        fit(made, made, seed=1, device="cpu", report=lambda _: None)
+        train(made, seed=1, device="cpu", report=lambda _: None)
         found.append(torch.cat([value.detach().ravel() for value in made._decoding.parameters()]))
     torch.testing.assert_close(*found, atol=1e-4, rtol=0)

@@ -32,7 +32,6 @@ from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training.correlation import mse, pearson
 from sentbook.training.cosine import cosine
-from sentbook.training.loop import History, fit
 from sentbook.training.objectives import (
     DirectTransfer,
     EntailmentTraining,
@@ -43,6 +42,7 @@ from sentbook.training.objectives import (
     SimilarityTraining,
     Start,
 )
+from sentbook.training.train import History, train
 
 WORDS = [f"{a}{b}" for a in "bcdfghjklm" for b in "aeiou"]
 VOCABULARY = Vocabulary(WORDS)
@@ -84,7 +84,7 @@ def start(encoder: SentenceEncoder | Encoder, seed: int = 1, trained: bool = Fal
 
 
 def fitted(bound: Objective, report: Callable[[str], Any] = lambda line: None) -> History:
-    return fit(bound, bound, seed=1, device="cpu", report=report)
+    return train(bound, seed=1, device="cpu", report=report)
 
 
 @torch.no_grad()

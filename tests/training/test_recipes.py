@@ -30,7 +30,6 @@ from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training import checkpoint, recipes
-from sentbook.training.loop import fit
 from sentbook.training.objectives import (
     AnyObjective,
     DirectTransfer,
@@ -42,6 +41,7 @@ from sentbook.training.objectives import (
     Start,
 )
 from sentbook.training.recipes import FineTuning, Recipe, StageTraining, Trained, from_file, load, obtain, untrained
+from sentbook.training.train import train
 from trainings import PHRASE, STORIES
 
 SIMILARITY = SimilarityTraining(dataset="miniworld", epochs=2, batch_size=45, dropout=0.1, learning_rate=0.01)
@@ -209,7 +209,7 @@ def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Pat
     if before.stages:
         start = load(before).encoder().state_dict()
         assert_same(began | {name: began[name][: len(value)] for name, value in start.items()}, start)
-    fit(problem, stage, seed=wanted.seed, device="cpu", report=lambda line: None)
+    train(problem, seed=wanted.seed, device="cpu", report=lambda line: None)
     elsewhere = tmp_path / "given away.safetensors"
     elsewhere.write_bytes(StageTraining(wanted).path.read_bytes())
     for item in (found, load(wanted), *map(from_file, (elsewhere, StageTraining(wanted).path.parent))):
@@ -374,7 +374,7 @@ def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
     found, problem = trained(wanted), recipes.prepare_stage(wanted)
     assert isinstance(problem, GenerationTraining)
     assert_same(problem.encoder.state_dict(), recipes.over_books(wanted).state_dict())
-    history = fit(problem, wanted.stages[0], seed=1, device="cpu", report=lambda line: None)
+    history = train(problem, seed=1, device="cpu", report=lambda line: None)
     generator, vocabulary = found.generator()
     assert generator.kind == kind and not generator.training
     assert_same(generator.state_dict(), problem._decoding.state_dict())

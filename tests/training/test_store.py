@@ -17,7 +17,7 @@ from torch import Tensor
 
 from sentbook.io import CheckpointError, NumericalError, StorageError
 from sentbook.models.cnn import CNNEncoder
-from sentbook.training import checkpoint, classifier, loop, recipes, store
+from sentbook.training import checkpoint, classifier, recipes, store, train
 from sentbook.training.objectives import (
     AnyObjective,
     ClassifierTraining,
@@ -151,7 +151,7 @@ def test_an_interrupted_work_ends_as_if_it_had_not_been(
     make: Callable[..., Any], artifacts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a checkpoint after each step, cut in its midst and at each of its last files."""
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -math.inf)
+    monkeypatch.setattr(train, "CHECKPOINT_SECONDS", -math.inf)
     save, files = checkpoint.save, list[str]()
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "save", lambda path, *given: (files.append(path.name), save(path, *given)))

@@ -23,10 +23,10 @@ from sentbook.io import ConfigError
 from sentbook.models.build import build
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.training import store
-from sentbook.training.loop import fit, silent
 from sentbook.training.objectives import ClassifierTraining, Division, Labelled, Rows, Start
 from sentbook.training.recipes import Recipe, StageTraining, load
 from sentbook.training.store import Learned, Tensors, Work
+from sentbook.training.train import silent, train
 
 # Raise when a change to the code changes the numbers of fine-tuned classifiers.
 VERSION = 2
@@ -99,9 +99,8 @@ class Classifier(Work):
             encoder.load_state_dict(state, strict=False)
         start = Start(encoder, load(self.start).vocabulary, self.seed)
         problem = self.settings.bind(start, Labelled(tokens, labels, classes, self.division))
-        history = fit(
+        history = train(
             problem,
-            self.settings,
             seed=self.seed,
             device=self.device,
             key=self.key,
@@ -182,7 +181,7 @@ def classifiers(works: Sequence[Classifier], *, jobs: int = 1) -> list[Classifie
 
     Raises:
         ConfigError: a start is no CNN, or a task one of pairs.
-        SentbookError: as `sentbook.training.loop.fit`; trainings that were finished are kept.
+        SentbookError: as `sentbook.training.train.train`; trainings that were finished are kept.
     """
     made = store.obtain(works, jobs=jobs)
     return [

@@ -10,9 +10,9 @@ import numpy as np
 from sentbook.data.text import Tokenisation
 from sentbook.io import NumericalError
 from sentbook.models import FrozenVectors
-from sentbook.training.loop import fit, silent
 from sentbook.training.objectives import HeadTraining, Start
 from sentbook.training.recipes import Recipe, Trained, load, prepare_stage
+from sentbook.training.train import silent, train
 
 # Of the scale: how far a head that is trained again may be from the first one.
 SAME_HEAD = 0.02
@@ -40,7 +40,7 @@ def train_head(
     """
     start = Start(vectors.encoder, item.vocabulary, item.seed, tokenisation, trained=True, frozen=lambda: vectors)
     problem = stage.bind(start)
-    history = fit(problem, stage, seed=item.seed, device=device, report=silent)
+    history = train(problem, seed=item.seed, device=device, report=silent)
     return problem, history.best
 
 
@@ -97,7 +97,7 @@ def train_head_again(recipe: Recipe, device: str = "auto") -> HeadTraining:
     """
     problem = prepare_stage(recipe, device)
     assert isinstance(problem, HeadTraining)
-    fit(problem, recipe.stages[-1], seed=recipe.seed, device=device, report=silent)
+    train(problem, seed=recipe.seed, device=device, report=silent)
     off = float(np.abs(problem.scores("test") - load(recipe).scores("test")).max())
     if off > SAME_HEAD:  # another processor rounds differently, but not as much
         raise NumericalError(

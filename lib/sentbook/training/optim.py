@@ -9,38 +9,36 @@ import torch
 from torch import Tensor, nn
 
 from sentbook.io import ConfigError
-from sentbook.models.base import SentenceEncoder, WordEmbedding
+from sentbook.models.base import WordEmbedding
 from sentbook.training.objectives.base import Objective, Penalty
 
 
-def optimisers(
-    encoder: SentenceEncoder, parameters: Iterable[nn.Parameter], settings: Objective
-) -> list[torch.optim.Optimizer]:
-    """Make what updates ``parameters``, those of ``encoder`` among them, by torch's defaults (Adam: .9, .999, 1e-8).
+def optimisers(objective: Objective, parameters: Iterable[nn.Parameter]) -> list[torch.optim.Optimizer]:
+    """Make what updates ``parameters``, by torch's defaults (Adam: .9, .999, 1e-8).
 
     The encoder's composition may have a learning rate of its own. Lazy words are `LazyAdam`'s.
 
     Raises:
         ConfigError: lazy updates are asked of another optimiser than Adam.
     """
-    words, rate, found = encoder.embedding, settings.learning_rate, list[torch.optim.Optimizer]()
-    words.lazy = settings.embedding_update == "lazy"
-    words.weight.requires_grad_(settings.embedding_update == "dense")
-    own = {id(one) for one in encoder.composition()} if settings.composition_rate else set()
+    words, rate, found = objective.encoder.embedding, objective.learning_rate, list[torch.optim.Optimizer]()
+    words.lazy = objective.embedding_update == "lazy"
+    words.weight.requires_grad_(objective.embedding_update == "dense")
+    own = {id(one) for one in objective.encoder.composition()} if objective.composition_rate else set()
     trained = [one for one in parameters if one.requires_grad]
     groups = [
         {"params": [one for one in trained if (id(one) in own) == inside], "lr": lr}
-        for inside, lr in ((False, rate), (True, settings.composition_rate))
+        for inside, lr in ((False, rate), (True, objective.composition_rate))
     ]
     groups = [group for group in groups if group["params"]]
-    if groups and settings.optimiser == "sgd":
+    if groups and objective.optimiser == "sgd":
         found.append(torch.optim.SGD(groups))
     elif groups:  # in one pass over a parameter in place of ten, on CUDA and where asked; it rounds otherwise
-        found.append(torch.optim.Adam(groups, fused=True if settings.fused or words.weight.is_cuda else None))
+        found.append(torch.optim.Adam(groups, fused=True if objective.fused or words.weight.is_cuda else None))
     if words.lazy:
-        if settings.optimiser != "adam":
+        if objective.optimiser != "adam":
             raise ConfigError("embedding_update 'lazy' is Adam's; set it to 'dense' for another optimiser.")
-        found.append(LazyAdam(words, rate, settings.pull_back_words))
+        found.append(LazyAdam(words, rate, objective.pull_back_words))
     return found
 
 

@@ -30,10 +30,10 @@ from sentbook.models.build import Encoder, build
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.training import checkpoint, store
 from sentbook.training.devices import device_of
-from sentbook.training.loop import fit, progress
 from sentbook.training.objectives import AnyObjective, GenerationTraining, Objective, Paper, RelatednessTraining, Start
 from sentbook.training.objectives.books import expand
 from sentbook.training.store import STANDS_ON, VERSION, Learned, Tensors, Work
+from sentbook.training.train import progress, train
 
 
 class Recipe(Section):
@@ -370,9 +370,8 @@ class StageTraining(Work):
         recipe = self.recipe
         problem = prepare_stage(recipe, self.device)
         scores: dict[str, Tensor] = {}
-        history = fit(
+        history = train(
             problem,
-            recipe.stages[-1],
             seed=recipe.seed,
             device=self.device,
             key=self.key,
@@ -442,7 +441,7 @@ def obtain(recipes: Sequence[Recipe], *, device: str = "auto", jobs: int = 1) ->
         jobs: how many trainings run side by side, each in a process of its own with one thread.
 
     Raises:
-        SentbookError: as `sentbook.training.loop.fit`; encoders that were finished keep their artifacts.
+        SentbookError: as `sentbook.training.train.train`; encoders that were finished keep their artifacts.
     """
     store.make([StageTraining(recipe, device) for recipe in recipes if recipe.stages], jobs=jobs)
     return [load(recipe) for recipe in recipes]
@@ -518,9 +517,8 @@ class FineTuning(Work):
         trained, tokenisation = bool(self.start.stages), self.start.tokenisation
         start = Start(started.encoder(), started.vocabulary, seed, tokenisation, trained=trained)
         problem = settings.bind(start)
-        history = fit(
+        history = train(
             problem,
-            settings,
             seed=seed,
             device=self.device,
             key=self.key,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sentbook.records import Cost
 from sentbook.training.devices import device_of
-from sentbook.training.loop import fit
 from sentbook.training.recipes import Recipe, prepare_stage
+from sentbook.training.train import train
 
 
 def take_turns(recipes: Sequence[Recipe], rounds: Sequence[int], *, device: str = "auto") -> list[Cost]:
@@ -23,7 +23,7 @@ def take_turns(recipes: Sequence[Recipe], rounds: Sequence[int], *, device: str 
     for number in rounds:
         for recipe in recipes:
             problem = prepare_stage(recipe, device)
-            history = fit(problem, recipe.stages[-1], seed=recipe.seed, device=device, report=lambda line: None)
+            history = train(problem, seed=recipe.seed, device=device, report=lambda line: None)
             seconds = history.processor_seconds if device_of(device).type == "cpu" else history.seconds
             found.append(
                 Cost(

@@ -30,11 +30,12 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.recurrent import BiLSTMEncoder
-from sentbook.training import checkpoint, loop
+from sentbook.training import checkpoint
+from sentbook.training import train as loop
 from sentbook.training.devices import count_memory_anew, tensor_cores
-from sentbook.training.loop import History, device_of, fit
 from sentbook.training.objectives import GenerationTraining, MarginTraining, Objective, Start
 from sentbook.training.objectives.books import OrderedSentences
+from sentbook.training.train import History, device_of
 
 WORDS = [f"w{chr(97 + a)}{chr(97 + b)}" for a in range(8) for b in range(8)]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -84,7 +85,9 @@ def generation(kind: Kind = "autoencoder") -> GenerationTraining:
 
 
 def trained(problem: Objective, given: Objective, seed: int = 4, **named: Any) -> History:
-    return fit(problem, given, seed=seed, device="cpu", **{"key": "k", "report": lambda line: None, **named})
+    """Train by what every objective has of ``given``."""
+    objective = problem.model_copy(update={name: getattr(given, name) for name in Objective.model_fields})
+    return loop.train(objective, seed=seed, device="cpu", **{"key": "k", "report": lambda line: None, **named})
 
 
 def state(problem: Objective) -> dict[str, Tensor]:

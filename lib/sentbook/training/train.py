@@ -55,9 +55,8 @@ class History:
         return sum(point["split"] == "validation" and point["step"] > self.best_step for point in self.curve)
 
 
-def fit(
-    problem: Objective,
-    settings: Objective,
+def train(
+    objective: Objective,
     *,
     seed: int,
     device: str = "auto",
@@ -66,11 +65,10 @@ def fit(
     report: Callable[[str], None] = print,
     at_end: Callable[[], None] = lambda: None,
 ) -> History:
-    """Train ``problem``; afterwards its encoder and head hold the best (or last) state, in evaluation mode.
+    """Train ``objective``; afterwards its encoder and head hold the best (or last) state, in evaluation mode.
 
     Args:
-        problem: what is trained; see `Objective`.
-        settings: epochs, batch size, optimiser and the rest.
+        objective: bound to an encoder and data, see `Objective`; it says how long, in which batches and by what rate.
         seed: of the order of examples, dropout, scrambling and random negatives.
         device: ``auto``, ``cpu`` or ``cuda``.
         key: names the configuration in checkpoints.
@@ -87,18 +85,18 @@ def fit(
         ConfigError: lazy updates are asked of another optimiser than Adam.
         SentbookError: there is no such device, or a checkpoint cannot be written or belongs to another ``key``.
     """
-    place, checks = device_of(device), settings.checks_per_epoch
+    place, checks = device_of(device), objective.checks_per_epoch
     count_memory_anew(place)
-    state = _State(problem, settings, place)
+    state = _State(objective, place)
     if folder is not None and state.resume(folder / checkpoint.IN_PROGRESS, key, report):
         report(f"resumed after {state.history.examples:,} examples")
     modules, optimisers, history = state.modules, state.optimisers, state.history
-    words = problem.encoder.embedding
+    words = objective.encoder.embedding
     began = told = saved = time.monotonic()
     saving = 0.0
-    for check, batches in segments(problem.lengths, settings, seed, first=state.check):
-        if problem.patience is not None and history.checks_since_best() >= problem.patience:
-            report(f"stopped: no better {problem.metric} in {problem.patience} checks")
+    for check, batches in segments(objective, seed, first=state.check):
+        if objective.patience is not None and history.checks_since_best() >= objective.patience:
+            report(f"stopped: no better {objective.metric} in {objective.patience} checks")
             break
         epoch, segment = divmod(check, checks)
         rng = np.random.default_rng([seed, epoch, segment])
@@ -107,47 +105,47 @@ def fit(
         clock, processor = time.monotonic(), time.process_time()
         with _numbers_from(int(rng.integers(2**62)), place), tensor_cores(place):
             for step, rows in enumerate(batches):
-                with torch.autocast(place.type, torch.bfloat16, enabled=settings.precision == "bf16"):
-                    loss = problem.compute_loss(rows, rng)
+                with torch.autocast(place.type, torch.bfloat16, enabled=objective.precision == "bf16"):
+                    loss = objective.compute_loss(rows, rng)
                 loss.backward()
                 optim.penalise(words, state.penalties)
-                if settings.clip is not None:
-                    nn.utils.clip_grad_norm_(modules.parameters(), settings.clip)
+                if objective.clip is not None:
+                    nn.utils.clip_grad_norm_(modules.parameters(), objective.clip)
                 for optimiser in optimisers:
                     optimiser.step()
                     optimiser.zero_grad(set_to_none=True)
                 losses[step] = loss.detach()
                 history.examples += len(rows)
                 if step % 100 == 99:  # NaN is caught early without a device synchronisation at each step
-                    _require_finite(losses[step], epoch, settings)
+                    _require_finite(losses[step], epoch, objective)
                 now = time.monotonic()
                 if now - told > max(PROGRESS_SECONDS, (now - began) / 20):
                     told, speed = now, history.examples / (history.seconds + now - clock)
-                    whole = settings.epochs * len(problem.lengths)
+                    whole = objective.epochs * len(objective.lengths)
                     left = datetime.timedelta(seconds=round((whole - history.examples) / speed))
                     report(
-                        f"epoch {epoch + 1}/{settings.epochs}  loss {float(losses[: step + 1].mean()):.4f}  "
+                        f"epoch {epoch + 1}/{objective.epochs}  loss {float(losses[: step + 1].mean()):.4f}  "
                         f"{history.examples:,} of {whole:,} examples  {speed:,.0f} examples/s  at most {left} left"
                     )
-        mean = _require_finite(losses.mean(), epoch, settings)
+        mean = _require_finite(losses.mean(), epoch, objective)
         history.seconds += time.monotonic() - clock
         history.processor_seconds += time.process_time() - processor
         modules.eval()
-        value = problem.judge()
+        value = objective.judge()
         history.curve += [
             {"step": history.examples, "split": "train", "metric": "loss", "value": mean},
-            {"step": history.examples, "split": "validation", "metric": problem.metric, "value": value},
-            *({"step": history.examples, **row} for row in problem.watched()),
+            {"step": history.examples, "split": "validation", "metric": objective.metric, "value": value},
+            *({"step": history.examples, **row} for row in objective.watched()),
         ]
         improved = value > history.best
         for group in (group for optimiser in optimisers for group in optimiser.param_groups):
-            group["lr"] = settings.rate_after(group["lr"], improved=improved)
+            group["lr"] = objective.rate_after(group["lr"], improved=improved)
         if improved:
             history.best, history.best_step = value, history.examples
-        if improved and settings.keep == "best":
+        if improved and objective.keep == "best":
             state.best = {name: value.clone() for name, value in state.moved().items()}
         state.check = check + 1
-        if folder is not None and settings.keep_checks:
+        if folder is not None and objective.keep_checks:
             encoder = _part(state.moved(), "encoder.")
             checkpoint.save(folder / f"check-{state.check}.safetensors", encoder, {"key": key})
         if folder is not None and (now := time.monotonic()) - saved > CHECKPOINT_SECONDS + _SPARED * saving:
@@ -157,7 +155,7 @@ def fit(
         if segment == checks - 1:
             speed = history.examples / max(history.seconds, 1e-9)
             report(
-                f"epoch {epoch + 1}/{settings.epochs}  loss {mean:.4f}  {problem.metric} {value:.4f}"
+                f"epoch {epoch + 1}/{objective.epochs}  loss {mean:.4f}  {objective.metric} {value:.4f}"
                 f"  best {history.best:.4f}  {speed:,.0f} examples/s"
             )
     modules.eval()
@@ -168,12 +166,14 @@ def fit(
     return history
 
 
-def segments(lengths: Rows, settings: Objective, seed: int, first: int = 0) -> Iterator[tuple[int, list[Rows]]]:
+def segments(objective: Objective, seed: int, first: int = 0) -> Iterator[tuple[int, list[Rows]]]:
     """Yield the number of each check from ``first`` on, and its batches; a check without one is left out."""
-    checks, size = settings.checks_per_epoch, settings.batch_size
-    for epoch in range(first // checks, settings.epochs):
+    checks, size, lengths = objective.checks_per_epoch, objective.batch_size, objective.lengths
+    for epoch in range(first // checks, objective.epochs):
         rng = np.random.default_rng([seed, epoch])
-        batches = bucketed_batches(lengths, size, rng) if settings.bucket else shuffled_batches(len(lengths), size, rng)
+        batches = (
+            bucketed_batches(lengths, size, rng) if objective.bucket else shuffled_batches(len(lengths), size, rng)
+        )
         # A batch of one pair has no negative; it joins the one before.
         for index in reversed([index for index, rows in enumerate(batches) if len(rows) < 2 and len(batches) > 1]):
             rows = batches.pop(index)
@@ -192,10 +192,10 @@ def _numbers_from(seed: int, device: torch.device) -> Iterator[None]:
         yield
 
 
-def _require_finite(loss: Tensor, epoch: int, settings: Objective) -> float:
+def _require_finite(loss: Tensor, epoch: int, objective: Objective) -> float:
     if not math.isfinite(value := float(loss)):
         raise NumericalError(
-            f"The loss became {value} in epoch {epoch + 1}; lower the learning rate (now {settings.learning_rate:g}) "
+            f"The loss became {value} in epoch {epoch + 1}; lower the learning rate (now {objective.learning_rate:g}) "
             "or set clip; earlier checkpoints are kept."
         )
     return value
@@ -210,19 +210,19 @@ class _State:
         best: what training moves, as it was at the best check; empty where the last state is kept.
     """
 
-    def __init__(self, problem: Objective, settings: Objective, device: torch.device) -> None:
-        head = {} if problem.head is None else {"head": problem.head}
-        self.modules = nn.ModuleDict({"encoder": problem.encoder, **head}).to(device)
-        problem.encoder.dropout = settings.dropout
-        self.optimisers = optim.optimisers(problem.encoder, self.modules.parameters(), settings)
+    def __init__(self, objective: Objective, device: torch.device) -> None:
+        head = {} if objective.head is None else {"head": objective.head}
+        self.modules = nn.ModuleDict({"encoder": objective.encoder, **head}).to(device)
+        objective.encoder.dropout = objective.dropout
+        self.optimisers = optim.optimisers(objective, self.modules.parameters())
         self.lazy = next((one for one in self.optimisers if isinstance(one, optim.LazyAdam)), None)
         still = {name for name, parameter in self.modules.named_parameters() if not parameter.requires_grad}
         # Frozen word vectors need no second copy.
         self.moving = [
             name for name in self.modules.state_dict() if name not in still or (self.lazy and name == _WORDS)
         ]
-        self.penalties = [item for item in problem.penalties() if item[1] > 0]
-        words, pull_back = problem.encoder.embedding.weight, settings.pull_back_words
+        self.penalties = [item for item in objective.penalties() if item[1] > 0]
+        words, pull_back = objective.encoder.embedding.weight, objective.pull_back_words
         if pull_back and words.requires_grad:
             self.penalties.append((words, pull_back, words.detach().clone()))
         self.best: dict[str, Tensor] = {}
