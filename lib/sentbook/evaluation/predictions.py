@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sentbook.data import suites
-from sentbook.data.text import Tokenisation
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics
 from sentbook.evaluation.classification import Classified
@@ -309,12 +308,10 @@ class Predictions:
             for seed, value in self.values(method, row, measure, how).items()
         ]
 
-    def relatedness_rows(
-        self, tokens: Tokenisation = "ptb", *, score: Score = Score.TRAINED_HEAD, detail: str = ""
-    ) -> list[Metric]:
+    def relatedness_rows(self, score: Score = Score.TRAINED_HEAD, detail: str = "") -> list[Metric]:
         """Return Pearson, Spearman and MSE of scores on the gold scale."""
         measures = (Measure.PEARSON, Measure.SPEARMAN, Measure.MSE)
-        protocols = [Protocol(score, measure, tokens=tokens, detail=detail) for measure in measures]
+        protocols = [Protocol(score, measure, detail=detail) for measure in measures]
         return [row for protocol in protocols for row in self.metric_rows(protocol, self.names)]
 
     # -- intervals and comparisons -------------------------------------------------------------------------------------
@@ -391,12 +388,6 @@ class Predictions:
             found, kind = two_levels(found, half), KIND + AND_SEEDS
         dataset = row if isinstance(row, str) else f"mean of {', '.join(row)}"
         return Test.of(found, kind=kind, a=a, b=b, dataset=dataset, metric=str(self._measure(row, metric)))
-
-    def differences(
-        self, pairs: Iterable[tuple[str, str]], metrics: Sequence[str], resamples: int = 2000
-    ) -> list[Test]:
-        """Return A - B of several pairs of methods on the first data set, each in several metrics."""
-        return [self.difference(a, b, metric=metric, resamples=resamples) for a, b in pairs for metric in metrics]
 
     def table_tests(self, a: str, b: str, resamples: int = 2000) -> list[Test]:
         """Return A - B in every cell where both were judged; Holm's correction over these, and apart over the averages.

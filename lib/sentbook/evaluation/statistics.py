@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -126,9 +127,8 @@ def from_bootstrap(point: float, values: Array) -> Estimate:
 
     $p = 2 (1 + \min(\#\{d \le 0\}, \#\{d \ge 0\})) / (R + 1)$, at most 1.
     """
-    low, high = np.percentile(values, [2.5, 97.5])
     tails = (1 + np.count_nonzero(values <= 0), 1 + np.count_nonzero(values >= 0))
-    return Estimate(point, float(low), float(high), float(min(1.0, 2 * min(tails) / (len(values) + 1))))
+    return replace(percentiles(point, values), p=float(min(1.0, 2 * min(tails) / (len(values) + 1))))
 
 
 def percentiles(point: float, values: Array) -> Estimate:
