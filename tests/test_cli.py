@@ -186,7 +186,8 @@ def test_a_killed_run_leaves_no_kernel(checkout: Path, write: Callable[..., Path
 def test_compare_finds_an_altered_number(call: Call, tmp_path: Path) -> None:
     recorded, own = ROOT / "results" / "small" / "cse" / "table1.json", tmp_path / "small" / "cse" / "table1.json"
     own.parent.mkdir(parents=True)
-    shutil.copy(recorded.with_suffix(".npz"), own.parent)
+    if (scores := recorded.with_suffix(".npz")).exists():
+        shutil.copy(scores, own.parent)
     run = json.loads(recorded.read_bytes())
 
     def compared(*options: str) -> tuple[int, str]:

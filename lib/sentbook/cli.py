@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import reprlib
 import signal
 import sys
 import tempfile
@@ -26,8 +27,6 @@ from sentbook.io import ConfigError, SentbookError, root
 
 # Where JupyterLab is installed, nbformat's checks build a grammar of web addresses with it, for two seconds.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-
-LARGE = 100e6  # bytes above which `data fetch` takes a file only by name
 
 existing = click.Path(exists=True, path_type=Path)
 profile_option = click.option("--profile", type=click.Choice(PROFILES), default="demo", show_default=True)
@@ -85,7 +84,7 @@ def _parsed(singles: Sequence[tuple[str, str]]) -> dict[str, Any]:
         try:
             value = io.parse_yaml(text)
         except yaml.YAMLError:
-            raise ConfigError(f"'{io.brief(text)}' of -p {name} cannot be read; write for example [1, 2].") from None
+            raise ConfigError(f"{reprlib.repr(text)} of -p {name} cannot be read; write for example [1, 2].") from None
         found = merge(found, reduce(lambda inner, part: {part: inner}, reversed(name.split(".")), value))
     return found
 
@@ -234,7 +233,7 @@ def fetch(names: Sequence[str]) -> None:
 
     for name in sources.select(list(names)):
         entry = sources.registry()[name]
-        if names or sources.find(name) or (entry["url"] and entry["bytes"] <= LARGE):
+        if names or sources.find(name) or (entry["url"] and entry["bytes"] <= 100e6):
             click.echo(sources.path(name))
         else:
             click.echo(f"not fetched: {name}, {'which is large: name it' if entry['url'] else 'only from a mirror'}")

@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import json
 import os
+import reprlib
 from collections.abc import Callable, Mapping
 from functools import reduce
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from sentbook.io import ConfigError, brief, parse_yaml, root
+from sentbook.io import ConfigError, parse_yaml, root
 
 Profile = Literal["demo", "small", "paper"]
 PROFILES: tuple[Profile, ...] = ("demo", "small", "paper")
@@ -99,7 +100,7 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
     name, place = ".".join(location), f" in {where}" if where else ""
     if fault["type"] != "extra_forbidden":
         # A section as a whole would be repeated at length.
-        got = "" if isinstance(fault["input"], Mapping) else f" (got {brief(repr(fault['input']))})"
+        got = "" if isinstance(fault["input"], Mapping) else f" (got {reprlib.repr(fault['input'])})"
         return f"Parameter '{name}'{place}: {fault['msg'].removeprefix('Value error, ')}{got}."
     known: dict[str, Any] = dict(model.model_fields)
     for part in location[:-1]:

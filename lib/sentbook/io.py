@@ -62,11 +62,6 @@ class DeviceError(SentbookError):
     """The requested device does not exist here."""
 
 
-def brief(text: str, length: int = 80) -> str:
-    """Cut user input to ``length``, so that the sentence that repeats it can be read."""
-    return text if len(text) <= length else f"{text[: length - 3]}..."
-
-
 # -- files -------------------------------------------------------------------------------------------------------------
 
 

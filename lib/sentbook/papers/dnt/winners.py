@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -181,12 +181,9 @@ def cells(page: Page, cell: CellOf = cell_of, curve: str = "") -> Page:
 # -- tests -------------------------------------------------------------------------------------------------------------
 
 
-def test_names(scores: Predictions) -> list[str]:
+def tested_sets(scores: Predictions) -> list[str]:
     """Return the test sets: neither STSB's development pairs nor the parts that STS12 pools."""
     return [name for name in scores.names if name in suites.TEST_NAMES.values()]
-
-
-test_names.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
 
 
 def best_rows(scores: Predictions) -> Predictions:
@@ -213,20 +210,6 @@ def contrasts(scores: Predictions, pairs: Iterable[tuple[str, str]], resamples: 
     """
     tests = []
     for a, b in pairs:
-        names = [name for name in test_names(scores) if scores.has(a, name) and scores.has(b, name)]
+        names = [name for name in tested_sets(scores) if scores.has(a, name) and scores.has(b, name)]
         tests += corrected([scores.difference(a, b, name, resamples=resamples) for name in names])
-    return tests
-
-
-def differences(scores: Predictions, resamples: int) -> list[Test]:
-    """Test every two settings of an encoder on every data set, over pairs and seeds.
-
-    Holm's correction is over the cells of two settings.
-    """
-    best, tests = best_rows(scores), []
-    encoders = dict.fromkeys(map(encoder_of, best.methods))
-    for other, one in combinations(SETTINGS, 2):
-        cells = [(named(who, one), named(who, other), name) for who, name in product(encoders, test_names(best))]
-        held = [(a, b, name) for a, b, name in cells if best.has(a, name) and best.has(b, name)]
-        tests += corrected([best.difference(a, b, name, resamples=resamples) for a, b, name in held])
     return tests
