@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kept import forget
-from sentbook import export
+from sentbook import export, io
 from sentbook.export import CONFIG, FILES, WEIGHTS, WORDS, SentbookEncoder
 from sentbook.io import CheckpointError, ConfigError, DataError
 from sentbook.models import encode
@@ -22,9 +22,8 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.models.wsv import WSVEncoder
-from sentbook.training import recipes
 from sentbook.training.objectives import SimilarityTraining
-from sentbook.training.recipes import StageTraining, Trained
+from sentbook.training.runs import Trained, obtain
 from trainings import PHRASE, STORIES, recipe
 
 SENTENCES = PHRASE.model_copy(update={"corpora": ("miniworld-sentences",)})
@@ -53,12 +52,12 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Tr
         patch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
         forget()
         wanted = [recipe(*stages, method=name, encoder=encoder) for name, (encoder, stages) in TRAINED.items()]
-        yield {item.method: item for item in recipes.obtain(wanted, device="cpu")}
+        yield {item.method: item for item in obtain(wanted, device="cpu")}
         forget()
 
 
 def artifact(trained: Trained) -> Path:
-    return StageTraining(trained.recipe).path
+    return io.artifacts() / trained.key / "encoder.safetensors"
 
 
 @pytest.fixture(scope="module")

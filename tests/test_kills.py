@@ -1,6 +1,6 @@
 """Killed at any moment, a training that is started again ends as if it had not been.
 
-`tests/test_batch.py` kills the batch, `tests/training/test_store.py` a training in the midst of a step or of a file.
+`tests/test_batch.py` kills the batch, `tests/training/test_runs.py` a training in the midst of a step or of a file.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ SECOND = STAGE.model_copy(update={"corpora": ("miniworld-sentences",), "epochs":
 RECIPES = [recipe(STAGE, SECOND, seed=1, encoder=CSEEncoder(filters=30)), recipe(STAGE, seed=2)]
 TRAIN = """
 import sys
-from sentbook.training import train, recipes
+from sentbook.training import recipes, runs, train
 train.CHECKPOINT_SECONDS = float(sys.argv[1])
 wanted = [recipes.Recipe.model_validate_json(one) for one in sys.argv[3:]]
-recipes.obtain(wanted, device="cpu", jobs=int(sys.argv[2]))
+runs.obtain(wanted, device="cpu", jobs=int(sys.argv[2]))
 """
 
 

@@ -22,7 +22,7 @@ from sentbook.evaluation.statistics import Estimate
 from sentbook.io import ConfigError
 from sentbook.papers.wsv.experiments import scored
 from sentbook.study import Study
-from sentbook.training import recipes
+from sentbook.training import recipes, runs
 
 TINY = {"limit": 60, "epochs": 1, "batch_size": 20, "checks_per_epoch": 1}
 CHANGES: dict[str, Any] = {
@@ -155,12 +155,10 @@ def test_tokens_are_of_the_vocabulary_that_an_encoder_has(monkeypatch: pytest.Mo
     assert alive == [True] * 3
 
 
-def test_what_is_noted_is_recorded_with_its_beginning() -> None:
-    """A notebook that trains in its own way, as table 3 of CSE does, tells the study so."""
+def test_what_was_trained_is_recorded_with_its_beginning() -> None:
     done = study(seeds=[3])
-    begin = recipes.recipes(done.settings, "CSE", done.settings.cse, done.settings.phrase)
-    tuned = recipes.fine_tune(begin, done.settings.relatedness, device="cpu")
-    done.note(tuned, begin)
+    s = done.settings
+    tuned = done.train(recipes.recipes(s, "CSE", s.cse, s.phrase, s.relatedness), encoders=False)
     run = done.record(metrics=[METRIC])
     assert [item["key"] for item in run.extra["artifacts"]] == [item.key for item in tuned]
     assert run.provenance.seeds == [3]
@@ -172,14 +170,14 @@ def test_what_is_noted_is_recorded_with_its_beginning() -> None:
 @pytest.mark.real_data
 @pytest.mark.usefixtures("mirror", "artifacts")
 def test_a_page_trained_from_nothing_gives_its_recorded_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where numbers are meant to change, raise `records.VERSION`; for training `sentbook.training.store.VERSION`."""
+    """Where numbers are meant to change, raise `records.VERSION`; for training `sentbook.training.recipes.VERSION`."""
     monkeypatch.setattr(records, "root", io.root)
     recorded = records.read("wsv/table1")
     assert recorded is not None
     if recorded.stale:
         pytest.skip("the recorded run is of an earlier version")
     s = Study("wsv/table1", profile="small").settings
-    trained = recipes.obtain(recipes.recipes(s, "WSV-SCNN-SV", s.wsv, s.sick, seeds=s.seeds[:1]))
+    trained = runs.obtain(recipes.recipes(s, "WSV-SCNN-SV", s.wsv, s.sick, seeds=s.seeds[:1]))
     found = scored(trained).relatedness_rows(score=Score.TRAINED_COSINE, detail="best epoch on trial")
     for now, then in zip(found, recorded.metrics, strict=True):
         assert now.value == pytest.approx(then.value, abs=0.005), now.metric

@@ -60,7 +60,7 @@ class Section(BaseModel):
         Raises:
             ConfigError: the first fault, as `parse`.
         """
-        return parse(type(self), {**self.model_dump(), **changes}, type(self).__name__)
+        return parse(type(self), {**dict(self), **changes}, type(self).__name__)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show in a notebook what was set, and beside it what the paper has, which is the default."""

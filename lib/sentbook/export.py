@@ -29,7 +29,7 @@ from sentbook.data.text import Tokenisation, Vocabulary
 from sentbook.io import CheckpointError, ConfigError, replacing
 from sentbook.models import SentenceEncoder, build, encode_ids
 from sentbook.models.build import Encoder
-from sentbook.training import recipes
+from sentbook.training.runs import from_file
 
 CONFIG, WEIGHTS, WORDS = "config.json", "model.safetensors", "vocabulary.json"
 MODULES, SETTINGS = "modules.json", "config_sentence_transformers.json"
@@ -147,7 +147,7 @@ def export(model: Path, folder: Path) -> None:
         ConfigError: its vectors depend on their batch or are those of a data set's sentences; ``folder`` is in use.
         StorageError: the folder cannot be written; what it held before is intact.
     """
-    folder, trained = folder.resolve(), recipes.from_file(model)
+    folder, trained = folder.resolve(), from_file(model)
     encoder, recipe = trained.encoder(), trained.recipe
     if folder.exists() and not (folder.is_dir() and {file.name for file in folder.iterdir()} in (set(), FILES)):
         raise ConfigError(f"{folder} holds something else than an earlier export; name a new or an empty folder.")

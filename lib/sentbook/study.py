@@ -23,7 +23,8 @@ from sentbook.records import Cost, CurvePoint, Metric, Provenance, Run, Scores, 
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import described, device_of, peak_memory_bytes
 from sentbook.training.objectives import Paper
-from sentbook.training.recipes import FineTuned, Recipe, Trained, attempt, histories, obtain, recipes, untrained
+from sentbook.training.recipes import Recipe, recipes, untrained
+from sentbook.training.runs import Trained, obtain
 from sentbook.training.search import searches_of
 
 
@@ -55,8 +56,7 @@ class Study:
         self.settings: Any = settings if isinstance(settings, Paper) else load(self.paper, parameters)
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
-        self._trained: dict[str, Trained | FineTuned] = {}
-        self._recipes: list[Recipe] = []
+        self._trained: dict[str, Trained] = {}
 
     # -- models -----------------------------------------------------------------------------------------------------
 
@@ -93,36 +93,29 @@ class Study:
 
     # -- training ---------------------------------------------------------------------------------------------------
 
-    def train(self, *recipes: Sequence[Recipe], jobs: int | None = None) -> list[Trained]:
+    def train(self, *recipes: Sequence[Recipe], jobs: int | None = None, encoders: bool = True) -> list[Trained]:
         """Train the encoders of all ``recipes``, or load them from the cache where the recipe is unchanged.
 
         Args:
             jobs: trainings side by side, in place of the settings'; 1 where their seconds are compared.
+            encoders: keep the encoders, and not their scores of held-out pairs alone.
         """
-        flat = [recipe for group in recipes for recipe in group]
-        trained = obtain(flat, device=self.settings.device, jobs=self.settings.jobs if jobs is None else jobs)
+        flat, jobs = [one for group in recipes for one in group], self.settings.jobs if jobs is None else jobs
+        trained = obtain(flat, device=self.settings.device, jobs=jobs, encoders=encoders)
         self.note(trained)
         return trained
 
     def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
-        """Train as `train`; None where the last stage diverged."""
-        found = attempt(recipes, device=self.settings.device, jobs=self.settings.jobs)
-        self.note([encoder for encoder in found if encoder is not None])
-        return found
+        """Train for a search: scores and histories are kept, not the encoders; None where the last stage diverged."""
+        s = self.settings
+        made = obtain(recipes, device=s.device, jobs=s.jobs, encoders=False, may_diverge=True)
+        found = {one.recipe: one for one in made}
+        return [found.get(one) for one in recipes]
 
-    def histories(self, recipes: Sequence[Recipe]) -> list[dict[str, Any] | None]:
-        """Return what training left of ``recipes`` but their encoders, which are not kept; None where one diverged."""
-        return histories(recipes, device=self.settings.device, jobs=self.settings.jobs)
-
-    def note(self, encoders: Sequence[Trained | FineTuned], beginnings: Sequence[Recipe] = ()) -> None:
-        """Remember encoders, whose cost, curves and data the run records; `train` does so itself.
-
-        Args:
-            beginnings: what fine-tuned ones began with, whose data the run names.
-        """
+    def note(self, trained: Sequence[Trained]) -> None:
+        """Remember trainings, whose cost, curves and data the run records; `train` does so itself."""
         # A method is trained on many data sets, and may be another one's beginning.
-        self._trained |= {f"{item.method}/{item.seed}/{item.key}": item for item in encoders}
-        self._recipes += [*beginnings, *(item.recipe for item in encoders if isinstance(item, Trained))]
+        self._trained |= {f"{one.method}/{one.seed}/{one.key}": one for one in trained}
 
     # -- scores -----------------------------------------------------------------------------------------------------
 
@@ -154,20 +147,20 @@ class Study:
 
     def _substitutions(self) -> list[str]:
         """Name what stands in for the paper's word vectors and training corpora."""
-        used = dict.fromkeys(one.vectors.name for one in self._recipes) or [self.settings.vectors.name]
-        texts = dict.fromkeys(name for one in self._recipes for name in one.texts())
+        made = [one.recipe for one in self._trained.values()]
+        used = dict.fromkeys(one.vectors.name for one in made) or [self.settings.vectors.name]
+        texts = dict.fromkeys(name for one in made for name in one.texts())
         named = [vectors.substitute(name, self.paper) for name in used]
         return [words for words in [*named, *(corpora.substitute(name, self.paper) for name in texts)] if words]
 
-    def _searches(self, trained: Sequence[Trained | FineTuned]) -> list[Search]:
+    def _searches(self, trained: Sequence[Trained]) -> list[Search]:
         """Return how the settings of what was trained were chosen, as the page *tuning* of the paper has recorded it.
 
         Profile paper may train longer, with what the search of profile small has chosen.
         """
         name, profile = f"{self.paper}/tuning", self.settings.profile
         tuning = records.read_own(name, profile) or records.read(name, profile) or records.read(name)
-        own = [item for item in trained if isinstance(item, Trained)]
-        return searches_of(own, tuning.searches if tuning else [])
+        return searches_of(trained, tuning.searches if tuning else [])
 
     def record(
         self,
@@ -235,7 +228,7 @@ class Study:
         return run
 
 
-def _pedigree(item: Trained | FineTuned) -> dict[str, Any]:
+def _pedigree(item: Trained) -> dict[str, Any]:
     """Say where an encoder's numbers come from."""
     names = ("git_commit", "started", "wall_seconds", "pairs")
     found = {name: item.metadata[name] for name in names if name in item.metadata}

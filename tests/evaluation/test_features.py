@@ -22,9 +22,10 @@ from sentbook.models import SentenceEncoder, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
-from sentbook.training import recipes
+from sentbook.training import runs
 from sentbook.training.objectives import GenerationTraining
-from sentbook.training.recipes import Recipe, load
+from sentbook.training.recipes import Recipe
+from sentbook.training.runs import load
 
 pytestmark = pytest.mark.usefixtures("artifacts")
 AVERAGE, RANDOM_CNN = AverageEncoder(), CNNEncoder(filters=4, bound=0.1)
@@ -152,7 +153,7 @@ def test_vectors_and_regressions_are_made_on_the_device_of_the_run(
             seen.append(device.type) or evaluate(*given, precision="float32", **named)
         )
 
-    for module in (features, recipes):
+    for module in (features, runs):
         monkeypatch.setattr(module, "device_of", {"cuda": torch.device("meta")}.__getitem__)
     monkeypatch.setattr(features, "encode", encoded)
     monkeypatch.setattr(classification, "evaluate", evaluated(classification.evaluate))
@@ -164,7 +165,7 @@ def test_an_outcome_is_found_again_by_its_vectors_task_and_family(
     few: Callable[[str], ClassificationTask], artifacts: Path
 ) -> None:
     def count() -> int:
-        return len(list(artifacts.rglob("outcome.safetensors")))
+        return len(list(artifacts.rglob("run.safetensors")))
 
     wanted, names = [of(), of(recipe(RANDOM_CNN), method="random CNN")], WAYS[1:]
     made = classify(wanted, names, device="cpu")

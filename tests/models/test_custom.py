@@ -37,7 +37,7 @@ assert [item.encoder().dimension for item in trained] == [50, 50, 12, 12]
 keys = [recipe.key() for recipe in wanted]
 assert recipes(s, "mine", Mine, s.phrase) == own  # the class is the same
 from sentbook.io import artifacts
-from sentbook.training.recipes import from_file
+from sentbook.training.runs import from_file
 assert from_file(artifacts() / keys[2]).encoder().dimension == 12  # built again from its record
 """
 AGAIN = """

@@ -26,7 +26,7 @@ from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.study import Study
 from sentbook.training import train as loop
 from sentbook.training.objectives import Start
-from sentbook.training.recipes import Trained
+from sentbook.training.runs import Trained
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
 NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]

@@ -21,12 +21,7 @@ from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import AGGREGATIONS, CORRELATIONS, Aggregation
-from sentbook.io import ConfigError, DataError, NumericalError, root
-from sentbook.models import FrozenVectors
-from sentbook.training import heads
-from sentbook.training.objectives import HeadTraining
-from sentbook.training.recipes import obtain
-from trainings import PHRASE, recipe
+from sentbook.io import ConfigError, DataError, root
 
 SIZES = {"STS2014/a": 9, "STS2014/b": 14, "STS2014/c": 5}
 YEAR, WAYS = "STS2014/avg", list(itertools.product(CORRELATIONS, AGGREGATIONS))
@@ -130,27 +125,6 @@ def test_real_differences_are_found_and_order_does_not_matter() -> None:
     turned = [2, 0, 3, 1]
     np.testing.assert_array_equal(all_pairs(points[turned], sampled[turned]), p[np.ix_(turned, turned)])
     assert p[p < 1].min() == pytest.approx(1 / 501)
-
-
-# -- heads on frozen vectors -------------------------------------------------------------------------------------------
-
-HEAD = HeadTraining(dataset="miniworld", frozen=True, embedding_update="frozen", epochs=2, learning_rate=0.01)
-
-
-@pytest.mark.parametrize("rescale", [False, True])
-def test_a_head_is_that_of_feature_transfer(rescale: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
-    stage = HEAD.changed(rescale=rescale)
-    item, transfer = obtain([recipe(PHRASE), recipe(PHRASE, stage)], device="cpu")
-    vectors = FrozenVectors(item.encoder())
-    [best], about = heads.search_heads([item], [vectors], [stage.changed(learning_rate=1e-5), stage], device="cpu")
-    assert about["learning_rate"] == stage.learning_rate
-    assert about["development"] == pytest.approx(transfer.metadata["history"]["best"], abs=1e-6)
-    for head in (best, heads.train_head_again(transfer.recipe, "cpu")):
-        np.testing.assert_allclose(head.scores("test"), transfer.scores("test"), atol=1e-5)
-    monkeypatch.setattr(heads, "fit", lambda problem, stage, **options: None)
-    with pytest.raises(NumericalError, match="the head trained again is off by"):
-        heads.train_head_again(transfer.recipe, "cpu")
 
 
 # -- a reader's parameters ---------------------------------------------------------------------------------------------

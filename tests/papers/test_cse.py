@@ -37,7 +37,7 @@ def test_each_error_has_a_key_of_its_own() -> None:
     settings = config.load("cse", {"profile": "demo"})
     [begin] = recipes.recipes(settings, "CSE_random", settings.cse, seeds=[1])
     given = settings.relatedness.changed(normalise=True)
-    keys = {recipes.FineTuning(begin, given.changed(error=error)).key for error in (None, "squared", "absolute")}
+    keys = {begin.then(given.changed(error=error)).key() for error in (None, "squared", "absolute")}
     assert len(keys) == 3
 
 

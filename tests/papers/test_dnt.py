@@ -13,11 +13,12 @@ from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.papers.dnt import transfers, winners
 from sentbook.papers.dnt.settings import Settings
-from sentbook.records import read
+from sentbook.records import Search, read
 from sentbook.report import page
 from sentbook.study import Study
 from sentbook.training.objectives import DirectTransfer
-from sentbook.training.recipes import Trained, recipes
+from sentbook.training.recipes import recipes
+from sentbook.training.runs import Trained
 from sentbook.training.search import Found
 
 SETS = ("STSB-dev", "STSB-test", "SIM", "STS12", "STS12/MSRpar")
@@ -57,7 +58,7 @@ def test_every_setting_has_as_many_points_to_choose_from(profile: str) -> None:
     trained = {"FT": s.head.changed(frozen=True), "NT": s.head, "DNT": s.direct}
     starts = {"GRAN": recipes(s, "GRAN [UE]", s.gran), "PP": recipes(s, "PP [UE]", s.pp)}
     wanted = transfers.wanted_settings(s, starts, trained, ["miniworld"])
-    counts = {row.method: len(row.descent().points(0)) for row in wanted}
+    counts = {row.method: len(row.points(0)) for row in wanted}
     assert len(counts) == 6 and len(set(counts.values())) == 1, counts
 
 
@@ -66,12 +67,17 @@ def test_a_search_sees_no_more_pairs_than_its_grid_says(settings: Settings) -> N
     small = settings.model_copy(update={"network_grid": settings.network_grid.changed(pairs=50)})
     starts = {"GRAN": recipes(small, "GRAN [UE]", small.gran, seeds=[1])}
     [row] = transfers.wanted_settings(small, starts, {"NT": small.head}, ["miniworld"])
-    points = row.descent().points(0)
+    points = row.points(0)
     size = len(suites.pairs("miniworld", "train"))
     assert {round(point.share * size) for point in points} == {50} and row.stage.share == 1
-    assert [row.recipes(point)[0].method for point in points] == ["GRAN [NT] KL row1", "GRAN [NT] KL row2"]
+    assert {row.name(point) for point in points} == {"GRAN [NT] KL row1", "GRAN [NT] KL row2"}
+    [development, better] = [0.5, 0.9]
+    row.choose(0, points, [development, better])
+    assert row.record().selected_on == "development pairs, after training on 50 pairs where there are more"
+    [chosen] = row.recipes()
+    assert chosen.method == "GRAN [NT] KL row2" and chosen.stages[-1].share == 1
     tenth = row.changed(" 1 %", share=0.01)
-    assert tenth.share == 0.01 and tenth.recipes(points[1])[0].method == "GRAN [NT] KL row2 1 %"
+    assert {point.share for point in tenth.points(0)} == {0.01} and tenth.recipes()[0].method == f"{chosen.method} 1 %"
 
 
 @pytest.mark.real_data
@@ -82,7 +88,7 @@ def test_scores_are_on_the_scale_of_their_set_and_the_parts_of_sts12_are_cut_fro
         def scores(self, split: str, state: str = "best") -> np.ndarray:
             return np.linspace(0, 1, 1959)
 
-    found = Found("GRAN [DNT] row1", "sts12", DirectTransfer(dataset="sts12"), [Told.__new__(Told)], [])
+    found = Found("GRAN [DNT] row1", "sts12", [Told.__new__(Told)], Search(method="GRAN [DNT] row1"))
     scores = transfers.score(Study("dnt/table4"), [], [found], ["sts12"])
     [whole] = scores.stacked("GRAN [DNT] row1", "STS12")
     parts = [scores.stacked("GRAN [DNT] row1", name)[0] for name in scores.names[1:]]

@@ -1,4 +1,4 @@
-"""The classifier of figure 3: its loss by hand, what is drawn anew, what is trained, its key."""
+"""The classifier of figure 3: its loss by hand, what is drawn anew, what is trained."""
 
 from __future__ import annotations
 
@@ -10,17 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from sentbook.data.tasks import ClassificationTask, Examples
 from sentbook.data.text import Vocabulary
-from sentbook.data.vectors import Vectors
-from sentbook.io import ConfigError
-from sentbook.models.average import AverageEncoder
-from sentbook.models.build import Encoder
-from sentbook.models.cnn import CNN, CNNEncoder
-from sentbook.training import classifier
-from sentbook.training.classifier import Classifier, classifiers, redraw
+from sentbook.models.cnn import CNN, CNNEncoder, redraw
 from sentbook.training.objectives import ClassifierTraining, Division, Labelled, Start
-from sentbook.training.recipes import Recipe
 from sentbook.training.train import train
 
 SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
@@ -121,37 +113,3 @@ def test_filters_are_drawn_anew_and_words_stay() -> None:
         assert not torch.equal(old, new)
     redraw(made, 1)
     assert all(torch.equal(old, new) for old, new in zip(first, made.weights, strict=True))
-
-
-def made_task(name: str) -> ClassificationTask:
-    said, labels = sentences(60, 3)
-    return ClassificationTask(
-        name, ("without", "with"), Examples(said, said if name == "pairs" else None, labels), None
-    )
-
-
-def work(kind: Encoder | None = None, task: str = "folds", tested: int = 12, **changes: Any) -> Classifier:
-    kind = kind or CNNEncoder(widths=(1, 2), filters=5, bound=0.1)
-    start = Recipe(method="CNN", seed=1, vectors=Vectors(name="miniworld"), encoder=kind)
-    values = {"settings": SETTINGS, "seed": 1, "device": "cpu"} | changes
-    return Classifier(method="CNN", dataset=task, start=start, task=task, division=divided(60, tested), **values)
-
-
-@pytest.mark.usefixtures("artifacts")
-def test_a_classifier_is_named_by_what_decides_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classifier, "task", made_task)
-    longer = SETTINGS.model_copy(update={"epochs": 3})
-    works = [work(), work(random=True), work(seed=2), work(tested=6), work(settings=longer)]
-    assert len({one.key for one in works}) == len(works)
-    found = classifiers(works[:2])
-    assert [len(one.right) for one in found] == [12, 12] and found[0].label == "CNN, folds"
-    assert all(one.accuracy == one.right.mean() and one.curve() for one in found)
-
-
-@pytest.mark.usefixtures("artifacts")
-def test_other_encoders_and_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classifier, "task", made_task)
-    with pytest.raises(ConfigError, match="not an encoder of kind 'average'"):
-        classifiers([work(AverageEncoder())])
-    with pytest.raises(ConfigError, match="task of pairs"):
-        classifiers([work(task="pairs")])

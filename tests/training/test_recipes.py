@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import copy
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -17,9 +16,8 @@ from kept import forget
 from sentbook.config import Section
 from sentbook.data import suites, vectors
 from sentbook.data.text import TOKENISERS, UNKNOWN
-from sentbook.data.types import ScoredPairs
 from sentbook.data.vectors import Vectors
-from sentbook.io import CheckpointError, ConfigError, DataError
+from sentbook.io import CheckpointError, ConfigError, DataError, artifacts
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.base import EncoderOptions
@@ -29,7 +27,7 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.wsv import WSVEncoder
-from sentbook.training import checkpoint, recipes
+from sentbook.training import checkpoint, recipes, runs
 from sentbook.training.objectives import (
     AnyObjective,
     DirectTransfer,
@@ -40,7 +38,8 @@ from sentbook.training.objectives import (
     SimilarityTraining,
     Start,
 )
-from sentbook.training.recipes import FineTuning, Recipe, StageTraining, Trained, from_file, load, obtain, untrained
+from sentbook.training.recipes import Recipe, over_books, untrained
+from sentbook.training.runs import Trained, from_file, load, obtain, prepare_stage
 from sentbook.training.train import train
 from trainings import PHRASE, STORIES
 
@@ -81,8 +80,12 @@ def trained(wanted: Recipe) -> Trained:
     return found
 
 
-def tensors(wanted: Recipe, file: str = "encoder") -> dict[str, Tensor]:
-    return checkpoint.load(StageTraining(wanted).path.with_name(f"{file}.safetensors"), wanted.key())[0]
+def folder(wanted: Recipe) -> Path:
+    return artifacts() / wanted.key()
+
+
+def tensors(wanted: Recipe) -> dict[str, Tensor]:
+    return checkpoint.load(folder(wanted) / "encoder.safetensors", wanted.key())[0]
 
 
 def assert_same(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:
@@ -137,9 +140,8 @@ def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -
 
 def test_the_key_of_a_beginning_ignores_what_comes_after() -> None:
     cumulative = recipe(PHRASE, SIMILARITY)
-    assert cumulative.key(1) == recipe(PHRASE).key() == cumulative.prefix(1).key()
-    assert cumulative.key(0) == recipe().key()
-    assert cumulative.key() == cumulative.key(2)
+    assert recipe(PHRASE).key() == cumulative.prefix(1).key() == cumulative.before.key()
+    assert cumulative.prefix(0).key() == recipe().key() and cumulative.prefix(1).then(SIMILARITY) == cumulative
     assert recipe(PARAPHRASE, SIMILARITY, PARAPHRASE).datasets() == ("miniworld-paraphrase", "miniworld")
 
 
@@ -154,12 +156,14 @@ def test_the_contents_of_files_decide_the_key(tmp_path: Path, monkeypatch: pytes
     keys.add(own.key())
     folder.mkdir()
     books = told(corpus="folder", path=str(folder), books=None)
-    with pytest.raises(DataError, match=r"holds no \.txt file; name a folder with one book a file"):
+    with pytest.raises(DataError, match=r"holds 0 \.txt files; put at least 5 books"):
         books.key()
-    for name, text in (("a.txt", "One.\n"), ("b.txt", "Two.\n"), ("a.txt", "One. More.\n")):
+    for name in "bcdef":
+        (folder / f"{name}.txt").write_text("Two.\n")
+    for name, text in (("a.txt", "One.\n"), ("b.txt", "Three.\n"), ("a.txt", "One. More.\n")):
         (folder / name).write_text(text)
         keys.add(books.key())
-    (folder / "a.txt").rename(folder / "c.txt")
+    (folder / "a.txt").rename(folder / "g.txt")
     keys.add(books.key())
     (folder / "notes.md").write_text("not a book")
     keys.add(books.key())
@@ -201,68 +205,63 @@ def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeyp
     ],
 )  # fmt: skip
 def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Path) -> None:
-    """The same training by hand, on the problem that stands on top of the stages before, leaves the same encoder."""
+    """The same training by hand, on the objective on top of the stages before, leaves the same encoder."""
     found = trained(wanted)
-    problem, stage = recipes.prepare_stage(wanted), wanted.stages[-1]
-    began = {name: value.clone() for name, value in problem.encoder.state_dict().items()}
-    before = wanted.prefix(len(wanted.stages) - 1)
-    if before.stages:
-        start = load(before).encoder().state_dict()
+    objective, stage = prepare_stage(wanted), wanted.stages[-1]
+    began = {name: value.clone() for name, value in objective.encoder.state_dict().items()}
+    if wanted.before.stages:
+        start = load(wanted.before).encoder().state_dict()
         assert_same(began | {name: began[name][: len(value)] for name, value in start.items()}, start)
-    train(problem, seed=wanted.seed, device="cpu", report=lambda line: None)
+    train(objective, seed=wanted.seed, device="cpu", report=lambda line: None)
     elsewhere = tmp_path / "given away.safetensors"
-    elsewhere.write_bytes(StageTraining(wanted).path.read_bytes())
-    for item in (found, load(wanted), *map(from_file, (elsewhere, StageTraining(wanted).path.parent))):
+    elsewhere.write_bytes((folder(wanted) / "encoder.safetensors").read_bytes())
+    for item in (found, load(wanted), *map(from_file, (elsewhere, folder(wanted)))):
         encoder = item.encoder()
         assert item.recipe == wanted and not encoder.training
-        assert_same(encoder.state_dict(), problem.encoder.state_dict())
+        assert_same(encoder.state_dict(), objective.encoder.state_dict())
         np.testing.assert_array_equal(
-            encode(encoder, item.vocabulary, SAID), encode(problem.encoder.eval(), found.vocabulary, SAID)
+            encode(encoder, item.vocabulary, SAID), encode(objective.encoder.eval(), found.vocabulary, SAID)
         )
-    # It holds what its stage moved, of the words single rows, and nothing that the artifact before it holds.
-    stored, after = tensors(wanted), problem.encoder.state_dict()["embedding.weight"]
-    initial = untrained(wanted)[0].embedding.weight.detach()
-    if before.stages:
-        same = {name for name, value in began.items() if torch.equal(value, problem.encoder.state_dict()[name])}
-        assert stored.keys() == began.keys() - same - {"embedding.weight"} | {"embedding.rows", "embedding.moved"}
-        assert bool(same - {"embedding.weight"}) == (stage == HEAD_ALONE)
-    for earlier in (tensors(wanted.prefix(count)) for count in range(1, len(wanted.stages))):
-        initial[earlier["embedding.rows"]] = earlier["embedding.moved"]
-    assert "embedding.weight" not in stored
-    if wanted.random_words:  # all differ from the vectors
-        initial = torch.full_like(initial, torch.nan)
-        initial[0] = 0
+    # It holds the whole encoder, of the words the rows that differ from the initial ones.
+    stored, after = tensors(wanted), objective.encoder.state_dict()["embedding.weight"]
+    assert stored.keys() == began.keys() - {"embedding.weight"} | {"embedding.rows", "embedding.moved"}
+    initial = untrained(wanted.changed(random_words=False))[0].embedding.weight.detach()[: len(after)]
     assert stored["embedding.rows"].tolist() == (after != initial).any(dim=1).nonzero().flatten().tolist()
     assert len(stored["embedding.rows"]) == found.metadata["moved_words"] < len(initial)
     # And it says what it was trained on.
     assert found.metadata["key"] == wanted.key() and Recipe.model_validate(found.metadata["recipe"]) == wanted
-    assert found.metadata["pairs"] == len(problem.lengths)
+    assert found.metadata["pairs"] == len(objective.lengths)
     assert found.cost().parameters == found.metadata["parameters"]
     assert found.cost().examples_per_second > 0
     checks = [point for point in found.curve() if point.split == "validation"]
     assert len(checks) == stage.epochs * stage.checks_per_epoch
 
 
-def test_an_artifact_says_where_what_it_stands_on_is_not_as_it_was() -> None:
+def test_an_encoder_needs_no_training_but_its_own() -> None:
     wanted = recipe(SIMILARITY, HEAD_ALONE, seed=7)
-    before, found = StageTraining(wanted.prefix(1)).path, trained(wanted)
-    expected = found.encoder().state_dict()
-    stored, about = checkpoint.load(before, wanted.prefix(1).key())
-    for other in (stored | {"embedding.moved": stored["embedding.moved"] + 1}, None):
-        before.unlink()
-        if other is not None:
-            checkpoint.save(before, other, about)
-        with pytest.raises(CheckpointError, match=r"stands on .* or is not as it was; bring it back, or delete"):
-            found.encoder()
-        again = trained(wanted).encoder().state_dict()  # who trains has it made again
-    assert_same(again, expected)
-    # An artifact of an earlier version holds an encoder's whole composition and stands on none.
-    whole = {name: value for name, value in expected.items() if name != "embedding.weight"}
-    rows = (expected["embedding.weight"] != untrained(wanted)[0].embedding.weight).any(dim=1).nonzero().squeeze(1)
-    words = {"embedding.rows": rows, "embedding.moved": expected["embedding.weight"][rows]}
-    about = {name: value for name, value in found.metadata.items() if name != "stands_on"}
-    checkpoint.save(StageTraining(wanted).path, whole | words, about)
-    assert_same(load(wanted).encoder().state_dict(), expected)
+    found = trained(wanted)
+    expected, scores = found.encoder().state_dict(), found.scores("test")
+    for file in folder(wanted.before).iterdir():
+        file.unlink()
+    again = trained(wanted)
+    assert not list(folder(wanted.before).iterdir()), "it was trained again"
+    assert_same(again.encoder().state_dict(), expected)
+    np.testing.assert_array_equal(again.scores("test"), scores)
+
+
+@pytest.mark.parametrize("rescale", [False, True])
+def test_a_head_predicts_from_vectors_as_they_are(rescale: bool) -> None:
+    """Where it was trained on vectors of size one, it divides them itself."""
+    wanted = recipe(PHRASE, HEAD_ALONE.changed(rescale=rescale, epochs=2, learning_rate=0.1))
+    found = trained(wanted)
+    encoder, pairs, head = found.encoder(), suites.pairs("miniworld", "test"), found.head()
+    with torch.inference_mode():
+        both = [torch.from_numpy(encode(encoder, found.vocabulary, side)) for side in (pairs.first, pairs.second)]
+        predicted = head.expectation(head(*both)).numpy()  # type: ignore[operator]
+    low, high = 1, round(pairs.scale[1] - pairs.scale[0]) + 1
+    np.testing.assert_allclose((predicted - low) / (high - low), found.scores("test"), atol=1e-5)
+    with pytest.raises(CheckpointError, match=r"head\.safetensors does not exist"):
+        trained(recipe(PHRASE)).head()
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -280,7 +279,7 @@ def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatc
         else:
             for read in (
                 found.encoder,
-                lambda: recipes.prepare_stage(recipe(PHRASE, HEAD, encoder=CSEEncoder(filters=3))),
+                lambda: prepare_stage(recipe(PHRASE, HEAD, encoder=CSEEncoder(filters=3))),
             ):
                 with pytest.raises(CheckpointError, match=said):
                     read()
@@ -326,10 +325,10 @@ def test_scores_are_those_of_the_best_and_of_the_last_state() -> None:
         assert np.abs(best.scores(split, "best") - best.scores(split, "last")).max() > 1e-2
         assert (last.scores(split, "best") == best.scores(split, "last")).all()
         assert best.scores(split).shape == (len(suites.pairs("miniworld", split)),)
-        assert (from_file(StageTraining(best.recipe).path).scores(split) == best.scores(split)).all()
+        assert (from_file(folder(best.recipe)).scores(split) == best.scores(split)).all()
     gold = suites.pairs("miniworld", "trial").gold
     assert history["best"] == pytest.approx(np.corrcoef(best.scores("trial"), gold)[0, 1])
-    with pytest.raises(CheckpointError, match=r"scores\.safetensors does not exist; delete its folder and run"):
+    with pytest.raises(CheckpointError, match="was not trained on scored pairs, so that it has no scores of them"):
         trained(recipe(PHRASE)).scores("test")
 
 
@@ -371,9 +370,9 @@ def test_words_without_a_vector_get_rows_of_their_own_or_share_one() -> None:
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
     wanted = told(model=kind)
-    found, problem = trained(wanted), recipes.prepare_stage(wanted)
+    found, problem = trained(wanted), prepare_stage(wanted)
     assert isinstance(problem, GenerationTraining)
-    assert_same(problem.encoder.state_dict(), recipes.over_books(wanted).state_dict())
+    assert_same(problem.encoder.state_dict(), over_books(wanted).state_dict())
     history = train(problem, seed=1, device="cpu", report=lambda line: None)
     generator, vocabulary = found.generator()
     assert generator.kind == kind and not generator.training
@@ -392,7 +391,7 @@ def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
 def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str) -> None:
     found, known = trained(told(embedding_update=update)), vectors.load("miniworld")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recipes, "device_of", torch.device)
+        patch.setattr(runs, "device_of", torch.device)
         assert {value.device.type for value in found.generator("meta")[0].parameters()} == {"meta"}
     generator, words = found.generator()
     stage, weight = found.recipe.generation, found.encoder().embedding.weight.detach().numpy()
@@ -413,7 +412,7 @@ def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str
     ]
     assert all(kept) if update == "frozen" else not any(kept)
     assert np.abs(weight[len(words) :]).max() > 0.01
-    filters = zip(recipes.over_books(found.recipe).composition(), generator.encoder.composition(), strict=True)
+    filters = zip(over_books(found.recipe).composition(), generator.encoder.composition(), strict=True)
     assert not any(torch.equal(old, new) for old, new in filters)
 
 
@@ -432,51 +431,17 @@ def test_a_folder_of_books_is_trained_on_and_no_other(tmp_path: Path) -> None:
 def test_decoders_that_cannot_be_had_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for stages in ((PHRASE, STORIES), (STORIES, STORIES)):
         with pytest.raises(ConfigError, match=r"^Training with decoders starts an encoder; make it the first stage\.$"):
-            recipes.prepare_stage(recipe(*stages, encoder=CNN))
+            prepare_stage(recipe(*stages, encoder=CNN))
     for wanted in (recipe(method="random CNN"), recipe(SIMILARITY, method="random CNN"), told(SIMILARITY)):
         with pytest.raises(CheckpointError, match=r"was not trained with a decoder; choose a CNN-LSTM"):
             Trained(wanted, {}).generator()
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
     found = trained(told())
-    file = StageTraining(found.recipe).path.with_name("decoders.safetensors")
+    file = folder(found.recipe) / "decoders.safetensors"
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(CheckpointError, match=r"is truncated or not a checkpoint; delete it and run again\.$"):
         found.generator()
     file.unlink()
-    with pytest.raises(CheckpointError, match=r"^The decoders beside .* are missing; delete the folder and run"):
+    with pytest.raises(CheckpointError, match=r"decoders.safetensors does not exist; delete its folder and run"):
         found.generator()
     found.encoder()  # needs none
-
-
-# -- supervised relatedness --------------------------------------------------------------------------------------------
-
-RELATED = RelatednessTraining(
-    dataset="miniworld", hidden=5, epochs=2, batch_size=50, checks_per_epoch=1, normalise=True
-)
-
-
-def test_the_key_of_a_fine_tuning_is_of_its_start_and_all_its_settings() -> None:
-    starts = [recipe(), recipe(seed=2), recipe(PHRASE)]
-    works = [FineTuning(start, RELATED) for start in starts] + [FineTuning(recipe(), one) for one in variants(RELATED)]
-    assert len({work.key for work in works}) == len(works)
-    assert FineTuning(recipe(method="other"), RELATED).key == works[0].key
-
-
-def test_fine_tuning_never_reads_the_test_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test split's gold is not there; the trial split alone chooses the state."""
-    read = suites.pairs
-
-    def sealed(dataset: str, split: str) -> ScoredPairs:
-        pairs = copy(read(dataset, split))  # which is kept for others
-        if split == "test":
-            object.__delattr__(pairs, "gold")
-        return pairs
-
-    monkeypatch.setattr(suites, "pairs", sealed)
-    [found] = recipes.fine_tune([recipe(PHRASE)], RELATED, device="cpu")
-    test = read("miniworld", "test")
-    assert found.predictions.shape == (len(test.first),)
-    assert ((found.predictions >= 1) & (found.predictions <= 5)).all()
-    assert found.cost().parameters > 0 and found.key == FineTuning(recipe(PHRASE), RELATED).key
-    values = [point.value for point in found.curve() if point.split == "validation"]
-    assert found.metadata["history"]["best"] == max(values)

@@ -9,31 +9,30 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sentbook import config
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
-from sentbook.io import NumericalError
+from sentbook.io import ConfigError, NumericalError
 from sentbook.models.average import AverageEncoder
 from sentbook.papers.dnt import transfers
 from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
-from sentbook.training import recipes as training
 from sentbook.training.objectives import DirectTransfer, Grid, MarginTraining
-from sentbook.training.recipes import Recipe, Trained
+from sentbook.training.recipes import Recipe, recipes
+from sentbook.training.runs import Trained
 from sentbook.training.search import (
     Descent,
-    Wanted,
     descend,
     identity,
     is_at_edge,
     last_quarter_gain,
+    over_grid,
+    over_steps,
     search,
     searches_of,
-    trained_at_best,
 )
 
 
@@ -48,6 +47,13 @@ class Told(Study):
         super().__init__("dnt/table4", settings=settings())
         self.values, self.asked = values, list[tuple[float, int]]()
 
+    def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
+        return [self._told(recipe) for recipe in recipes]
+
+    def train(self, *recipes: Sequence[Recipe], **options: Any) -> list[Trained]:
+        found = [self._told(recipe) for group in recipes for recipe in group]
+        return [item for item in found if item is not None]
+
     def _told(self, recipe: Recipe) -> Trained | None:
         stage = recipe.stages[-1]
         self.asked.append((stage.learning_rate, recipe.seed))
@@ -55,51 +61,50 @@ class Told(Study):
         value = value.get(recipe.seed) if isinstance(value, dict) else value
         return None if value is None else Trained(recipe, {"history": {"best": value}})
 
-    def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
-        return [self._told(recipe) for recipe in recipes]
 
-    def train(self, *recipes: Sequence[Recipe], jobs: int | None = None) -> list[Trained]:
-        found = [self._told(recipe) for group in recipes for recipe in group]
-        return [item for item in found if item is not None]
-
-
-def wanted(study: Study, grid: Grid) -> Wanted:
-    starts = training.recipes(study.settings, "PP [UE]", AverageEncoder(), seeds=[4, 5, 6])
-    return Wanted("PP [DNT] row1", starts, DirectTransfer(dataset="miniworld"), grid)
+def wanted(study: Study, grid: Grid) -> Descent:
+    starts = recipes(study.settings, "PP [UE]", AverageEncoder(), seeds=[4, 5, 6])
+    return over_grid("PP [DNT] row1", starts, DirectTransfer(dataset="miniworld"), grid)
 
 
 def test_the_papers_grid() -> None:
-    found = wanted(Told({}), Grid()).descent().points(0)
+    found = wanted(Told({}), Grid()).points(0)
     assert len(found) == 8  # 4 rates, 2 sizes; 10, 30 and 50 epochs are one run of 50
     assert {point.epochs for point in found} == {50}
     assert {point.batch_size for point in found} == {32, 64}
 
 
+def test_a_value_that_a_setting_does_not_take_is_one_sentence() -> None:
+    row = replace(wanted(Told({}), Grid()), steps=[{"learning_rate": [0.1, "fast"]}])
+    with pytest.raises(ConfigError, match="'learning_rate' in DirectTransfer: Input should be a valid number"):
+        row.points(0)
+    with pytest.raises(ConfigError, match=r"'stages"):
+        row.starts[0].then("no stage")  # type: ignore[arg-type]
+
+
 def test_development_pairs_choose_and_a_divergence_loses() -> None:
     study = Told({0.1: None, 0.01: 0.5, 0.001: 0.7, 0.0001: 0.7})
     [found] = search(study, [wanted(study, Grid(batch_sizes=(32,)))])
-    assert found.stage.learning_rate == 0.001  # of equals the first
+    assert found.search.chosen == {"learning_rate": 0.001}  # of equals the first
     assert [item.seed for item in found.trained] == [4, 5, 6]
-    assert [point["development"] for point in found.tried] == [None, 0.5, pytest.approx(0.7), pytest.approx(0.7)]
+    assert [point["development"] for point in found.search.tried] == [None, 0.5, *[pytest.approx(0.7)] * 2]
     # Every point with the first seed, the equals with the others too, the chosen one with all.
     equals = [(rate, seed) for rate in (0.001, 0.0001) for seed in (5, 6)]
     first = [(rate, 4) for rate in (0.1, 0.01, 0.001, 0.0001)]
     assert study.asked == [*first, *equals, *((0.001, seed) for seed in (4, 5, 6))]
-    assert found.development() == pytest.approx(0.7)
 
 
 def test_all_seeds_decide_among_points_that_the_first_leaves_close() -> None:
     """The first seed's best is the luck of one training; a close point that diverges once is out, as is a far one."""
-    rates: dict[float, float | dict[int, float | None] | None] = {
+    study = Told({
         0.1: {4: 0.7, 5: 0.5, 6: 0.6},
         0.01: {4: 0.695, 5: 0.7, 6: 0.66},
         0.001: {4: 0.698, 5: 0.9, 6: None},
         0.0001: {4: 0.68, 5: 0.9, 6: 0.9},
-    }
-    study = Told(rates)
+    })  # fmt: skip
     [found] = search(study, [wanted(study, Grid(batch_sizes=(32,)))])
-    assert found.stage.learning_rate == 0.01
-    assert [(point["development"], point.get("seeds")) for point in found.tried] == [
+    assert found.search.chosen == {"learning_rate": 0.01}
+    assert [(point["development"], point.get("seeds")) for point in found.search.tried] == [
         (pytest.approx(0.6), 3), (pytest.approx(0.685), 3), (None, 3), (0.68, None),
     ]  # fmt: skip
     assert (0.0001, 5) not in study.asked
@@ -107,15 +112,13 @@ def test_all_seeds_decide_among_points_that_the_first_leaves_close() -> None:
 
 def test_three_trainings_choose_where_a_row_has_five_and_all_five_are_trained() -> None:
     study = Told({0.01: 0.5, 0.03: 0.6, 0.1: 0.605, 0.3: 0.55})
-    recipes = training.recipes(
-        study.settings, "row", AverageEncoder(), DirectTransfer(dataset="miniworld"), seeds=[1, 2, 3, 4, 5]
-    )
-    rows = [(recipes, [{"learning_rate": [0.03, 0.1, 0.3]}])]
-    trained, [found] = trained_at_best(study, rows, "development pairs", keep=True)
-    assert found.chosen == {"learning_rate": 0.1}
-    chosen = study.asked[: -len(trained)]
+    stage = DirectTransfer(dataset="miniworld")
+    group = recipes(study.settings, "row", AverageEncoder(), stage, seeds=[1, 2, 3, 4, 5])
+    [found] = search(study, [over_steps(group, [{"learning_rate": [0.03, 0.1, 0.3]}], "development pairs")])
+    assert found.search.chosen == {"learning_rate": 0.1}
+    chosen = study.asked[: -len(found.trained)]
     assert sorted(chosen) == [(0.03, 1), (0.03, 2), (0.03, 3), (0.1, 1), (0.1, 2), (0.1, 3), (0.3, 1)]
-    assert study.asked[-len(trained) :] == [(0.1, seed) for seed in range(1, 6)]
+    assert study.asked[-len(found.trained) :] == [(0.1, seed) for seed in range(1, 6)]
 
 
 def test_a_best_value_at_the_edge_is_followed_until_one_beyond_is_no_better() -> None:
@@ -123,12 +126,12 @@ def test_a_best_value_at_the_edge_is_followed_until_one_beyond_is_no_better() ->
     for beyond, best, at_edge in ((0, 0.1, True), (1, 0.3, True), (2, 0.3, False), (9, 0.3, False)):
         grid = Grid(learning_rates=(0.01, 0.03, 0.1), batch_sizes=(32,), beyond=beyond)
         [found] = search(study := Told(values), [wanted(study, grid)])
-        assert found.stage.learning_rate == best and found.search.at_edge == ["learning_rate"] * at_edge
+        assert found.search.chosen == {"learning_rate": best} and found.search.at_edge == ["learning_rate"] * at_edge
         assert found.search.trainings == len({rate for rate, _ in study.asked}) == 3 + min(beyond, 2)
         assert (3.0, 4) not in study.asked
-    pairs = wanted(Told({}), Grid(learning_rates=(0.1,), batch_sizes=(2, 4), beyond=3)).descent()
-    pairs.choose(0, pairs.points(0), [{"best": 0.9}, {"best": 0.5}])
-    assert pairs.points(1) == []  # no stage takes a batch of one
+    row = wanted(Told({}), Grid(learning_rates=(0.1,), batch_sizes=(2, 4), beyond=3))
+    row.choose(0, row.points(0), [0.9, 0.5])
+    assert row.points(1) == []  # no stage takes a batch of one
 
 
 def test_a_grid_that_diverges_everywhere_says_so() -> None:
@@ -137,7 +140,7 @@ def test_a_grid_that_diverges_everywhere_says_so() -> None:
         search(study, [wanted(study, Grid(learning_rates=(0.1, 0.01), batch_sizes=(32,)))])
 
 
-def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_test_pairs_decide_nothing_and_no_encoder_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With the gold scores of the test pairs turned round, the same point and the same epoch are chosen."""
     changes = {
         "seeds": [1],
@@ -154,22 +157,15 @@ def test_test_pairs_decide_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / name))
         monkeypatch.setattr(suites, "pairs", make)
         study = Study("dnt/table4", settings=settings(**changes))
-        starts = {"PP": training.recipes(study.settings, "PP [UE]", AverageEncoder())}
+        starts = {"PP": recipes(study.settings, "PP [UE]", AverageEncoder())}
         _, feature, *_, direct, _ = transfers.rows(study.settings)
         rows = transfers.wanted_rows(study.settings, starts, [feature, direct], ["miniworld"])
-        histories = [(row.stage, row.trained[0].metadata["history"]) for row in search(study, rows)]
+        found = [one for row in search(study, rows) for one in row.trained]
+        assert all(len(one.scores("test")) == len(pairs("miniworld", "test")) for one in found)
+        assert not list((tmp_path / name).glob("*/encoder.safetensors"))
+        histories = [(one.recipe.stages[-1], one.metadata["history"]) for one in found]
         chosen.append([(stage, history["best"], history["best_step"]) for stage, history in histories])
     assert chosen[0] == chosen[1]
-
-
-def test_names_are_those_of_the_printed_table() -> None:
-    from sentbook.judge.printed import table
-
-    printed = set(table("dnt", "table4")["method"]) - {"InferSent [UE]", "BiLSTM-Avg [UE]", "GRAN [UE]"}
-    encoders, rows = ("InferSent", "BiLSTM-Avg", "GRAN"), transfers.rows(settings())
-    ours = {transfers.method_of(encoder, row) for encoder in encoders for row in rows}
-    assert printed < ours
-    assert ours - printed == {"InferSent [NT] MSE row1", "InferSent [NT] KL row1", "InferSent [DNT] row1"}
 
 
 # -- step by step ------------------------------------------------------------------------------------------------------
@@ -184,24 +180,22 @@ class Bowl(Told):
 
     def __init__(self) -> None:
         super().__init__({})
-        self.stages: list[MarginTraining] = []
+        self.stages: list[Any] = []
 
-    def histories(self, recipes: Sequence[Recipe]) -> list[dict[str, Any] | None]:
+    def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
         self.stages += [recipe.stages[-1] for recipe in recipes]
-        return [{"best": self.value(recipe.stages[-1])} for recipe in recipes]
+        return [Trained(recipe, {"history": {"best": self.value(recipe.stages[-1])}}) for recipe in recipes]
 
     @staticmethod
-    def value(stage: MarginTraining) -> float:
+    def value(stage: Any) -> float:
         return 1 - abs(np.log10(stage.learning_rate) + 2) / 10 - abs(stage.margin - 0.4) - 0.1 * (not stage.bucket)
 
 
 def descents(study: Study) -> list[Descent]:
-    starts = [training.recipes(study.settings, name, AverageEncoder(), seeds=[4])[0] for name in ("PP", "CSE")]
+    groups = [recipes(study.settings, name, AverageEncoder(), PAIRS, seeds=[4]) for name in ("PP", "CSE")]
     rates, margins = {"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True]}, {"margin": [0.2, 0.4]}
-    return [
-        Descent("PP", starts[0], PAIRS, [rates, margins], "STS 2016"),
-        Descent("CSE", starts[1], PAIRS, [rates], "STS 2016"),
-    ]
+    steps = [[rates, margins], [rates]]
+    return [over_steps(group, own, "STS 2016", beyond=0) for group, own in zip(groups, steps, strict=True)]
 
 
 def test_each_step_goes_on_from_the_best_point_and_the_record_says_what_was_tried_and_where_the_edge_was() -> None:
@@ -238,42 +232,16 @@ def test_the_last_quarter_gains_what_the_best_value_gains(values: list[float]) -
     assert last_quarter_gain({"curve": curve[:3]}) is None
 
 
-def test_a_trial_leaves_the_history_of_the_training_and_no_encoder(artifacts: Path) -> None:
-    study = Study("dnt/table4", settings=settings())
-    [recipe] = training.recipes(study.settings, "PP", AverageEncoder(), PAIRS, seeds=[1])
-    [tried] = study.histories([recipe])
-    assert not list(artifacts.glob("*/encoder.safetensors"))
-    [trained] = study.train([recipe])
-    assert tried is not None and tried["curve"] == trained.metadata["history"]["curve"]
-    (artifacts / recipe.key() / "trial.safetensors").unlink()
-    assert study.histories([recipe]) == [trained.metadata["history"]]  # the encoder's own, and nothing is trained
-
-
 def test_a_run_knows_whose_search_chose_its_settings() -> None:
     study = Bowl()
-    [search, _] = searches = descents(study)
+    [one, _] = searches = descents(study)
     descend(study, searches)
     known = [one.record() for one in searches]
-    longer = search.recipe(search.stage.changed(epochs=7)).model_copy(update={"method": "PP, longer", "seed": 9})
-    other = search.recipe(search.stage.changed(margin=0.7)).model_copy(update={"method": "PP, another margin"})
+    start = one.starts[0].changed(seed=9)
+    longer = start.changed(method="PP, longer").then(one.stage.changed(epochs=7))
+    other = start.changed(method="PP, another margin").then(one.stage.changed(margin=0.7))
     told = {"history": {"curve": []}}
     rows = searches_of([Trained(longer, told), Trained(other, told)], known)
     searched = [(row.method, row.trainings, bool(row.grid)) for row in rows]
     assert searched == [("PP, longer", 8, True), ("PP, another margin", 1, False)]
-    assert identity(longer) == search.record().of != identity(other)
-
-
-@pytest.mark.usefixtures("artifacts")
-def test_the_composition_may_have_a_rate_of_its_own() -> None:
-    study = Study("dnt/table4", settings=settings())
-    rates = {"one rate": None, "the same": PAIRS.learning_rate, "none to speak of": 1e-12}
-    stages = {name: PAIRS.changed(composition_rate=rate) for name, rate in rates.items()}
-    cse = study.settings.cse
-    recipes = {name: training.recipes(study.settings, name, cse, stage, seeds=[1]) for name, stage in stages.items()}
-    found = {name: study.train(recipe)[0].encoder().state_dict() for name, recipe in recipes.items()}
-    start = study.untrained(cse, seed=1).state_dict()
-    for name, values in found["one rate"].items():
-        assert torch.equal(values, found["the same"][name])
-        still = torch.allclose(start[name], found["none to speak of"][name], atol=1e-9)
-        assert still == (name != "embedding.weight")
-        assert not torch.allclose(start[name], values, atol=1e-5)
+    assert identity(longer) == one.record().of != identity(other)

@@ -18,8 +18,8 @@ from sentbook.evaluation import classification
 from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
 from sentbook.models import SentenceEncoder, encode
 from sentbook.training.devices import device_of
-from sentbook.training.recipes import Recipe, load
-from sentbook.training.store import Arrays, outcomes
+from sentbook.training.recipes import Recipe
+from sentbook.training.runs import Outcome, load, outcomes
 
 # Raise when a change to the code changes outcomes.
 OUTCOME_VERSION = 1
@@ -102,17 +102,17 @@ def classify(
     parts = [{"features": one.key(), "task": name, "protocol": str(protocols[name])} for one, name in cells]
     keys = [digest({"version": OUTCOME_VERSION, **part}) for part in parts]
     made = outcomes(_classify, [(*cell, family, device) for cell in cells], keys, jobs)
-    return [(*cell, Classified(protocols[cell[1]], **found)) for cell, found in zip(cells, made, strict=True)]
+    return [(*cell, Classified(protocols[cell[1]], **found.arrays)) for cell, found in zip(cells, made, strict=True)]
 
 
-def _classify(one: Features, name: str, family: Family, device: str) -> Arrays:
+def _classify(one: Features, name: str, family: Family, device: str) -> Outcome:
     found = task(name)
     protocol, train = protocol_of(found, family), _table(one, found.train, device)
     test = None if found.test is None else (_table(one, found.test, device), found.test.labels)
     lengths = None if protocol.order == "shuffled" else _lengths(found.train)
     on = device_of(device)
     made = classification.evaluate(train, found.train.labels, protocol, test, lengths=lengths, device=on)
-    return {name: getattr(made, name) for name in ("gold", "predicted", "fold", "inner", "chosen")}
+    return Outcome({name: getattr(made, name) for name in ("gold", "predicted", "fold", "inner", "chosen")}, {})
 
 
 def _table(one: Features, examples: Examples, device: str) -> NDArray[np.float32]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from sentbook.records import Cost
 from sentbook.training.devices import device_of
-from sentbook.training.recipes import Recipe, prepare_stage
+from sentbook.training.recipes import Recipe
+from sentbook.training.runs import prepare_stage
 from sentbook.training.train import train
 
 

@@ -52,11 +52,18 @@ class RelatednessHead(nn.Module):
         classes: K.
         hidden: width of $h_s$; None for no hidden layer (as SentEval).
         normalise: scale u and v to length one first (the released code does; the paper is silent).
+
+    Attributes:
+        unit: u and v are divided by it before anything else; 1 where they are taken as they are. It is a part of the
+            head's state, so that a head that was trained on vectors of another size predicts from vectors as they are.
     """
+
+    unit: Tensor
 
     def __init__(self, dimension: int, classes: int = 5, hidden: int | None = 300, normalise: bool = True) -> None:
         super().__init__()
         self.classes, self.normalise = classes, normalise
+        self.register_buffer("unit", torch.tensor(1.0))
         if hidden is None:
             self.layers: nn.Module = nn.Linear(2 * dimension, classes)
         else:
@@ -64,6 +71,7 @@ class RelatednessHead(nn.Module):
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """Classify (B, F) and (B, F): (B, K) log-probabilities."""
+        first, second = first / self.unit, second / self.unit
         if self.normalise:
             first = functional.normalize(first, dim=1, eps=1e-5)
             second = functional.normalize(second, dim=1, eps=1e-5)

@@ -17,7 +17,8 @@ from sentbook.models.recurrent import LSTMEncoder
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.records import Metric, Search
 from sentbook.training.objectives import GenerationTraining
-from sentbook.training.recipes import Recipe, Trained, recipes
+from sentbook.training.recipes import Recipe, recipes
+from sentbook.training.runs import Trained
 from sentbook.training.search import searches_of
 
 # The names of the four models in the paper's tables.

@@ -19,12 +19,14 @@ from sentbook.papers.dnt.winners import named
 from sentbook.records import Cost, CurvePoint, Metric, Search
 from sentbook.report import describe_errors
 from sentbook.study import Study
-from sentbook.training.objectives import DirectTransfer, Grid
-from sentbook.training.recipes import Recipe, Trained, recipes
-from sentbook.training.search import Found, Transfer, Wanted
+from sentbook.training.objectives import DirectTransfer, Grid, HeadTraining
+from sentbook.training.recipes import Recipe, recipes
+from sentbook.training.runs import Trained
+from sentbook.training.search import Descent, Found, over_grid
 from sentbook.training.timing import take_turns
 
 Starts = Mapping[str, Sequence[Recipe]]
+Transfer = DirectTransfer | HeadTraining
 NAMES = ("InferSent", "BiLSTM-Avg", "GRAN", "PP", "CSE", "WSV")
 # Names of today's encoders in tables.
 SHORT = {"all-minilm-l6-v2": "MiniLM", "universal-sentence-encoder": "USE"}
@@ -102,10 +104,10 @@ def grid_for(s: Settings, transfer: Transfer) -> Grid:
 
 def wanted_rows(
     s: Settings, starts: Starts, transfers: Iterable[Transfer], datasets: Sequence[suites.Dataset] | None = None
-) -> list[Wanted]:
+) -> list[Descent]:
     """Return the searches of single rows: every transfer of every encoder to every data set (None: the profile's)."""
     return [
-        Wanted(method_of(name, transfer), start, transfer.changed(dataset=dataset), grid_for(s, transfer))
+        over_grid(method_of(name, transfer), start, transfer.changed(dataset=dataset), grid_for(s, transfer))
         for (name, start), dataset, transfer in product(starts.items(), datasets or s.datasets, transfers)
     ]
 
@@ -115,7 +117,7 @@ def wanted_settings(
     starts: Starts,
     transfers: Mapping[str, Transfer],
     datasets: Sequence[suites.Dataset] | None = None,
-) -> list[Wanted]:
+) -> list[Descent]:
     """Return the searches of settings (``FT``, ``NT``, ``DNT``), whose row of table 4 is a part of the search.
 
     Every setting has as many points: a classifier sees vectors as they are or of size one, an encoder that is trained
@@ -131,7 +133,7 @@ def wanted_settings(
             average = isinstance(start[0].encoder, AverageEncoder)
             also = {"bucket": (True, False)} if average else {"embedding_update": ("lazy", "frozen")}
         stage, grid = transfer.changed(dataset=dataset), grid_for(s, transfer)
-        found.append(Wanted(named(name, setting), start, stage, grid, also, partial(method_of, name)))
+        found.append(over_grid(named(name, setting), start, stage, grid, also, partial(method_of, name)))
     return found
 
 

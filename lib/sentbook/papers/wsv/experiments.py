@@ -11,7 +11,8 @@ from sentbook.data.vectors import Vectors
 from sentbook.evaluation.predictions import Predictions, relatedness_predictions
 from sentbook.io import DataError
 from sentbook.papers.wsv.settings import Settings
-from sentbook.training.recipes import Recipe, Trained, recipes
+from sentbook.training.recipes import Recipe, recipes
+from sentbook.training.runs import Trained
 
 
 def pretrained(settings: Settings) -> dict[str, list[Recipe]]:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
 
 from sentbook.config import Coefficient, TrainingShare
 from sentbook.data.suites import Dataset, measure_of
@@ -55,7 +55,6 @@ class _PairHead(Objective):
     _shared: FrozenVectors | None = None
     # The ids are kept beside their places, so that no other object takes their own place in memory.
     _places: dict[int, tuple[TokenIds, Rows]]
-    _unit: float = 1.0
 
     def datasets(self) -> tuple[str, ...]:
         return (self.dataset,)
@@ -96,11 +95,11 @@ class _PairHead(Objective):
     def vectors(self, tokens: TokenIds, rows: Rows, order: NDArray[np.float64] | None = None) -> Tensor:
         """(B, F) vectors of sentences, from the encoder or the shared table."""
         if self._shared is None:
-            return super().vectors(tokens, rows, order) / self._unit
+            return super().vectors(tokens, rows, order)
         if id(tokens) not in self._places:
             self._places[id(tokens)] = tokens, self._shared.places(tokens)
         found = self._shared.table[torch.from_numpy(self._places[id(tokens)][1][rows])]
-        return to_device(found, self.encoder.embedding.weight.device) / self._unit
+        return to_device(found, self.encoder.embedding.weight.device)
 
     def compute_loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
         output, name = self.head(*self.pair_vectors(self._both, rows)).float(), self._loss_name()
@@ -129,6 +128,9 @@ class _PairHead(Objective):
 
     def held_out_scores(self) -> dict[str, NDArray[np.float64]]:
         return {split: self.scores(split) for split in ("trial", "test")}
+
+    def kept(self) -> dict[str, nn.Module]:
+        return {"head": self.head}
 
     def penalties(self) -> Iterator[Penalty]:
         device = self.encoder.embedding.weight.device
@@ -200,7 +202,7 @@ class HeadTraining(_PairHead):
             for parameter in self.encoder.composition():
                 parameter.requires_grad_(False)
         if self.rescale:
-            self._unit = self._root_mean_square()
+            self.head.unit.fill_(self._root_mean_square())
 
     def _loss_name(self) -> HeadLoss:
         return self.loss

@@ -1,11 +1,11 @@
-"""The store, over every kind of work: found by key, made once, lost by no fault, the same whatever interrupts it."""
+"""Runs: found by key, made once, lost by no fault, the same whatever interrupts them."""
 
 from __future__ import annotations
 
 import math
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,47 +16,29 @@ import torch
 from torch import Tensor
 
 from sentbook.io import CheckpointError, NumericalError, StorageError
-from sentbook.models.cnn import CNNEncoder
-from sentbook.training import checkpoint, classifier, recipes, store, train
-from sentbook.training.objectives import (
-    AnyObjective,
-    ClassifierTraining,
-    HeadTraining,
-    RelatednessTraining,
-    SimilarityTraining,
-)
+from sentbook.study import Study
+from sentbook.training import checkpoint, runs, train
+from sentbook.training.objectives import AnyObjective, HeadTraining, SimilarityTraining
+from sentbook.training.recipes import VERSION
+from sentbook.training.runs import Outcome, load, obtain, outcomes
 from trainings import PHRASE, STORIES, recipe
 
 pytestmark = pytest.mark.usefixtures("artifacts")
 PAIRS = SimilarityTraining(dataset="miniworld", epochs=2, batch_size=100, watch="test", learning_rate=0.01)
 HEAD = HeadTraining(dataset="miniworld", epochs=1, batch_size=100, frozen=True, embedding_update="frozen", hidden=5)
-RELATED = RelatednessTraining(dataset="miniworld", hidden=5, epochs=1, batch_size=100, normalise=False)
-SOFTMAX = ClassifierTraining(epochs=1, batch_size=64)
 Contents = dict[str, tuple[dict[str, Tensor], list[Any]]]
 
 
 def trained(*stages: AnyObjective) -> Callable[[Sequence[int], int], object]:
-    return lambda seeds, jobs: recipes.obtain([recipe(*stages, seed=s) for s in seeds], device="cpu", jobs=jobs)
+    return lambda seeds, jobs: obtain([recipe(*stages, seed=s) for s in seeds], device="cpu", jobs=jobs)
 
 
-def fine_tuned(seeds: Sequence[int], jobs: int) -> object:
-    return recipes.fine_tune([recipe(PHRASE, seed=seed) for seed in seeds], RELATED, device="cpu", jobs=jobs)
+def squares(seed: int) -> Outcome:
+    return Outcome({"squares": np.arange(seed) ** 2, "right": np.array([True, False])}, {"seed": seed})
 
 
-def cells(seeds: Sequence[int], jobs: int) -> object:
-    start = recipe(encoder=CNNEncoder(widths=(2,), filters=4))
-    division = classifier.Division(*np.split(np.arange(300), [200, 250]))
-    given = {"method": "CNN", "dataset": "questions", "start": start, "task": "miniworld/question"}
-    options = {"division": division, "settings": SOFTMAX, "random": True, "device": "cpu"}
-    return classifier.classifiers([classifier.Classifier(**given, **options, seed=seed) for seed in seeds], jobs=jobs)
-
-
-def squares(seed: int) -> store.Arrays:
-    return {"squares": np.arange(seed) ** 2, "right": np.array([True, False])}
-
-
-def outcomes(seeds: Sequence[int], jobs: int) -> object:
-    return store.outcomes(squares, [(seed,) for seed in seeds], [f"outcome{seed}" for seed in seeds], jobs)
+def of_a_function(seeds: Sequence[int], jobs: int) -> object:
+    return outcomes(squares, [(seed,) for seed in seeds], [f"outcome{seed}" for seed in seeds], jobs)
 
 
 WORKS: dict[str, Callable[[Sequence[int], int], object]] = {
@@ -64,25 +46,26 @@ WORKS: dict[str, Callable[[Sequence[int], int], object]] = {
     "two stages": trained(PHRASE, PAIRS),
     "a head alone": trained(PHRASE, HEAD),
     "decoders": trained(STORIES),
-    "a fine-tuned head": fine_tuned,
-    "a cell of figure 3": cells,
-    "arrays of a function": outcomes,
+    "a function": of_a_function,
 }
 works = pytest.mark.parametrize("make", WORKS.values(), ids=WORKS.keys())
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The keys of works that are really made, in their order."""
+    """The keys of what is really made, in their order."""
     found: list[str] = []
-
-    def counted(kind: type[store.Work]) -> None:
-        run = kind.run
-        monkeypatch.setattr(kind, "run", lambda work, place: (found.append(work.key), run(work, place))[1])
-
-    for kind in (recipes.StageTraining, recipes.FineTuning, classifier.Classifier, store.Outcome):
-        counted(kind)
+    write = runs._write
+    monkeypatch.setattr(runs, "_write", lambda key, *given: (found.append(key), write(key, *given))[1])
     return found
+
+
+@pytest.fixture
+def workers() -> Iterator[None]:
+    """Processes side by side, with this test's environment."""
+    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
+    yield
+    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
 
 
 def contents(folder: Path) -> Contents:
@@ -116,30 +99,37 @@ def test_what_was_made_is_found_and_says_where_it_came_from(
     assert not list(artifacts.rglob("checkpoint*")) + list(artifacts.rglob("*.tmp"))
     for key in made:
         about = [checkpoint.read_metadata(file, key) for file in (artifacts / key).glob("*.safetensors")]
-        (whole,) = [one for one in about if "started" in one]
-        assert whole["wall_seconds"] > 0 and whole["peak_memory_bytes"] > 0 and whole["git_commit"]
-        assert whole["version"] == store.VERSION
+        assert all(one["wall_seconds"] > 0 and one["peak_memory_bytes"] > 0 and one["git_commit"] for one in about)
+        assert {one["version"] for one in about} == {VERSION}
 
 
-@pytest.mark.parametrize("make", [WORKS["two stages"], cells], ids=["two stages", "cells"])
+@pytest.mark.usefixtures("workers")
 def test_side_by_side_gives_what_one_after_another_gives(
-    make: Callable[..., Any], artifacts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    artifacts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    make = WORKS["two stages"]
     make([2, 3], 1)
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "side by side"))
     joblib.externals.loky.get_reusable_executor().shutdown(wait=True)  # earlier workers have another environment
-    try:
-        make([2, 3], 2)
-    finally:
-        joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
+    make([2, 3], 2)
     assert_same(contents(tmp_path / "side by side"), contents(artifacts))
 
 
-def test_a_work_alone_has_one_thread_as_beside_others() -> None:
+def threads() -> Outcome:
+    return Outcome({"threads": np.array(torch.get_num_threads())}, {})
+
+
+def test_one_alone_has_one_thread_as_beside_others_and_leaves_those_of_the_process() -> None:
+    before = torch.get_num_threads()
     torch.set_num_threads(2)
-    [alone] = store.outcomes(lambda: {"threads": np.array(torch.get_num_threads())}, [()], ["alone"], 2)
-    torch.set_num_threads(1)
-    assert int(alone["threads"]) == 1
+    try:
+        [alone] = outcomes(threads, [()], ["alone"], 2)
+        assert torch.get_num_threads() == 2
+        obtain([recipe(PHRASE)], device="cpu", jobs=2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert int(alone.arrays["threads"]) == 1
 
 
 class PowerCut(Exception):
@@ -191,54 +181,85 @@ def test_damage_and_another_ones_artifact_are_one_sentence(make: Callable[..., A
         make([2], 1)
 
 
-def test_what_is_needed_is_made_first_and_again_where_it_was_pruned(made: list[str], artifacts: Path) -> None:
-    start, chain = recipe(PHRASE), recipe(PHRASE, PAIRS)
-    recipes.obtain([chain, recipe(PHRASE, HEAD)], device="cpu")
-    assert made[0] == start.key() and made[1:] == [chain.key(), recipe(PHRASE, HEAD).key()]
-    recipes.load(start).encoder()
+def test_what_is_needed_is_made_first_and_what_is_there_needs_nothing(made: list[str], artifacts: Path) -> None:
+    start, chain, head = recipe(PHRASE), recipe(PHRASE, PAIRS), recipe(PHRASE, HEAD)
+    obtain([chain, head], device="cpu")
+    assert made == [start.key(), chain.key(), head.key()]
     for file in (artifacts / start.key()).iterdir():
         file.unlink()
-    recipes.obtain([chain], device="cpu")
-    assert made[3:] == [start.key(), chain.key()]
+    obtain([chain], device="cpu")
+    assert len(made) == 3
+    obtain([recipe(PHRASE, PAIRS.changed(epochs=1))], device="cpu")
+    assert made[3] == start.key() and len(made) == 5
+
+
+def test_an_encoder_is_kept_where_it_is_wanted(made: list[str], artifacts: Path) -> None:
+    wanted = recipe(PHRASE, PAIRS)
+    [tried] = obtain([wanted], device="cpu", encoders=False)
+    assert {file.name for file in (artifacts / wanted.key()).glob("*.safetensors")} == {"run.safetensors"}
+    with pytest.raises(CheckpointError, match=r"encoder\.safetensors does not exist; delete its folder and run"):
+        tried.encoder()
+    [whole] = obtain([wanted], device="cpu")
+    assert whole.encoder().state_dict() and whole.curve() == tried.curve()
+    obtain([wanted], device="cpu", encoders=False)
+    assert made == [wanted.before.key(), wanted.key(), wanted.key()]
+
+
+def test_four_calls_lead_from_a_notebook_to_the_optimisers_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Own frames of a traceback raised inside the step."""
+
+    class Stop(Exception):
+        pass
+
+    def step(*given: object, **named: object) -> None:
+        raise Stop
+
+    monkeypatch.setattr(torch.optim.Adam, "step", step)
+    study = Study("cse/table1")
+    with pytest.raises(Stop) as caught:
+        study.train([recipe(PHRASE.changed(embedding_update="dense"))])
+    own = [entry.name for entry in caught.traceback if "sentbook" in entry.path.parts]
+    assert own == ["train", "obtain", "_train", "train"]
 
 
 def test_a_divergence_is_remembered_where_it_may_happen(made: list[str]) -> None:
     changes = {"optimiser": "sgd", "embedding_update": "dense", "pull_back_words": 1e30, "learning_rate": 10.0}
-    good, wild = recipe(PHRASE), recipe(PHRASE.model_copy(update=changes))
+    good, wild = recipe(PHRASE), recipe(PHRASE.changed(**changes))
+    study = Study("cse/table1")
     for _ in range(2):
-        found = recipes.attempt([wild, good], device="cpu")
-        assert found[0] is None and found[1] is not None
-    assert made == [wild.key(), good.key()]
+        assert [one is None for one in study.attempt([wild, good])] == [True, False]
+    assert made == [good.key()]
     with pytest.raises(NumericalError, match=r"^The loss became nan in epoch 1; lower the learning rate \(now 10\)"):
-        recipes.obtain([wild], device="cpu")
+        obtain([wild], device="cpu")
 
 
-def test_a_work_that_fails_leaves_the_others(made: list[str], artifacts: Path) -> None:
-    def fails(number: int) -> store.Arrays:
-        if number == 2:
-            raise ValueError("two")
-        return {"x": np.full(number, number)}
+def fails(number: int) -> Outcome:
+    if number == 2:
+        raise ValueError("two")
+    return Outcome({"x": np.full(number, number)}, {})
 
+
+def test_what_fails_leaves_the_others(made: list[str]) -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="two"):
-            store.outcomes(fails, [(1,), (2,), (3,)], ["one", "two", "three"])
-    assert made == ["one", "two", "two"]
-    assert [found["x"].tolist() for found in store.outcomes(fails, [(3,), (1,)], ["three", "one"])] == [[3] * 3, [1]]
+            outcomes(fails, [(1,), (2,), (3,)], ["one", "two", "three"])
+    assert made == ["one"]
+    assert [one.arrays["x"].tolist() for one in outcomes(fails, [(3,), (1,)], ["three", "one"])] == [[3] * 3, [1]]
 
 
-def test_a_work_that_is_killed_is_one_sentence_and_leaves_the_others(artifacts: Path) -> None:
-    def killed(number: int) -> store.Arrays:
+@pytest.mark.usefixtures("workers")
+def test_what_is_killed_is_one_sentence_and_leaves_the_others(artifacts: Path) -> None:
+    def killed(number: int) -> Outcome:  # not of this module, which no worker can import
         if number == 2:
             os.kill(os.getpid(), signal.SIGKILL)
-        return {"x": np.full(number, number)}
+        return Outcome({}, {})
 
-    store.outcomes(killed, [(1,)], ["one"])
+    outcomes(killed, [(1,)], ["one"])
     with pytest.raises(StorageError, match=r"^A training was killed, most often for want of memory; close other "):
-        store.outcomes(killed, [(1,), (2,), (2,)], ["one", "two", "another"], 2)
-    assert {file.parent.name for file in artifacts.rglob("outcome.safetensors")} == {"one"}
+        outcomes(killed, [(1,), (2,), (2,)], ["one", "two", "another"], 2)
+    assert {file.parent.name for file in artifacts.rglob("run.safetensors")} == {"one"}
 
 
-def test_a_missing_artifact_is_one_sentence() -> None:
+def test_a_missing_training_is_one_sentence() -> None:
     with pytest.raises(CheckpointError):
-        recipes.load(recipe(PHRASE))
-    assert STORIES.identity() == ""
+        load(recipe(PHRASE))

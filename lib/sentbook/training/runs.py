@@ -1,0 +1,433 @@
+"""Runs of recipes: each training is made once and found by its key, side by side with others where asked.
+
+A training is the folder ``<artifacts>/<key>/``. ``run.safetensors`` is written last and says that it has ended: scores
+of held-out pairs, and as metadata history, cost and data. Where the encoder is wanted, and not its scores alone,
+``encoder.safetensors`` lies beside it, with the parts that the objective keeps and ``check-N.safetensors``. Each file
+is whole: none needs another training's. A training that was killed goes on from its checkpoint.
+
+`outcomes` keeps the results of other functions in the same way.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sentbook.config import parse
+from sentbook.data import sources, vectors
+from sentbook.data.text import Vocabulary
+from sentbook.io import (
+    SPARING,
+    CheckpointError,
+    ConfigError,
+    NumericalError,
+    StorageError,
+    artifacts,
+    git_commit,
+    locked,
+    write_atomically,
+)
+from sentbook.models import FrozenVectors, SentenceEncoder
+from sentbook.models.encoder_decoder import EncoderDecoder
+from sentbook.records import Cost, CurvePoint
+from sentbook.training import checkpoint
+from sentbook.training.devices import device_of, peak_memory_bytes
+from sentbook.training.objectives import Objective, Start
+from sentbook.training.objectives.books import expand
+from sentbook.training.recipes import VERSION, Recipe, over_books, untrained, words_of
+from sentbook.training.train import progress, train
+
+Arrays = dict[str, NDArray[Any]]
+DIVERGED = "diverged.txt"
+# Of 400,000 word vectors a training moves some thousands: it keeps these rows.
+_ROWS, _MOVED, _WORDS = "embedding.rows", "embedding.moved", "embedding.weight"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A training that was made: its recipe, and the metadata of its run. `encoder` reads the encoder when it is wanted,
+    since a table's thirty encoders of 90 MB each need not be in memory together."""
+
+    recipe: Recipe
+    metadata: dict[str, Any]
+    file: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """Return the name of the training's folder."""
+        return self.recipe.key()
+
+    @property
+    def method(self) -> str:
+        return self.recipe.method
+
+    @property
+    def seed(self) -> int:
+        return self.recipe.seed
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return words_of(self.recipe)[0]
+
+    def _tensors(self, name: str) -> dict[str, Tensor]:
+        path = (self.file or _file(self.key, "encoder")).with_stem(name)
+        if not path.exists():
+            raise CheckpointError(f"{path} does not exist; delete its folder and run the experiment again.")
+        return checkpoint.load(path, self.key)[0]
+
+    def encoder(self, device: str = "cpu") -> SentenceEncoder:
+        """Return the encoder, in evaluation mode on a ``device``, see `device_of`.
+
+        Raises:
+            CheckpointError: its file is truncated or of another recipe, or it was trained with other words.
+        """
+        encoder, vocabulary = untrained(self.recipe)
+        if self.recipe.stages:
+            self.put_into(encoder, vocabulary)
+        return encoder.eval().to(device_of(device))
+
+    @torch.no_grad()
+    def put_into(self, encoder: SentenceEncoder, vocabulary: Vocabulary) -> None:
+        """Give ``encoder``, which may know more words, what was learned; raises as `encoder`."""
+        count, known = self.metadata.get("words", (0, ""))
+        if known and vocabulary.digest(count) != known:
+            raise CheckpointError(
+                f"{self.method} was trained with other words than {self.recipe.vectors.name} has here; bring back "
+                f"those vectors, or delete {_file(self.key, 'run').parent} and run again."
+            )
+        self._apply(encoder)
+        stage = self.recipe.generation
+        if stage is not None and len(self.recipe.stages) == 1 and stage.embedding_update == "dense":
+            # It has learned the words of its books; a later stage's file holds the vectors of all others.
+            known_words = vectors.load(self.recipe.vectors.name, self.recipe.vectors.path)
+            expand(encoder.embedding.weight.data, stage.read(self.recipe.tokenisation), known_words)
+
+    @torch.no_grad()
+    def _apply(self, encoder: SentenceEncoder) -> None:
+        tensors, words = self._tensors(self.file.stem if self.file else "encoder"), encoder.embedding.weight
+        if _WORDS in tensors:  # of a check: all words that it trained
+            own = tensors.pop(_WORDS)
+            words[: len(own)] = own
+        if _ROWS in tensors:
+            words[tensors.pop(_ROWS)] = tensors.pop(_MOVED)
+        encoder.load_state_dict(encoder.state_dict() | tensors)
+
+    def at(self, check: int) -> Trained:
+        """Return the encoder as it was at a check of its training, counted from 1, where its stage keeps them."""
+        return replace(self, file=_file(self.key, f"check-{check}"))
+
+    def generator(self, device: str = "cpu") -> tuple[EncoderDecoder, Vocabulary]:
+        """As `encoder`, over the words of its books and with its decoders; and those words.
+
+        Raises:
+            CheckpointError: a file is missing, truncated, or of another recipe; or no decoder took part.
+        """
+        stage = self.recipe.generation
+        if stage is None or len(self.recipe.stages) > 1:
+            raise CheckpointError(f"{self.method} was not trained with a decoder; choose a CNN-LSTM model.")
+        encoder = over_books(self.recipe)
+        self._apply(encoder)
+        model = stage.encoder_decoder(encoder, self.seed)
+        model.decoders.load_state_dict(self._tensors("decoders"))
+        return model.eval().to(device_of(device)), stage.read(self.recipe.tokenisation).vocabulary
+
+    def scores(self, split: str, state: Literal["best", "last"] = "best") -> NDArray[np.float64]:
+        """Return (N,) scores in [0, 1] of the last stage's ``trial`` or ``test`` pairs, by the best or the last state.
+
+        Raises:
+            CheckpointError: the stage was not trained on scored pairs, or its scores are damaged.
+        """
+        tensors = self._tensors("run")
+        if f"{state}.{split}" not in tensors:
+            raise CheckpointError(f"{self.method} was not trained on scored pairs, so that it has no scores of them.")
+        return np.asarray(tensors[f"{state}.{split}"].numpy())
+
+    def head(self) -> nn.Module:
+        """Return the head of the last stage, in evaluation mode.
+
+        Raises:
+            CheckpointError: the stage keeps no head, or its file is damaged.
+        """
+        head, tensors = prepare_stage(self.recipe).head, self._tensors("head")
+        assert head is not None
+        head.load_state_dict(tensors)
+        return head.eval()
+
+    def curve(self) -> list[CurvePoint]:
+        """Return the training curve, empty where nothing was trained."""
+        points = self.metadata.get("history", {}).get("curve", [])
+        return [CurvePoint(method=self.method, seed=self.seed, **point) for point in points]
+
+    def cost(self) -> Cost:
+        """Return seconds, memory, parameters and speed, 0 where nothing was trained."""
+        return cost_of(self.method, self.seed, self.metadata)
+
+
+def cost_of(method: str, seed: int, metadata: Mapping[str, Any]) -> Cost:
+    """Return what a training cost by its metadata: ``history`` and ``parameters``."""
+    history = metadata.get("history", {})
+    seconds = history.get("seconds", 0.0)
+    return Cost(
+        method=method,
+        seed=seed,
+        seconds=seconds,
+        peak_memory_bytes=history.get("peak_memory_bytes", 0),
+        parameters=metadata.get("parameters", 0),
+        examples_per_second=history.get("examples", 0) / seconds if seconds else 0.0,
+    )
+
+
+def load(recipe: Recipe) -> Trained:
+    """Return the training of a recipe that was made.
+
+    Raises:
+        CheckpointError: it was not, or its file is truncated or of another recipe.
+    """
+    key = recipe.key()
+    return Trained(recipe, checkpoint.read_metadata(_file(key, "run"), key) if recipe.stages else {})
+
+
+def from_file(path: Path) -> Trained:
+    """Return a trained encoder by its folder or its file, whatever its recipe.
+
+    Raises:
+        CheckpointError: no encoder there, or it is truncated.
+    """
+    file = path / "encoder.safetensors" if path.is_dir() else path
+    if not file.is_file():
+        raise CheckpointError(f"There is no trained encoder at {path}; name a folder of build/artifacts.")
+    metadata = checkpoint.read_metadata(file, None)
+    return Trained(parse(Recipe, metadata.get("recipe", {}), str(file)), metadata, file)
+
+
+# -- making ------------------------------------------------------------------------------------------------------------
+
+
+def obtain(
+    recipes: Sequence[Recipe],
+    *,
+    device: str = "auto",
+    jobs: int = 1,
+    encoders: bool = True,
+    may_diverge: bool = False,
+) -> list[Trained]:
+    """Return the trained encoders of ``recipes``, in their order; what is not there is trained, each beginning once.
+
+    Args:
+        jobs: how many trainings run side by side, each in a process of its own with one thread.
+        encoders: keep the encoders, and not the scores and histories alone.
+        may_diverge: leave out those whose last loss was not finite, where a search tries rates that may be too high;
+            they are noted and not tried again.
+
+    Raises:
+        SentbookError: as `sentbook.training.train.train`; what was finished is kept.
+    """
+    wanted = [one for one in recipes if one.stages and not is_made(one, encoders)]
+    if may_diverge:
+        wanted = [one for one in wanted if not _file(one.key(), "run").with_name(DIVERGED).exists()]
+    levels = [[(one, device, encoders, may_diverge) for one in {one.key(): one for one in wanted}.values()]]
+    while wanted := [one.before for one in wanted if one.before.stages and not is_made(one.before)]:
+        levels.append([(one, device, True, False) for one in {one.key(): one for one in wanted}.values()])
+    for level in reversed(levels):
+        if jobs > 1 and len(level) > 1:
+            _in_processes(_train, level, jobs)
+            continue
+        with _threads(1 if jobs > 1 else None):  # alone or beside others, to the same bits
+            for one in level:
+                _train(*one)
+    return [load(one) for one in recipes if not may_diverge or not one.stages or is_made(one, encoders)]
+
+
+def is_made(recipe: Recipe, encoder: bool = True) -> bool:
+    """Tell whether a recipe was trained, and its encoder was kept where that is asked."""
+    key = recipe.key()
+    return checkpoint.is_made(_file(key, "run")) and (not encoder or _file(key, "encoder").exists())
+
+
+def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> None:
+    """Train the last stage of a recipe on top of the others, which are there."""
+    key, before = recipe.key(), recipe.before
+    run = _file(key, "run")
+    with locked(run.parent):  # another notebook may want the same
+        if is_made(recipe, encoder):
+            return
+        began = _began()
+        objective, last = prepare_stage(recipe, device), dict[str, Tensor]()
+        try:
+            history = train(
+                objective,
+                seed=recipe.seed,
+                device=device,
+                key=key,
+                folder=run.parent,
+                report=progress(f"{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}"),
+                at_end=lambda: last.update(_scores(objective)),
+            )
+        except NumericalError as error:
+            if not may_diverge:
+                raise
+            write_atomically(run.with_name(DIVERGED), f"{error}\n")
+            return
+        best = last if history.best_step == history.examples else _scores(objective)
+        vocabulary, initial = words_of(recipe)
+        state = _state(objective.encoder.cpu(), initial)
+        about = {
+            "recipe": recipe.model_dump(mode="json"),
+            "parameters": objective.encoder.parameter_count(),
+            "moved_words": len(state[_ROWS]),
+            "words": (len(vocabulary.words), vocabulary.digest()),
+            "history": vars(history),
+            "pairs": len(objective.lengths),
+        }
+        data = load(before).metadata["data"] if before.stages else {}
+        scores = {f"last.{split}": values for split, values in last.items()}
+        scores |= {f"best.{split}": values.clone() for split, values in best.items()}
+        parts = {name: module.state_dict() for name, module in objective.kept().items()} | {"encoder": state}
+        _write(key, scores, about, began, data, parts if encoder else {})
+
+
+def prepare_stage(recipe: Recipe, device: str = "cpu") -> Objective:
+    """Return the last stage's objective, bound to its data and of the encoder that the others have trained.
+
+    Raises:
+        CheckpointError: a stage before was not trained, or with other words.
+        DataError: a file is missing or damaged.
+    """
+    stage, before = recipe.stages[-1], recipe.before
+    if stage.begins and before.stages:
+        raise ConfigError("Training with decoders starts an encoder; make it the first stage.")
+    encoder, vocabulary = (over_books(recipe), words_of(recipe)[0]) if stage.begins else untrained(recipe)
+    if before.stages:
+        load(before).put_into(encoder, vocabulary)
+    frozen = partial(_frozen, before, device)
+    seed, trained = recipe.seed, bool(before.stages)
+    return stage.bind(Start(encoder, vocabulary, seed, recipe.tokenisation, recipe.suite, trained, frozen))
+
+
+@lru_cache(maxsize=4)
+def _frozen(recipe: Recipe, device: str) -> FrozenVectors:
+    """Return the vectors of an encoder that feature transfers to several data sets, and their losses, share."""
+    return FrozenVectors(load(recipe).encoder(device))
+
+
+def _scores(objective: Objective) -> dict[str, Tensor]:
+    return {split: torch.from_numpy(values) for split, values in objective.held_out_scores().items()}
+
+
+def _state(encoder: SentenceEncoder, initial: Tensor) -> dict[str, Tensor]:
+    """Return an encoder's tensors, of its word vectors the rows that differ from the initial ones."""
+    tensors = dict(encoder.state_dict())
+    words = tensors.pop(_WORDS)
+    rows = (words != initial[: len(words)]).any(dim=1).nonzero().squeeze(1)
+    return tensors | {_ROWS: rows, _MOVED: words[rows]}
+
+
+class Outcome(NamedTuple):
+    """What a function gave: arrays, and what JSON can hold."""
+
+    arrays: Arrays
+    metadata: dict[str, Any]
+
+
+def outcomes(
+    function: Callable[..., Outcome], arguments: Sequence[tuple[Any, ...]], keys: Sequence[str], jobs: int = 1
+) -> list[Outcome]:
+    """Return ``function(*arguments)`` of each, in order: found by a key that holds all that decides it, or made now.
+
+    Args:
+        jobs: how many are made side by side, as `obtain`.
+    """
+    missing = {
+        key: (key, function, given)
+        for key, given in zip(keys, arguments, strict=True)
+        if not checkpoint.is_made(_file(key, "run"))
+    }
+    if jobs > 1 and len(missing) > 1:
+        _in_processes(_keep, list(missing.values()), jobs)
+    else:
+        with _threads(1 if jobs > 1 else None):
+            for one in missing.values():
+                _keep(*one)
+    found = (checkpoint.load(_file(key, "run"), key) for key in keys)
+    return [Outcome({name: one.numpy() for name, one in tensors.items()}, about) for tensors, about in found]
+
+
+def _keep(key: str, function: Callable[..., Outcome], given: tuple[Any, ...]) -> None:
+    with locked(_file(key, "run").parent):
+        if not checkpoint.is_made(_file(key, "run")):
+            began, (arrays, about) = _began(), function(*given)
+            _write(key, {name: torch.from_numpy(np.asarray(one)) for name, one in arrays.items()}, about, began, {}, {})
+
+
+# -- files and processes -----------------------------------------------------------------------------------------------
+
+
+def _file(key: str, name: str) -> Path:
+    return artifacts() / key / f"{name}.safetensors"
+
+
+def _began() -> dict[str, Any]:
+    return {
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "wall_seconds": -time.monotonic(),
+    }
+
+
+def _write(
+    key: str,
+    tensors: Mapping[str, Tensor],
+    about: Mapping[str, Any],
+    began: Mapping[str, Any],
+    data: Mapping[str, str],
+    parts: Mapping[str, Mapping[str, Tensor]],
+) -> None:
+    """Write all files of a key, the run last."""
+    metadata = {
+        "key": key,
+        "version": VERSION,
+        "started": began["started"],
+        "wall_seconds": began["wall_seconds"] + time.monotonic(),
+        "peak_memory_bytes": peak_memory_bytes(),
+        "git_commit": git_commit(),
+        "data": {**data, **sources.used()},
+        **about,
+    }
+    for name, own in {**parts, "run": tensors}.items():
+        checkpoint.save(_file(key, name), own, metadata)
+    _file(key, "run").with_name(checkpoint.IN_PROGRESS).unlink(missing_ok=True)
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """Compute with so many threads, None: as now; afterwards as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _in_processes(function: Callable[..., None], calls: Sequence[tuple[Any, ...]], jobs: int) -> None:
+    try:
+        Parallel(n_jobs=jobs, batch_size=1)(delayed(_alone)(function, one) for one in calls)
+    except TerminatedWorkerError:
+        raise StorageError(f"A training was killed, most often for want of memory; {SPARING}.") from None
+
+
+def _alone(function: Callable[..., None], given: tuple[Any, ...]) -> None:
+    torch.set_num_threads(1)
+    function(*given)
