@@ -70,7 +70,7 @@ def put_books(folder: Path) -> None:
 
 
 def put_coco(folder: Path) -> None:
-    """COCO as Karpathy lists it, features as wide as VGG's; `sitecustomize` has the reader expect so few images."""
+    """COCO as Karpathy lists it, with few images; features as wide as VGG's."""
     scenes, splits = World().scenes(24), ["train"] * 12 + ["restval"] * 4 + ["val"] * 4 + ["test"] * 4
     images = [
         {"imgid": at, "split": split, "sentences": [{"raw": caption} for caption in captions]}
@@ -78,10 +78,6 @@ def put_coco(folder: Path) -> None:
     ]
     put(folder / "dataset_coco.json", [json.dumps({"images": images, "dataset": "coco"})])
     savemat(folder / "vgg_feats.mat", {"feats": np.random.default_rng(2).random((4096, 24))})
-    sizes = "{'train': (16,), 'dev': (4,), 'test': (4,)}"
-    put(folder / "sitecustomize.py", [
-        "import sentbook.data.images", f"sentbook.data.images.SIZES = {sizes}",
-    ])  # fmt: skip
 
 
 def put_answers(folder: Path, flat: Path) -> None:

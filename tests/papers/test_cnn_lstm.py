@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.io import savemat
 from sklearn.linear_model import LogisticRegression
 
 from cells import of_page
@@ -18,7 +21,7 @@ from sentbook import config
 from sentbook import records as results
 from sentbook.data.text import Vocabulary
 from sentbook.evaluation.classification import pair_features
-from sentbook.io import ConfigError
+from sentbook.io import ConfigError, DataError
 from sentbook.judge.printed import table as printed
 from sentbook.models.average import Average
 from sentbook.papers.cnn_lstm import experiments
@@ -172,6 +175,52 @@ def test_a_division_of_data() -> None:
     for small, large in itertools.pairwise(shares):
         assert set(small.train) < set(large.train) and set(small.trial) < set(large.trial)
     assert [len(part.train) + len(part.trial) for part in shares] == [10, 25, 50, 100]
+
+
+# -- table 4: images ---------------------------------------------------------------------------------------------------
+
+KARPATHY = ["train", "val", "test", "train", "restval", "test", "train", "val", "train"]
+
+
+def images_of(folder: Path, damage: Callable[[list[dict[str, Any]]], object] = lambda found: None) -> Any:
+    """The page's images of a small COCO: columns are not in the order of the images, some have more captions."""
+    said = ([{"raw": f" Caption {n} of {at} .\n"} for n in range(5 + at % 3)] for at in range(9))
+    listing = [
+        {"imgid": 8 - at, "split": split, "sentences": captions}
+        for at, (split, captions) in enumerate(zip(KARPATHY, said, strict=True))
+    ]
+    damage(listing)
+    savemat(folder / "vgg_feats.mat", {"other": 1, "feats": np.arange(54, dtype=np.float32).reshape(9, 6).T})
+    (folder / "dataset_coco.json").write_text(json.dumps({"dataset": "coco", "images": listing}), encoding="utf-8")
+    page = of_page("cnn_lstm/table4", "SPLITS", "coco")
+    page["SIZES"] = {"train": (5,), "dev": (2,), "test": (2,)}
+    return page["coco"](folder)
+
+
+def test_images_have_their_column_and_five_captions(tmp_path: Path) -> None:
+    found = images_of(tmp_path)
+    for split, names in {"train": ("train", "restval"), "dev": ("val",), "test": ("test",)}.items():
+        members = [at for at, given in enumerate(KARPATHY) if given in names]
+        assert found[split].features[:, 0].tolist() == [6 * (8 - at) for at in members]
+        assert found[split].captions == [[f"Caption {number} of {at} ." for number in range(5)] for at in members]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda found: found.pop(1), lambda found: found[3]["sentences"].pop(), lambda found: found.clear()]
+)
+def test_other_images_than_coco_are_refused(tmp_path: Path, damage: Callable[[list[Any]], object]) -> None:
+    with pytest.raises(DataError, match=r"holds no dataset_coco\.json, which is not distributed"):
+        of_page("cnn_lstm/table4", "coco")["coco"](tmp_path)
+    with pytest.raises(DataError, match=r"other (train|dev|test) images than COCO"):
+        images_of(tmp_path, damage)
+
+
+def test_generated_scenes_share_no_caption_with_another_split() -> None:
+    found = of_page("cnn_lstm/table4", "generated")["generated"](sizes := {"test": 500, "dev": 500, "train": 3000})
+    assert {split: len(scenes) for split, scenes in found.items()} == sizes
+    said = [{text.lower() for texts in scenes.captions for text in texts} for scenes in found.values()]
+    assert not said[0] & said[1] | said[0] & said[2] | said[1] & said[2]
+    assert len(np.unique(np.concatenate([scenes.features for scenes in found.values()]), axis=0)) == 4000
 
 
 # -- table 4: ranks ----------------------------------------------------------------------------------------------------
