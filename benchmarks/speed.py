@@ -43,6 +43,7 @@ from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.evaluation import folds
 from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED, evaluate
 from sentbook.models import CNN, GRAN, BiLSTM, SentenceEncoder, additive, build, encode_ids
+from sentbook.models.additive import k_max_of_map
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
@@ -50,7 +51,6 @@ from sentbook.models.decoders import END, LSTMDecoder
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.models.losses.reconstruction import IGNORED
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
-from sentbook.models.word_map import k_max_of_map
 from sentbook.training.objectives import DirectTransfer, GenerationTraining, MarginTraining, Start
 from sentbook.training.objectives.books import OrderedSentences, word_table
 from sentbook.training.train import train

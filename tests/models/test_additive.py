@@ -21,10 +21,11 @@ from sentbook.models.additive import (
     candidates,
     cells,
     k_max,
+    k_max_by_topk,
+    k_max_of_map,
     projections,
     row_and_column_terms,
 )
-from sentbook.models.word_map import k_max_of_map
 
 DIMENSION, FILTERS = 5, 4
 INSIDE = {INTERIOR: (-1, 0, 1), FIRST: (0, 1), LAST: (-1, 0)}
@@ -117,11 +118,25 @@ def test_cells_and_gradients_equal_those_of_the_map(
         assert_close(got, expected, 1e-10)
 
 
-def test_products_under_autocast_are_summed_in_float32() -> None:
-    words, kernel, _ = leaves(0, 3, torch.float32)
+@settings(max_examples=30)
+@given(lengths_strategy, st.integers(1, 5), st.integers(0, 10_000))
+def test_a_cpus_network_and_topk_find_the_same_cells(lengths: list[int], k: int, seed: int) -> None:
+    inputs, (places, sizes) = leaves(seed, 200, torch.float32), batch(seed, lengths, 200)
+    sides = [ways(terms_of(inputs, places), sizes, k) for ways in (k_max, k_max_by_topk)]
+    assert torch.equal(*sides)
+    for one, other in zip(*(gradients(side, inputs, seed) for side in sides), strict=True):
+        assert_close(one, other, 1e-5)
+
+
+def test_under_autocast_products_alone_are_narrow() -> None:
+    words, kernel, weights = leaves(0, 3, torch.float32)
+    places, _ = batch(0, [4, 2], 3)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert (words @ kernel.flatten(0, 1)).dtype == torch.bfloat16
-        assert projections(words, kernel).dtype == torch.float32
+        projected = projections(words, kernel)
+        found = row_and_column_terms(projected, weights, places)
+    assert projected.dtype == found.dtype == torch.float32
+    assert torch.equal(found, row_and_column_terms(projected, weights, places))
 
 
 # -- ties --------------------------------------------------------------------------------------------------------------

@@ -90,7 +90,8 @@ def test_a_sentence_is_the_same_alone_in_a_batch_in_any_order_and_beside_any_pad
     options: EncoderOptions, sentences: list[list[int]], most: int | None, seed: int
 ) -> None:
     encoder, tokens = made(options), corpus(sentences)
-    together = encode_ids(encoder, tokens, max_tokens=most)
+    encoder.tokens_per_batch = most or encoder.tokens_per_batch
+    together = encode_ids(encoder, tokens)
     assert together.shape == (len(sentences), encoder.dimension)
     assert together.dtype == np.float32
     alone = np.concatenate([encode_ids(encoder, corpus([words])) for words in sentences])
@@ -241,10 +242,12 @@ def test_memory_bounds_the_batch_and_not_the_vectors(most: int) -> None:
     encoder, tokens = made(CSEEncoder(filters=3)), corpus([[2] * (1 + at % 9) for at in range(30)])
     shapes: list[tuple[int, ...]] = []
     encoder.register_forward_pre_hook(lambda module, given: shapes.append(tuple(given[0].shape)))
-    bounded = encode_ids(encoder, tokens, most)
+    whole, encoder.tokens_per_batch = encode_ids(encoder, tokens), most
+    shapes.clear()
+    bounded = encode_ids(encoder, tokens)
     # As wide as the widest filter at least.
     assert all(rows == 1 or rows * (width if width > encoder.minimum_length else 1) <= most for rows, width in shapes)
-    np.testing.assert_allclose(bounded, encode_ids(encoder, tokens), atol=1e-5)
+    np.testing.assert_allclose(bounded, whole, atol=1e-5)
 
 
 def test_two_sentences_are_compared_by_their_cosine() -> None:
@@ -291,7 +294,7 @@ def test_frozen_vectors_are_the_encoders_each_sentence_once(first: list[list[int
         np.testing.assert_allclose(
             frozen.table[places].numpy(), encode_ids(made(CSEEncoder(filters=3)), corpus(sentences)), atol=1e-5
         )
-    assert len(frozen) == len({tuple(sentence) for sentence in first + second}) == len(frozen.table) == sum(seen)
+    assert len({tuple(sentence) for sentence in first + second}) == len(frozen.table) == sum(seen)
 
 
 def test_a_line_too_long_for_a_map_is_refused_before_it_fills_the_memory() -> None:

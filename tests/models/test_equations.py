@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from sentbook.data.text import TokenIds
 from sentbook.models import CNN, CSE, GRAN, LSTM, WSV, Average, BiLSTM, SentenceEncoder
+from sentbook.models.additive import word_set_map
 from sentbook.models.cnn import CNNEncoder
-from sentbook.models.word_map import word_set_map
 from sentbook.models.wsv import WSVEncoder
 
 WORDS, DEPTH = 30, 6

@@ -59,7 +59,8 @@ def row_and_column_terms(projected: Tensor, weights: Tensor, places: Tensor) -> 
     # (6 sequences x 3 neighbours, 9 taps): which taps a neighbour's term sums up. A tiny matrix over a large table.
     rows, columns = _tap_sums(projected.device, projected.dtype)
     sums = torch.cat([weights[0] * rows, weights[1] * columns])
-    table = (sums @ projected.reshape(taps, -1)).view(6, 3 * size, features)
+    with torch.autocast(projected.device.type, enabled=False):  # these are sums
+        table = (sums @ projected.reshape(taps, -1)).view(6, 3 * size, features)
     around = functional.pad(places.T, (0, 0, 1, 1))
     length = places.shape[1]
     neighbours = torch.stack([around[a : a + length].reshape(-1) + a * size for a in range(3)], dim=1)
@@ -130,33 +131,20 @@ def candidates(k: int) -> list[_Candidate]:
     return interior + edges + corners
 
 
-class Ranked(NamedTuple):
-    """The k largest of N tensors, element by element: (k, ...) values in falling order, and marks of where they are.
-
-    `positions` reads marks; few of them are ever read, and reading all would cost as much as the ranking.
-    """
-
-    values: Tensor
-    marks: Tensor
-
-
-def k_largest(parts: Sequence[Tensor], k: int) -> Ranked:
-    """Rank N >= 1 tensors of one shape, fewer than a million: the k largest, element by element.
+def _k_largest(parts: Sequence[Tensor], k: int) -> tuple[Tensor, Tensor]:
+    """Rank N >= 1 float32 tensors of one shape, fewer than a million: (k, ...) values and marks, element by element.
 
     A network of maxima and minima, twelve times as fast on a CPU as one that moves indices along. The indices travel
-    in the bits that float32 leaves free in float64, so that the order is exact and no element is taken twice; float64
-    has no such bits and is ranked by `torch.topk`.
+    in the bits that float32 leaves free in float64, so that the order is exact and no element is taken twice. Few marks
+    are ever read by `_positions`, and reading all would cost as much as the ranking.
     """
-    if parts[0].dtype == torch.float64:
-        stacked = torch.stack([*parts, *[torch.full_like(parts[0], MISSING)] * k])
-        return Ranked(*torch.topk(stacked, k, dim=0))
-    packed = k_largest_values((_pack(part, index) for index, part in enumerate(parts)), k)
+    packed = _k_largest_values((_pack(part, index) for index, part in enumerate(parts)), k)
     # Rounding to float32 drops the index: it is less than half a unit in the last place.
-    return Ranked(packed.float(), packed)
+    return packed.float(), packed
 
 
-def k_largest_values(parts: Iterable[Tensor], k: int) -> Tensor:
-    """Rank as `k_largest`, for values alone, in the parts' own type; `MISSING` where there are fewer than k parts."""
+def _k_largest_values(parts: Iterable[Tensor], k: int) -> Tensor:
+    """Rank as `_k_largest`, for values alone, in the parts' own type; `MISSING` where there are fewer than k parts."""
     tops: list[Tensor] = []
     for part in parts:
         value = part
@@ -168,10 +156,8 @@ def k_largest_values(parts: Iterable[Tensor], k: int) -> Tensor:
     return torch.stack(tops)
 
 
-def positions(marks: Tensor) -> Tensor:
-    """Read which of the N parts each mark of `k_largest` stands for."""
-    if marks.dtype == torch.int64:
-        return marks
+def _positions(marks: Tensor) -> Tensor:
+    """Read which of the N parts each mark of `_k_largest` stands for."""
     return _INDICES - 1 - (marks.view(torch.int64) & (_INDICES - 1))
 
 
@@ -182,7 +168,7 @@ def _pack(values: Tensor, index: int) -> Tensor:
 
 
 class _KLargestCells(torch.autograd.Function):
-    """(6, T, B, F) row and column terms to the (k, B, F) largest cells of the map that they span."""
+    """Do what `k_max_by_topk` does for float32 on a CPU, whose caches hold a part of `_k_largest` at a time."""
 
     @staticmethod
     def forward(ctx: Any, terms: Tensor, lengths: Tensor, k: int) -> Tensor:
@@ -198,17 +184,17 @@ class _KLargestCells(torch.autograd.Function):
 
         # Without an interior, a part of missing values stands in.
         inner = [interior(at) for at in range(1, int(ends.max()))] or [torch.full_like(terms[:, 0], MISSING)]
-        ranked = k_largest(inner, k) if wanted else Ranked(k_largest_values(inner, k), lengths)
+        ranked, marks = _k_largest(inner, k) if wanted else (_k_largest_values(inner, k), lengths)
         # (6, B, F) each: the ranks of the interior, the first and the last element of every sequence.
-        options = [*ranked.values, terms[:, 0], terms[:, ends, each]]
+        options = [*ranked, terms[:, 0], terms[:, ends, each]]
         pairs = candidates(k)
         sums = [options[c.row][c.row_class] + options[c.column][3 + c.column_class] for c in pairs]
         if not wanted:
-            return k_largest_values(sums, k)
-        found = k_largest(sums, k)
-        ctx.save_for_backward(ranked.marks, positions(found.marks), found.values, ends)
+            return _k_largest_values(sums, k)
+        values, chosen = _k_largest(sums, k)
+        ctx.save_for_backward(marks, _positions(chosen), values, ends)
         ctx.shape, ctx.pairs = terms.shape, pairs
-        return found.values
+        return values
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
@@ -223,10 +209,24 @@ class _KLargestCells(torch.autograd.Function):
         pairs = torch.tensor(ctx.pairs, device=ends.device)[chosen.reshape(k, -1).clamp(max=len(ctx.pairs) - 1)]
         for option, sequence in ((pairs[..., 1], pairs[..., 0]), (pairs[..., 3], 3 + pairs[..., 2])):
             ranked = marks.reshape(-1)[(option.clamp(max=k - 1) * 6 + sequence) * cells + inside]
-            place = torch.where(option == k, 0, torch.where(option > k, last, positions(ranked) + 1))
+            place = torch.where(option == k, 0, torch.where(option > k, last, _positions(ranked) + 1))
             at = (sequence * length + place.clamp(max=length - 1)) * cells + inside
             into.scatter_add_(0, at.reshape(-1), gradient)
         return into.view(ctx.shape), None, None
+
+
+def k_max_by_topk(terms: Tensor, lengths: Tensor, k: int) -> Tensor:
+    """Find the cells of `k_max` by a few operations over whole tensors, as suits CUDA; and float64."""
+    at, each = (torch.arange(size, device=terms.device) for size in terms.shape[1:3])
+    ends = lengths - 1
+    interior = ((at > 0) & (at < ends.unsqueeze(1))).T.unsqueeze(2)  # (T, B, 1)
+    inner = functional.pad(torch.where(interior, terms, MISSING), (0, 0, 0, 0, 0, k), value=MISSING)
+    # (6, k + 2, B, F): the ranks of the interior, the first and the last element of every sequence.
+    ranked = [torch.topk(inner, k, dim=1).values, terms[:, :1], terms[:, ends, each].unsqueeze(1)]
+    options = torch.cat(ranked, dim=1)
+    sums = [options[c.row_class, c.row] + options[3 + c.column_class, c.column] for c in candidates(k)]
+    values = torch.topk(torch.stack(sums), k, dim=0).values
+    return torch.where(values > MISSING / 2, values, MISSING)  # what is missing sends no gradient on
 
 
 def k_max(terms: Tensor, lengths: Tensor, k: int) -> Tensor:
@@ -241,6 +241,8 @@ def k_max(terms: Tensor, lengths: Tensor, k: int) -> Tensor:
     Returns:
         (k, B, F).
     """
+    if terms.is_cuda or terms.dtype == torch.float64:
+        return k_max_by_topk(terms, lengths, k)
     found: Tensor = _KLargestCells.apply(terms, lengths, k)
     return found
 
@@ -259,3 +261,26 @@ def cells(terms: Tensor, lengths: Tensor) -> Tensor:
     rows = terms[classes.unsqueeze(1), at.view(1, -1, 1), each]  # (B, T, T, F): i, j
     columns = terms[3 + classes.unsqueeze(2), at.view(1, 1, -1), each]
     return (rows + columns).permute(0, 3, 1, 2)
+
+
+# -- the layer as the paper computes it, map and all: what the above is held equal to ---------------------------------
+
+
+def word_set_map(words: Tensor, weights: Tensor) -> Tensor:
+    r"""Draw the (B, D, n, n) map $\lambda_1 w_i + \lambda_2 w_j$ of (B, n, D) words: Yao et al. 2018, algorithm 1."""
+    rows, columns = words.transpose(1, 2).unsqueeze(3), words.transpose(1, 2).unsqueeze(2)
+    return weights[0] * rows + weights[1] * columns
+
+
+def k_max_of_map(words: Tensor, kernel: Tensor, weights: Tensor, k: int) -> Tensor:
+    """Take the (k, B, F) largest cells of the convolved map of sentences of one length, in falling order.
+
+    Args:
+        words: (B, n, D).
+        kernel: (3, 3, D, F).
+        weights: (2,).
+    """
+    convolved = functional.conv2d(word_set_map(words, weights), kernel.permute(3, 2, 0, 1), padding=1).flatten(2)
+    missing = max(0, k - convolved.shape[2])
+    padded = functional.pad(convolved, (0, missing), value=MISSING)
+    return torch.topk(padded, k, dim=2).values.permute(2, 0, 1)

@@ -27,7 +27,7 @@ def padded(
 
 
 @torch.inference_mode()
-def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int | None = None) -> NDArray[np.float32]:
+def encode_ids(encoder: SentenceEncoder, tokens: TokenIds) -> NDArray[np.float32]:
     """Encode N sentences of ids to (N, F) vectors, in their order.
 
     Where the encoder depends on its batch (the faithful CSE), batches are 100 sentences in file order, as the
@@ -40,7 +40,7 @@ def encode_ids(encoder: SentenceEncoder, tokens: TokenIds, max_tokens: int | Non
     if encoder.batch_dependent:
         batches = [np.arange(at, min(at + 100, len(tokens))) for at in range(0, len(tokens), 100)]
     else:
-        batches = list(batches_by_tokens(tokens.lengths, max_tokens or encoder.tokens_per_batch))
+        batches = list(batches_by_tokens(tokens.lengths, encoder.tokens_per_batch))
     vectors = np.empty((len(tokens), encoder.dimension), dtype=np.float32)
     for rows in batches:
         vectors[rows] = encoder(*padded(tokens, rows, encoder)).float().cpu().numpy()
@@ -80,27 +80,22 @@ class FrozenVectors:
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         self.encoder = encoder
-        self.table: Tensor = torch.empty(0, encoder.dimension)
+        self.table = torch.empty(0, encoder.dimension, device=encoder.embedding.weight.device)
         self._places: dict[bytes, int] = {}
 
-    def __len__(self) -> int:
-        return len(self._places)
-
     def places(self, tokens: TokenIds) -> NDArray[np.int64]:
-        """Find the (N,) rows of ``table`` that hold the vectors of N sentences; those not met before are encoded now.
+        """Find the (N,) rows of ``table``, on the encoder's device, that hold the vectors of N sentences.
+
+        Those not met before are encoded now.
 
         Raises:
             NumericalError: a vector is not finite.
         """
         sentences = [part.tobytes() for part in np.split(tokens.flat, tokens.offsets[1:-1])]
-        new = {sentence: row for row, sentence in enumerate(sentences) if sentence not in self._places}
-        if new:
-            rows = np.array(list(new.values()))
-            self.table = torch.cat([self.table, torch.from_numpy(encode_ids(self.encoder, _take(tokens, rows)))])
+        if new := [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._places]:
+            parts = [np.frombuffer(sentence, tokens.flat.dtype) for sentence in new]
+            taken = TokenIds(np.concatenate(parts), np.cumsum([0, *map(len, parts)]))
+            vectors = torch.from_numpy(encode_ids(self.encoder, taken)).to(self.table.device)
+            self.table = torch.cat([self.table, vectors])
             self._places |= {sentence: len(self._places) + at for at, sentence in enumerate(new)}
         return np.array([self._places[sentence] for sentence in sentences], dtype=np.int64)
-
-
-def _take(tokens: TokenIds, rows: NDArray[np.int64]) -> TokenIds:
-    parts = [tokens.flat[tokens.offsets[row] : tokens.offsets[row + 1]] for row in rows]
-    return TokenIds(np.concatenate(parts), np.concatenate([[0], np.cumsum([len(part) for part in parts])]))
