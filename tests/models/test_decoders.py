@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from sentbook.data.text import TokenIds
 from sentbook.io import ConfigError
-from sentbook.models import WordEmbedding
-from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, LSTMDecoder, Output, Start
+from sentbook.models.base import WordEmbedding
+from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
 from sentbook.models.recurrent import recurrence, run, states
 
+Start, Output = Literal["zero", "code"], Literal["full", "tied"]
 WORDS, DEPTH, CODES, HIDDEN = 9, 4, 6, 5
 VARIANTS: list[tuple[Start, Output]] = [("zero", "full"), ("zero", "tied"), ("code", "full"), ("code", "tied")]
 variants = pytest.mark.parametrize(("start", "output"), VARIANTS)

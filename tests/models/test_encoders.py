@@ -17,12 +17,10 @@ from sentbook.io import DataError, NumericalError
 from sentbook.models import (
     CNN,
     CSE,
-    ENCODERS,
     GRAN,
     WSV,
     Average,
     BiLSTM,
-    EncoderOptions,
     FrozenVectors,
     SentenceEncoder,
     build,
@@ -31,6 +29,8 @@ from sentbook.models import (
     similarity,
 )
 from sentbook.models.average import AverageEncoder
+from sentbook.models.base import EncoderOptions
+from sentbook.models.build import ENCODERS
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder, LSTMEncoder

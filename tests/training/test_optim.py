@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sentbook.models import WordEmbedding
+from sentbook.models.base import WordEmbedding
 from sentbook.training import checkpoint
 from sentbook.training.optim import LazyAdam
 

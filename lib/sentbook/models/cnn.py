@@ -12,8 +12,6 @@ from torch.nn import functional
 
 from sentbook.models.base import EncoderOptions, SentenceEncoder
 
-WindowPadding = Literal["masked", "released"]
-
 
 class CNNEncoder(EncoderOptions):
     """Options of `CNN`; 3 x 800 numbers as published.
@@ -28,7 +26,7 @@ class CNNEncoder(EncoderOptions):
     kind: Literal["cnn"] = "cnn"
     widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((3, 4, 5), min_length=1)
     filters: int = Field(800, ge=1)
-    padding: WindowPadding = "masked"
+    padding: Literal["masked", "released"] = "masked"
     bound: float = Field(0.01, gt=0)
 
 

@@ -12,10 +12,6 @@ from torch.nn import functional
 
 from sentbook.models.base import EncoderOptions, SentenceEncoder
 
-Activation = Literal["linear", "tanh"]
-Pooling = Literal["sum", "mean"]
-Windows = Literal["masked", "batch"]
-
 
 class CSEEncoder(EncoderOptions):
     """Options of `CSE`; the defaults are the clean variant.
@@ -32,10 +28,10 @@ class CSEEncoder(EncoderOptions):
     kind: Literal["cse"] = "cse"
     widths: tuple[Annotated[int, Field(ge=1, le=9)], ...] = Field((1, 2, 3), min_length=1)
     filters: int = Field(100, ge=1)
-    activation: Activation = "linear"
+    activation: Literal["linear", "tanh"] = "linear"
     bias: bool = True
-    pooling: Pooling = "sum"
-    windows: Windows = "masked"
+    pooling: Literal["sum", "mean"] = "sum"
+    windows: Literal["masked", "batch"] = "masked"
 
 
 class CSE(SentenceEncoder):

@@ -23,16 +23,13 @@ END = PADDING
 # Continuations that a search looks at together.
 _CANDIDATES = 2**23
 
-Start = Literal["zero", "code"]
-Output = Literal["full", "tied"]
-
 
 class DecoderOptions(Section):
     """What decides an untrained decoder beside its widths and its seed; defaults are those of Gan et al. 2017."""
 
     hidden: int = Field(600, ge=1, description="of every LSTM")
-    start: Start = "zero"
-    output: Output = "full"
+    start: Literal["zero", "code"] = "zero"
+    output: Literal["full", "tied"] = "full"
     bound: float = Field(0.01, gt=0, description="weights of decoders and learned words start in [-bound, bound]")
     dropout: Share = Field(0.0, description="on elements of the word vectors")
 

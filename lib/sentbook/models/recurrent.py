@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from pydantic import Field
@@ -15,8 +15,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from sentbook.data.text import PADDING
 from sentbook.models.base import EncoderOptions, SentenceEncoder, to_device
 
-StatePool = Literal["max", "mean"]
-StatePadding = Literal["masked", "zeros"]
+Words = TypeVar("Words", Tensor, PackedSequence)
 
 
 @dataclass(frozen=True)
@@ -146,17 +145,15 @@ def initialise(lstm: nn.LSTM, bound: float = 0.01, forget: float = 3.0) -> None:
     second.requires_grad_(False)
 
 
-def run(
-    lstm: nn.LSTM, packed: PackedSequence, start: tuple[Tensor, Tensor] | None = None
-) -> tuple[PackedSequence, Tensor]:
-    """Run torch's LSTM outside autocast: the packed states, and the (directions, B, h) last ones.
+def run(lstm: nn.LSTM, words: Words, start: tuple[Tensor, Tensor] | None = None) -> tuple[Words, Tensor]:
+    """Run torch's LSTM outside autocast, over padded or packed words: all states, and the (directions, B, h) last ones.
 
     On a GPU autocast runs it in float16, whatever type is asked for, and most gradients of its weights are then too
     small to be told from zero.
     """
     weight = lstm.get_parameter("weight_ih_l0")
     with torch.autocast(weight.device.type, enabled=False):
-        states, (last, _) = lstm(packed.to(weight.dtype), start)
+        states, (last, _) = lstm(words.to(weight.dtype), start)
     return states, last
 
 
@@ -252,8 +249,8 @@ class BiLSTMEncoder(EncoderOptions):
 
     kind: Literal["bilstm"] = "bilstm"
     hidden: int = Field(2048, ge=1)
-    pool: StatePool = "max"
-    padding: StatePadding = "masked"
+    pool: Literal["max", "mean"] = "max"
+    padding: Literal["masked", "zeros"] = "masked"
 
 
 class BiLSTM(SentenceEncoder):

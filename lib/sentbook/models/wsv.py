@@ -15,9 +15,6 @@ from sentbook.io import DataError
 from sentbook.models import additive
 from sentbook.models.base import EncoderOptions, SentenceEncoder
 
-MapPadding = Literal["masked", "zeros in training"]
-Selection = Literal["largest", "smallest"]
-Activation = Literal["relu", "sigmoid"]
 # Words of a sentence whose map a second layer can read: a million cells for each filter are some GB.
 LONGEST_MAP = 1_000
 
@@ -44,10 +41,10 @@ class WSVEncoder(EncoderOptions):
     alpha: tuple[float, float] = (0.4, 0.6)
     map_weights: Literal["trained", "fixed"] = "trained"
     bias: bool = False
-    padding: MapPadding = "masked"
-    selection: Selection = "largest"
+    padding: Literal["masked", "zeros in training"] = "masked"
+    selection: Literal["largest", "smallest"] = "largest"
     # Left out of keys and records where it is the paper's choice, as those made before it was a setting are.
-    activation: Activation = Field("relu", exclude_if=lambda name: name == "relu")
+    activation: Literal["relu", "sigmoid"] = Field("relu", exclude_if=lambda name: name == "relu")
 
 
 class WSV(SentenceEncoder):

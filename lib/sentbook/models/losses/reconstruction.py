@@ -23,11 +23,12 @@ class _TokenLosses(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         wanted = ctx.needs_input_grad[:3]
         size = max(1, CELLS["cpu" if states.device.type == "cpu" else "cuda"] // weight.shape[0])
-        losses = torch.zeros(len(target), dtype=torch.float32, device=states.device).to(_wide(states))
+        wide = torch.promote_types(states.dtype, torch.float32)
+        losses = torch.zeros(len(target), dtype=wide, device=states.device)
         d_states = torch.zeros_like(states) if wanted[0] else None
         d_weight = torch.zeros_like(weight, dtype=losses.dtype) if wanted[1] else None
         d_bias = torch.zeros_like(bias, dtype=losses.dtype) if wanted[2] else None
-        half = states.dtype if states.dtype != losses.dtype else _autocast(states)
+        half = states.dtype if states.dtype != wide else _autocast(states)
         with torch.autocast(states.device.type, enabled=False):
             table = weight.to(half) if half is not None else weight
             for start in range(0, len(target), size):
@@ -82,10 +83,6 @@ def _logits(part: Tensor, table: Tensor, bias: Tensor) -> Tensor:
     if bias.dtype == table.dtype:
         return torch.addmm(bias, part, table.T)
     return (part @ table.T).to(bias.dtype).add_(bias)
-
-
-def _wide(states: Tensor) -> torch.dtype:
-    return torch.float64 if states.dtype == torch.float64 else torch.float32
 
 
 def _autocast(states: Tensor) -> torch.dtype | None:

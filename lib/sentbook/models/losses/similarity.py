@@ -65,7 +65,7 @@ def kl_loss(score: Tensor, gold: Tensor, smoothing: float = 0.01) -> Tensor:
     $\frac{1}{m} \sum_i q \log \frac{q}{p} + (1 - q) \log \frac{1 - q}{1 - p}$, $p = (s + \epsilon) / (1 + 2 \epsilon)$.
 
     Source: Yao et al. 2018, equation 13; "Laplace smoothing" of p, its $\epsilon$ unstated. A score outside [0, 1], as
-    a cosine can be, counts as the nearer end.
+    a cosine can be, counts as the nearer end, so that no gradient pulls together two vectors that point apart.
 
     Args:
         score, gold: (B,).
