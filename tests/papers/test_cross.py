@@ -20,10 +20,12 @@ from sentbook import config, records, report
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics
 from sentbook.evaluation.predictions import Predictions
-from sentbook.evaluation.protocols import AGGREGATIONS, CORRELATIONS, Aggregation
+from sentbook.evaluation.protocols import Aggregation
 from sentbook.io import ConfigError, DataError, root
 
 SIZES = {"STS2014/a": 9, "STS2014/b": 14, "STS2014/c": 5}
+PAGE = of_page("cross/protocols", "CORRELATIONS", "AGGREGATIONS")
+CORRELATIONS, AGGREGATIONS = PAGE["CORRELATIONS"], PAGE["AGGREGATIONS"]
 YEAR, WAYS = "STS2014/avg", list(itertools.product(CORRELATIONS, AGGREGATIONS))
 Scores = Mapping[str, NDArray[Any]]
 

@@ -80,9 +80,6 @@ MEASURES = {
     Measure.ACCURACY: accuracy,
     Measure.F1: f1,
 }
-# Where papers and tools differ on the same scores.
-CORRELATIONS = (Measure.PEARSON, Measure.SPEARMAN)
-AGGREGATIONS = (Aggregation.MEAN, Aggregation.WEIGHTED, Aggregation.POOLED)
 COSINE_PEARSON = Protocol(Score.COSINE, Measure.PEARSON)
 # What the authors of each test set ask for, by its name in tables.
 TEST_MEASURES: dict[str, Measure] = {
