@@ -51,8 +51,8 @@ from sentbook.models.decoders import END, LSTMDecoder
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.models.losses.reconstruction import IGNORED
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
-from sentbook.training.objectives import DirectTransfer, GenerationTraining, MarginTraining, Start
-from sentbook.training.objectives.books import OrderedSentences, word_table
+from sentbook.training.objectives import DirectTransfer, GenerationTraining, MarginTraining, Start, Text
+from sentbook.training.objectives.generation import word_table
 from sentbook.training.train import train
 
 Sides = Mapping[str, Callable[[], object]]
@@ -299,19 +299,19 @@ def autoencoder(filters: int, hidden: int, words: int, dimension: int = 300, cou
     """An untrained CNN-LSTM autoencoder and drawn sentences as long as those of the novels."""
     lengths, rows = drawn_lengths(count, 15, 0.85, 38), np.arange(count)
     tokens = TokenIds(np.random.default_rng(0).integers(2, words + 2, lengths.sum()), np.append(0, lengths.cumsum()))
-    text = OrderedSentences(tokens, rows, rows[:-1], rows[:0])
+    text = Text(tokens, rows)
     torch.manual_seed(0)
     vocabulary = Vocabulary([str(number) for number in range(words)])
     start = Start(CNN(word_table(vocabulary, dimension, seed=0), CNNEncoder(filters=filters)), vocabulary)
     settings = GenerationTraining(epochs=1, batch_size=64, checks_per_epoch=1, keep="last", hidden=hidden)
-    return settings.bind(start, (text, replace(text, sentences=rows[:9], firsts=rows[:8])))
+    return settings.bind(start, (text, Text(tokens, rows[:9])))
 
 
 def generation(small: bool, rounds: int) -> Report:
     size = 64
 
     def plain(problem: GenerationTraining) -> None:
-        model, tokens = PlainAutoencoder(problem._decoding), problem._texts["train"].tokens
+        model, tokens = PlainAutoencoder(problem._decoding), problem._texts[0].tokens
         parameters = [value for value in model.parameters() if value.requires_grad]
         optimiser = torch.optim.Adam(parameters, lr=problem.learning_rate)
         for rows in shuffled_batches(len(tokens.lengths), size, np.random.default_rng([0, 0])):
@@ -327,9 +327,9 @@ def generation(small: bool, rounds: int) -> Report:
     report: Report = {}
     for sizes in [(4, 5, 40, 6, 128)] if small else [(200, 300, 10_000), (800, 600, 22_154)]:
         problem = autoencoder(*sizes)
-        tokens, rows = problem._texts["train"].tokens, np.arange(size)
+        tokens, rows = problem._texts[0].tokens, np.arange(size)
         losses = [
-            problem.compute_loss(rows, np.random.default_rng(0)),
+            problem.compute_loss(problem.batch(rows)),
             PlainAutoencoder(problem._decoding).loss(tokens, rows),
         ]
         np.testing.assert_allclose(*(loss.item() for loss in losses), rtol=1e-4)

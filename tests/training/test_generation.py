@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +19,8 @@ from sentbook.io import DataError
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
-from sentbook.training.objectives import GenerationTraining, Start
-from sentbook.training.objectives.books import OrderedSentences, examples, word_table
+from sentbook.training.objectives import GenerationTraining, Start, Text
+from sentbook.training.objectives.generation import word_table
 from sentbook.training.train import train
 
 KINDS: list[Kind] = ["autoencoder", "future predictor", "composite", "hierarchical"]
@@ -28,8 +28,8 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 VOCABULARY = Vocabulary([f"w{chr(97 + number)}" for number in range(10)])
 
 
-def written(books: list[int], seed: int = 0, size: int = 3) -> OrderedSentences:
-    """Books of so many sentences; the first word of each sentence is the last of the one before."""
+def written(kind: Kind, books: list[int], seed: int = 0) -> Text:
+    """Books of so many sentences; the first word of each sentence the last of the one before; paragraphs of 3."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 9, sum(books))
     flat = rng.integers(1, len(VOCABULARY), lengths.sum())
@@ -37,10 +37,9 @@ def written(books: list[int], seed: int = 0, size: int = 3) -> OrderedSentences:
     flat[offsets[1:-1]] = flat[offsets[1:-1] - 1]
     starts = np.cumsum([0, *books])
     rows = np.arange(sum(books))
-    paragraphs = [np.arange(start, end - size + 1, size) for start, end in pairwise(starts)]
-    return OrderedSentences(
-        TokenIds(flat, offsets), rows, np.delete(rows, starts[1:] - 1), np.concatenate(paragraphs), size
-    )
+    paragraphs = [np.arange(start, end - 2, 3) for start, end in pairwise(starts)]
+    kinds = {"autoencoder": rows, "hierarchical": np.concatenate(paragraphs)}
+    return Text(TokenIds(flat, offsets), kinds.get(kind, np.delete(rows, starts[1:] - 1)))
 
 
 def cnn(bound: float = 0.3) -> CNN:
@@ -53,13 +52,16 @@ def model(kind: Kind, bound: float = 0.3) -> EncoderDecoder:
     return EncoderDecoder(cnn(bound), kind, DecoderOptions(hidden=5, bound=bound), seed=2)
 
 
-Texts = tuple[OrderedSentences, OrderedSentences]
-
-
-def problem(kind: Kind, texts: Texts | None = None, **changes: object) -> GenerationTraining:
+def problem(kind: Kind, texts: tuple[Text, Text] | None = None, **changes: object) -> GenerationTraining:
     values = {"model": kind, "hidden": 5, "bound": 0.3, "epochs": 2, "batch_size": 4, "learning_rate": 0.01}
-    settings = GenerationTraining(**values | {"checks_per_epoch": 2, **changes})  # type: ignore[arg-type]
-    return settings.bind(Start(cnn(), VOCABULARY, 2), texts or (written([7, 1, 4, 9]), written([5, 3], seed=1)))
+    values |= {"checks_per_epoch": 2, "paragraph": 3}
+    settings = GenerationTraining(**values | changes)  # type: ignore[arg-type]
+    texts = texts or (written(kind, [7, 1, 4, 9]), written(kind, [5, 3], seed=1))
+    return settings.bind(Start(cnn(), VOCABULARY, 2), texts)
+
+
+def loss(made: GenerationTraining, rows: Any) -> Tensor:
+    return made.compute_loss(made.batch(rows))
 
 
 def nats(forced: object) -> Tensor:
@@ -73,30 +75,22 @@ def nats(forced: object) -> Tensor:
 def test_books_within_limits_are_cut_into_sentences_pairs_and_paragraphs(cache: Path) -> None:
     told = Stories("made", [["a b", "c", "d e f g", "h", "i", "j", "k"], ["l", "m", "n"], ["held out"]])
     books = novels.prepare(novels.stories(told), every=3)
-    ordered = OrderedSentences.of(books, "train", novels.Limits(longest=3), size=2)
-    assert ordered.sentences.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 9]
-    assert ordered.firsts.tolist() == [0, 3, 4, 5, 7, 8]
-    assert ordered.paragraphs.tolist() == [0, 3, 5, 7]
-    some = ordered.at_most(4, np.random.default_rng(0))
-    assert (len(some.sentences), len(some.firsts), len(some.paragraphs)) == (4, 4, 2)
-    assert set(some.firsts) <= set(ordered.firsts) and sorted(some.firsts) == some.firsts.tolist()
-    assert ordered.at_most(None, np.random.default_rng(0)) is ordered
-
-
-def test_what_goes_beyond_the_last_sentence_is_refused() -> None:
-    ordered = written([4, 3])
-    for changes in ({"sentences": np.array([0, 7])}, {"firsts": np.array([6])}, {"paragraphs": np.array([0, 5])}):
-        with pytest.raises(DataError, match="cut the text"):
-            replace(ordered, **changes)
+    rows = {"autoencoder": [0, 1, 3, 4, 5, 6, 7, 8, 9], "composite": [0, 3, 4, 5, 7, 8], "hierarchical": [0, 3, 5, 7]}
+    for kind, expected in rows.items():
+        stage = GenerationTraining(model=kind, longest=3, paragraph=2)  # type: ignore[arg-type]
+        assert stage._examples(books, "train", None, np.random.default_rng(0)).rows.tolist() == expected
+        some = stage._examples(books, "train", 4, np.random.default_rng(0)).rows
+        assert len(some) == (2 if kind == "hierarchical" else 4) and {*some} <= {*expected}
+        assert sorted(some) == some.tolist()
 
 
 def test_a_memory_map_of_small_integers_is_read_alike(tmp_path: Path) -> None:
-    ordered = written([7, 4])
-    np.save(tmp_path / "flat.npy", ordered.tokens.flat.astype(np.uint16))
-    mapped = replace(ordered, tokens=TokenIds(np.load(tmp_path / "flat.npy", mmap_mode="r"), ordered.tokens.offsets))
     for kind in KINDS:
-        rows, rng = np.arange(3), np.random.default_rng(0)
-        losses = [problem(kind, (one, one)).compute_loss(rows, rng).item() for one in (ordered, mapped)]
+        ordered = written(kind, [7, 4])
+        np.save(tmp_path / f"{kind}.npy", ordered.tokens.flat.astype(np.uint16))
+        flat = np.load(tmp_path / f"{kind}.npy", mmap_mode="r")
+        mapped = ordered._replace(tokens=TokenIds(flat, ordered.tokens.offsets))
+        losses = [loss(problem(kind, (one, one)), np.arange(3)).item() for one in (ordered, mapped)]
         assert losses[0] == losses[1]
 
 
@@ -107,58 +101,54 @@ def test_a_memory_map_of_small_integers_is_read_alike(tmp_path: Path) -> None:
 def test_the_loss_is_that_of_sentences_one_by_one(kind: Kind) -> None:
     """The models' definitions spelt out: one sentence, one vector, one prediction at a time."""
     made = problem(kind)
-    ordered, table, decoders = written([7, 1, 4, 9]), made.encoder.embedding, made._decoding.decoders
+    (tokens, rows), table, decoders = written(kind, [7, 1, 4, 9]), made.encoder.embedding, made._decoding.decoders
 
     def sentence(row: int) -> tuple[Tensor, Tensor]:
-        ids, lengths = ordered.tokens.padded(np.array([row]), minimum=5)
+        ids, lengths = tokens.padded(np.array([row]), minimum=5)
         return torch.from_numpy(ids), torch.from_numpy(lengths)
 
     parts: dict[str, list[Tensor]] = {"same": [], "next": []}
     owner = np.repeat(np.arange(4), [7, 1, 4, 9])
-    for row in range(len(ordered)):
+    for row in range(len(tokens)):
         code = made.encoder(*sentence(row))
-        if kind in ("composite", "future predictor") and (row + 1 == len(ordered) or owner[row] != owner[row + 1]):
+        if kind in ("composite", "future predictor") and (row + 1 == len(tokens) or owner[row] != owner[row + 1]):
             continue
         if kind in ("autoencoder", "composite"):
             parts["same"].append(nats(decoders["same"](table, *sentence(row), code)))
         if kind in ("future predictor", "composite"):
             parts["next"].append(nats(decoders["next"](table, *sentence(row + 1), code)))
     if kind == "hierarchical":
-        for start in ordered.paragraphs:
-            for row in range(start, start + ordered.size):
+        for start in rows:
+            for row in range(start, start + 3):
                 before = [made.encoder(*sentence(other))[0] for other in range(start, row)]
                 codes = torch.stack(before) if before else torch.zeros(0, made.encoder.dimension)
                 state = decoders["next"].states(codes.unsqueeze(0))[:, -1]
                 parts["next"].append(nats(decoders["next"].sentence(table, *sentence(row), state)))
-    totals = made.totals("train", np.arange(len(made.lengths)))
+    totals = made.totals(made.batch(np.arange(len(made.lengths))))
     for part, losses in parts.items():
         assert (part in totals) == bool(losses)
         if losses:
             assert totals[part][0].item() == pytest.approx(sum(losses).item(), rel=1e-5)  # type: ignore[union-attr]
-            assert made.counts(np.arange(len(made.lengths)))[part] == totals[part][1]
     assert len(made.lengths) == {"autoencoder": 21, "hierarchical": 6}.get(kind, 17)
 
 
 @kinds
 def test_a_loss_is_a_mean_per_token_or_per_sentence(kind: Kind) -> None:
-    rows, rng = np.arange(5), np.random.default_rng(0)
+    rows = np.arange(5)
     by_token, by_sentence = problem(kind), problem(kind, per="sentence")
-    totals = by_token.totals("train", rows).values()
+    totals = by_token.totals(by_token.batch(rows)).values()
     sentences = 15 if kind == "hierarchical" else 5
-    assert by_token.compute_loss(rows, rng).item() == pytest.approx(
-        sum(one[0].item() / one[1] for one in totals), rel=1e-6
-    )
+    assert loss(by_token, rows).item() == pytest.approx(sum(one[0].item() / one[1] for one in totals), rel=1e-6)
     expected = sum(one[0].item() / sentences for one in totals)
-    assert by_sentence.compute_loss(rows, rng).item() == pytest.approx(expected, rel=1e-6)
+    assert loss(by_sentence, rows).item() == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("start", ["zero", "code"])
 @pytest.mark.parametrize("output", ["full", "tied"])
 @kinds
 def test_gradients_reach_every_parameter_of_every_variant(kind: Kind, start: str, output: str) -> None:
-    ordered = written([7, 1, 4, 9])
-    made = problem(kind, (ordered, ordered), start=start, output=output)
-    made.compute_loss(np.arange(6), np.random.default_rng(0)).backward()
+    made = problem(kind, start=start, output=output)
+    loss(made, np.arange(6)).backward()
     for name, parameter in made._decoding.named_parameters():
         if parameter.requires_grad:
             assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
@@ -166,11 +156,10 @@ def test_gradients_reach_every_parameter_of_every_variant(kind: Kind, start: str
 
 
 def test_books_of_one_sentence_have_no_pairs() -> None:
-    short = written([1, 1])
     for kind in ("future predictor", "composite", "hierarchical"):
         with pytest.raises(DataError, match="no example"):
-            problem(kind, (short, short))
-    assert problem("autoencoder", (short, short)).judge() < 0
+            problem(kind, (written(kind, [1, 1]),) * 2)
+    assert problem("autoencoder", (written("autoencoder", [1, 1]),) * 2).judge() < 0
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
@@ -181,13 +170,12 @@ def test_validation_is_the_negative_loss_per_token(kind: Kind) -> None:
     made = problem(kind, floor=0.1)
     assert made.watched() == []
     value = made.judge()
-    rows = np.arange(len(examples(written([5, 3], seed=1), kind)))
-    totals = made.totals("held out", rows)
+    batch = made.batch(np.arange(len(written(kind, [5, 3], seed=1).rows)), part=1)
+    totals = made.totals(batch)
     losses = {part: total.item() / words for part, (total, words) in totals.items()}
     assert value == pytest.approx(-sum(losses.values()), rel=1e-5)
     with torch.no_grad():
-        batch = made.batch("held out", rows)
-        for part, forced in made._decoding(batch).items():
+        for part, forced in made._decoding(made.read_by_decoders(batch)).items():
             assert losses[part] == pytest.approx(nats(forced).item() / len(forced.target), rel=1e-5)
     for row in made.watched():
         part = row["metric"].split()[3]
@@ -201,7 +189,7 @@ def test_validation_is_the_negative_loss_per_token(kind: Kind) -> None:
 @kinds
 @pytest.mark.parametrize("update", ["dense", "frozen"])
 def test_it_learns(kind: Kind, update: str) -> None:
-    ordered = written([7, 1, 4, 9])
+    ordered = written(kind, [7, 1, 4, 9])
     made = problem(kind, (ordered, ordered), epochs=6, embedding_update=update)
     before = made.encoder.embedding.weight.detach().clone()
     first = made.judge()

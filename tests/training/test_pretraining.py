@@ -20,8 +20,8 @@ from sentbook.data.vectors import WordVectors
 from sentbook.io import DataError
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.models.encoder_decoder import Kind
-from sentbook.training.objectives import GenerationTraining, Start
-from sentbook.training.objectives.books import OrderedSentences, expand, word_table
+from sentbook.training.objectives import GenerationTraining, Start, Text
+from sentbook.training.objectives.generation import expand, word_table
 from sentbook.training.recipes import Recipe
 
 STAGE = GenerationTraining(
@@ -61,7 +61,6 @@ def test_every_corpus_has_its_books(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(novels, "novels", lambda count: asked.append(count) or "novels")  # type: ignore[func-returns-value]
     assert [GenerationTraining(books=count).collection() for count in (None, 7)] == ["novels", "novels"]
     assert asked == [None, 7]
-    assert len(changed(books=None).collection().books) == 3000
     stories = STAGE.collection()
     assert len(stories.books) == 60
     assert stories.books["000003"] == World().stories(60).stories[3]
@@ -76,12 +75,11 @@ def test_bookcorpus_is_missed_before_any_training_and_novels_are_read_where_that
     settings = config.load("cnn_lstm", {"profile": "paper", "vectors": {"name": "miniworld"}})
     for stage in (settings.pretraining, settings.hierarchical):
         recipe = Recipe(method="m", seed=1, vectors=settings.vectors, encoder=settings.encoder, stages=(stage,))
-        for missed in (stage.check, recipe.key):
-            with pytest.raises(DataError, match=r"bookcorpus holds 0 \.txt files; .* 'novels'"):
-                missed()
+        with pytest.raises(DataError, match=r"bookcorpus holds 0 \.txt files; .* 'novels'"):
+            recipe.key()
     shelf(tmp_path / "bookcorpus", dict.fromkeys("abcde", "one of mr .\ntwo"))
     stage = settings.pretraining
-    assert stage.collection().layout == "lines" and stage.identity()
+    assert stage.collection().layout == "lines" and stage.digests()
     assert not substitute("bookcorpus", "cnn_lstm")
     monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
     settings = config.load("cnn_lstm", {"profile": "paper"})
@@ -100,53 +98,33 @@ def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found
     assert times == sorted(counts.values(), reverse=True)[: len(words)]
 
 
-def test_what_becomes_of_the_sentences_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [f"the dog ran to {at} houses ." for at in range(40)] + ["---", "XIV", "so " * 50]
-    path = shelf(tmp_path / "shelf", dict.fromkeys("abcde", "\n".join(lines)))
-    own = changed(corpus="folder", path=str(path), books=None)
-    own.changed(layout="lines").describe("ptb")
-    said = "160 sentences to train on, 40 held out (1 of 5 books); left out: 5 of more than 38 words\n"
-    assert capsys.readouterr().out == said
-    own.describe("ptb")  # without a capital no sentence ends
-    said = "words on average in a, b, c, d, e: where every line is a sentence, set pretraining.layout"
-    assert said in capsys.readouterr().out
-
-
 # -- which sentences ---------------------------------------------------------------------------------------------------
 
 
 def test_held_out_sentences_are_of_other_books_and_the_same_for_every_seed(found: Books) -> None:
     limited = changed(limit=100)
-    (train, held), (again, _), (other, same) = (limited.split(found, seed) for seed in (1, 1, 2))
+    (train, held), (again, _), (other, same) = (limited.load(seed, "miniworld") for seed in (1, 1, 2))
     book_of = np.searchsorted(found.offsets, np.arange(len(found)), side="right") - 1
-    assert found.held[book_of[held.sentences]].all()
-    assert not found.held[book_of[train.sentences]].any()
-    np.testing.assert_array_equal(held.sentences, same.sentences)
-    np.testing.assert_array_equal(train.sentences, again.sentences)
-    assert len(train.sentences) == len(other.sentences) == 100
-    assert not np.array_equal(train.sentences, other.sentences)
-    assert len(held.sentences) == 64 and len(train.paragraphs) == 25
+    assert found.held[book_of[held.rows]].all()
+    assert not found.held[book_of[train.rows]].any()
+    np.testing.assert_array_equal(held.rows, same.rows)
+    np.testing.assert_array_equal(train.rows, again.rows)
+    assert len(train.rows) == len(other.rows) == 100 and len(held.rows) == 64
+    assert not np.array_equal(train.rows, other.rows)
 
 
 @pytest.mark.parametrize("kind", ["autoencoder", "future predictor", "composite", "hierarchical"])
 def test_a_model_is_given_its_kind_of_examples_within_the_limits(kind: Kind, found: Books) -> None:
-    train, held = changed(longest=10, held_out=None, model=kind).split(found, 1)
-    limits = novels.Limits(longest=10)
-    parts: list[tuple[Part, OrderedSentences]] = [("train", train), ("held out", held)]
-    for part, ordered in parts:
-        given = {"sentences": ordered.sentences, "pairs": ordered.firsts, "paragraphs": ordered.paragraphs}
-        wanted = {"autoencoder": "sentences", "hierarchical": "paragraphs"}.get(kind, "pairs")
-        rows = {
-            "sentences": found.rows(part, limits),
-            "pairs": found.pairs(part, limits),
-            "paragraphs": found.paragraphs(part, 4, limits),
-        }  # fmt: skip
-        np.testing.assert_array_equal(given[wanted], rows[wanted])
-        each = {"sentences": 1, "pairs": 2, "paragraphs": 4}[wanted]
-        assert 0 < found.tokens.lengths[given[wanted][:, None] + np.arange(each)].max() <= 10
+    limits, size = novels.Limits(longest=10), {"autoencoder": 1, "hierarchical": 4}.get(kind, 2)
+    texts = changed(longest=10, held_out=None, model=kind).load(1, "miniworld")
+    parts: list[tuple[Part, Text]] = [("train", texts[0]), ("held out", texts[1])]
+    for part, text in parts:
+        rows = {1: found.rows(part, limits), 2: found.pairs(part, limits), 4: found.paragraphs(part, 4, limits)}
+        np.testing.assert_array_equal(text.rows, rows[size])
+        assert 0 < found.tokens.lengths[text.rows[:, None] + np.arange(size)].max() <= 10
     # Where a sample is drawn, it is of as much text whatever the model is.
-    sampled, _ = changed(limit=80, model=kind).split(found, 1)
-    assert [len(rows) for rows in (sampled.sentences, sampled.firsts, sampled.paragraphs)] == [80, 80, 20]
+    sampled, _ = changed(limit=80, model=kind).load(1, "miniworld")
+    assert len(sampled.rows) == (20 if kind == "hierarchical" else 80)
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -214,16 +192,6 @@ def encoder(found: Books, seed: int = 1) -> CNN:
     table = word_table(found.vocabulary, 6, 0.1, seed=seed)
     torch.manual_seed(seed)
     return CNN(table, CNNEncoder(filters=4, bound=0.1))
-
-
-@pytest.mark.parametrize("kind", ["autoencoder", "future predictor", "composite", "hierarchical"])
-def test_an_example_is_a_sentence_a_pair_or_a_paragraph(kind: Kind, found: Books) -> None:
-    stage = changed(model=kind, limit=200, per="sentence")
-    made = stage.bind(Start(encoder(found), found.vocabulary, 1), stage.split(found, 1))
-    train, _ = changed(limit=200).split(found, 1)
-    counts = {"autoencoder": len(train.sentences), "hierarchical": len(train.paragraphs)}
-    assert len(made.lengths) == counts.get(kind, len(train.firsts))
-    assert made.counts(np.arange(8)) == dict.fromkeys(made._decoding.decoders, 32 if kind == "hierarchical" else 8)
 
 
 def test_text_without_an_example_is_one_sentence(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -21,12 +23,13 @@ from sentbook.data import corpora, suites
 from sentbook.data.overlap import key
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
+from sentbook.io import DataError
 from sentbook.judge import printed as reported
 from sentbook.models import SentenceEncoder, build, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.losses import margin_loss, pair_score, score_loss, squared_error_loss
+from sentbook.models.losses import margin_loss, pair_score, score_loss, sparse_target, squared_error_loss
 from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
 from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.models.wsv import WSVEncoder
@@ -42,6 +45,7 @@ from sentbook.training.objectives import (
     SimilarityTraining,
     Start,
 )
+from sentbook.training.objectives.head import shift_to_classes
 from sentbook.training.train import History, train
 
 WORDS = [f"{a}{b}" for a in "bcdfghjklm" for b in "aeiou"]
@@ -125,13 +129,13 @@ def test_scrambling_permutes_both_members_of_a_scrambled_pair_only(windows: Any)
     encoder = built(CSEEncoder(filters=2, windows=windows))
     plain, scrambling = paraphrase(encoder, scramble=0.0), paraphrase(encoder, scramble=0.5)
     calls, rng = seen(plain), np.random.default_rng(7)  # the encoder is shared
-    plain.compute_loss(ROWS, rng)
+    plain.compute_loss(plain.batch(ROWS, rng))
     before = [row for ids in calls for row in as_lists(ids)]
     assert rng.random() == np.random.default_rng(7).random()  # nothing was drawn
     tokens = VOCABULARY.encode([side[row] for side in (long_pairs().first, long_pairs().second) for row in ROWS])
     assert before == [tokens.flat[slice(*tokens.offsets[at : at + 2])].tolist() for at in range(2 * len(ROWS))]
     calls.clear()
-    scrambling.compute_loss(ROWS, np.random.default_rng(7))
+    scrambling.compute_loss(scrambling.batch(ROWS, np.random.default_rng(7)))
     after = [row for ids in calls for row in as_lists(ids)]
     chosen = np.random.default_rng(7).random(len(ROWS)) < 0.5
     assert 0 < chosen.sum() < len(ROWS)
@@ -143,7 +147,7 @@ def test_scrambling_permutes_both_members_of_a_scrambled_pair_only(windows: Any)
 def test_a_batch_dependent_encoder_is_run_a_side_at_a_time(windows: Any) -> None:
     problem = paraphrase(built(CSEEncoder(filters=2, windows=windows)))
     calls = seen(problem)
-    problem.compute_loss(ROWS, np.random.default_rng(0))
+    problem.compute_loss(problem.batch(ROWS, np.random.default_rng(0)))
     assert [len(ids) for ids in calls] == ([2 * len(ROWS)] if windows == "masked" else [len(ROWS), len(ROWS)])
     for ids in calls:  # padded to its own side's longest sentence
         assert ids.shape[1] == max(map(len, as_lists(ids)))
@@ -156,7 +160,7 @@ def test_the_loss_is_the_margin_loss_and_validation_the_mean_pearson_of_the_sets
         for side in (long_pairs().first, long_pairs().second)
     ]
     expected = margin_loss(*sides, margin=0.5, selection="max", candidates="both sides")
-    torch.testing.assert_close(problem.compute_loss(ROWS, np.random.default_rng(0)).detach(), expected)
+    torch.testing.assert_close(problem.compute_loss(problem.batch(ROWS, np.random.default_rng(0))).detach(), expected)
     values = [
         pearson(cosine(*(encode(problem.encoder, VOCABULARY, side) for side in (one.first, one.second))), one.gold)
         for one in problem._sets
@@ -222,7 +226,9 @@ def test_loss_and_scores_are_those_of_the_pairs_in_their_order(encoder: Encoder,
         )
         gold = torch.tensor((data["train"].gold[ROWS] - 1) / 4, dtype=torch.float32)
         expected = score_loss(loss, pair_score(*sides, score, falling), gold, 0.07)
-        torch.testing.assert_close(problem.compute_loss(ROWS, rng).detach(), expected, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(
+            problem.compute_loss(problem.batch(ROWS, rng)).detach(), expected, atol=1e-5, rtol=1e-5
+        )
         assert rng.random() == _drawing().random()  # nothing is drawn
 
 
@@ -247,6 +253,12 @@ def test_the_test_pairs_decide_nothing() -> None:
         assert rows[0] == rows[1]
     unwatched, _ = run(data)  # and watching them changes nothing
     assert all(torch.equal(value, unwatched[name]) for name, value in state.items())
+
+
+def test_a_target_below_zero_is_no_probability() -> None:
+    for changes in ({"loss": "kl"}, {"loss": "cross-entropy"}, {"score": "euclidean"}):
+        with pytest.raises(ValueError, match=r"target '\[-1, 1\]' goes with the loss 'mse' of the cosine"):
+            DirectTransfer(target="[-1, 1]", **changes)  # type: ignore[arg-type]
 
 
 def test_scores_come_back_to_one_scale() -> None:
@@ -295,7 +307,7 @@ def test_the_heads_loss_is_the_formula_and_its_predictions_are_expected_scores(
         p[int(y) - 1], p[int(y)] = int(y) - y + 1, y - int(y)
         p += smoothing
         expected += sum(pi * np.log(pi / qi) for pi, qi in zip(p, probabilities, strict=True) if pi > 0)
-    assert problem.compute_loss(ROWS, np.random.default_rng(0)).item() == pytest.approx(
+    assert problem.compute_loss(problem.batch(ROWS, np.random.default_rng(0))).item() == pytest.approx(
         expected / (5 * len(ROWS)), rel=1e-4
     )
     predictions = problem.predict(problem.tokens(graded(2)))
@@ -334,6 +346,25 @@ def test_the_seed_decides_the_head_and_the_global_state_is_left_alone() -> None:
     one, same, other = (next(iter(related(seed=seed).head.parameters())) for seed in (5, 5, 6))
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(one, same) and not torch.equal(one, other)
+
+
+@given(scale=st.sampled_from([(0, 5), (1, 5), (0, 4), (-2, 2), (0, 1)]), shares=st.lists(st.floats(0, 1), max_size=9))
+def test_classes_begin_at_one_and_targets_expect_the_score(scale: tuple[float, float], shares: list[float]) -> None:
+    low, high = scale
+    pairs = ScoredPairs("made", ["a"] * len(shares), ["b"] * len(shares), low + (high - low) * np.array(shares), scale)
+    shifted = shift_to_classes(pairs)
+    classes = round(shifted.scale[1])
+    assert shifted.scale == (1, high - low + 1)
+    np.testing.assert_allclose(shifted.gold - pairs.gold, 1 - low)
+    target = sparse_target(torch.from_numpy(shifted.gold), classes).numpy()
+    np.testing.assert_allclose(target.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(target @ np.arange(1, classes + 1), shifted.gold, atol=1e-12)
+
+
+@pytest.mark.parametrize(("gold", "scale"), [(-0.1, (0, 5)), (5.01, (0, 5)), (np.nan, (0, 5)), (1, (0, 4.5))])
+def test_scores_outside_their_scale_and_limits_without_classes_are_refused(gold: float, scale: Any) -> None:
+    with pytest.raises(DataError, match="outside its scale"):
+        shift_to_classes(ScoredPairs("made", ["a"], ["b"], np.array([gold]), scale))
 
 
 # -- the settings of transfer ------------------------------------------------------------------------------------------

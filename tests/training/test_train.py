@@ -33,8 +33,7 @@ from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.training import checkpoint
 from sentbook.training import train as loop
 from sentbook.training.devices import count_memory_anew, tensor_cores
-from sentbook.training.objectives import GenerationTraining, MarginTraining, Objective, Start
-from sentbook.training.objectives.books import OrderedSentences
+from sentbook.training.objectives import GenerationTraining, MarginTraining, Objective, Start, Text
 from sentbook.training.train import History, device_of
 
 WORDS = [f"w{chr(97 + a)}{chr(97 + b)}" for a in range(8) for b in range(8)]
@@ -66,21 +65,21 @@ def paraphrase(options: Encoder | None = None) -> MarginTraining:
     return margin().bind(Start(encoder, vocabulary), (ParaphrasePairs("p", first, second, ["p"] * 60), [check]))
 
 
-def written(books: list[int], seed: int = 0, size: int = 3) -> OrderedSentences:
-    """Books of so many sentences of random words."""
+def written(kind: Kind, books: list[int], seed: int = 0) -> Text:
+    """Books of so many sentences of random words; paragraphs are of three."""
     rng, starts = np.random.default_rng(seed), np.cumsum([0, *books])
     rows, offsets = np.arange(starts[-1]), np.concatenate([[0], rng.integers(1, 9, starts[-1]).cumsum()])
-    paragraphs = np.concatenate([np.arange(start, end - size + 1, size) for start, end in pairwise(starts)])
-    tokens = TokenIds(rng.integers(1, 12, offsets[-1]), offsets)
-    return OrderedSentences(tokens, rows, np.delete(rows, starts[1:] - 1), paragraphs, size)
+    paragraphs = np.concatenate([np.arange(start, end - 2, 3) for start, end in pairwise(starts)])
+    kinds = {"autoencoder": rows, "hierarchical": paragraphs}
+    return Text(TokenIds(rng.integers(1, 12, offsets[-1]), offsets), kinds.get(kind, np.delete(rows, starts[1:] - 1)))
 
 
 def generation(kind: Kind = "autoencoder") -> GenerationTraining:
     weight = torch.randn(12, 6, generator=torch.Generator().manual_seed(0))
     weight[0] = 0
     encoder = build(CNNEncoder(filters=4, bound=0.3), weight, seed=1)
-    texts = written([7, 3, 4, 9, 8]), written([5, 3], seed=1)
-    settings = GenerationTraining(model=kind, hidden=5, bound=0.3, dropout=0.3)
+    texts = written(kind, [7, 3, 4, 9, 8]), written(kind, [5, 3], seed=1)
+    settings = GenerationTraining(model=kind, hidden=5, paragraph=3, bound=0.3, dropout=0.3)
     return settings.bind(Start(encoder, Vocabulary(WORDS[:10]), seed=2), texts)
 
 
@@ -319,7 +318,7 @@ def test_a_step_reads_nothing_back_from_its_device(kind: str, monkeypatch: pytes
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda *given: False)
     problem = MAKERS[kind]() if kind in MAKERS else paraphrase(BiLSTMEncoder(hidden=3, pool="max"))
     nn.ModuleList(filter(None, (problem.encoder, problem.head))).to("meta").train()
-    problem.compute_loss(np.arange(6), np.random.default_rng(0)).backward()
+    problem.compute_loss(problem.to_device(problem.batch(np.arange(6), np.random.default_rng(0)))).backward()
     assert all(parameter.grad is not None and parameter.grad.is_meta for parameter in problem.encoder.parameters())
 
 

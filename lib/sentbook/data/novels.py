@@ -111,8 +111,7 @@ class Books:
 
     def text(self, row: int) -> str:
         """Return a sentence's tokens with spaces between; words outside the vocabulary are ``<unk>``."""
-        ids = self.tokens.flat[self.tokens.offsets[row] : self.tokens.offsets[row + 1]].tolist()
-        return " ".join("<unk>" if index == UNKNOWN else self.vocabulary.words[index - 2] for index in ids)
+        return self.vocabulary.text(self.tokens.flat[self.tokens.offsets[row] : self.tokens.offsets[row + 1]].tolist())
 
     def unknown_share(self, part: Part = "train") -> float:
         """Return the share of the words of ``part`` that are outside the vocabulary."""

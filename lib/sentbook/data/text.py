@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -205,6 +205,10 @@ class Vocabulary:
     def digest(self, count: int | None = None) -> str:
         """Digest the first ``count`` words in their order, or all: 16 hexadecimal digits."""
         return hashlib.sha256("\n".join(self.words[:count]).encode()).hexdigest()[:16]
+
+    def text(self, ids: Iterable[int]) -> str:
+        """Join the words of ids by spaces, an unknown one as ``<unk>``."""
+        return " ".join("<unk>" if index == UNKNOWN else self.words[index - 2] for index in ids)
 
     def id(self, word: str) -> int:
         found = self._ids.get(word)

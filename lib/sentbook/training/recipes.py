@@ -45,9 +45,7 @@ class Recipe(Section):
         if own := vectors.digest(self.vectors):  # the contents decide, wherever they lie
             values["vectors"], values["vectors_digest"] = {"name": self.vectors.name}, own
         for stage in self.stages:
-            values |= (books := stage.digests())
-            shown = stage.model_dump(mode="json", exclude={"path"} if books else None)
-            values["stages"].append(shown | stage.own_file())
+            values["stages"].append(stage.model_dump(mode="json") | stage.digests())
         # Generated data are pinned by their generator, as files are by their digests.
         if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets(), *self.texts())):
             values["generator"] = FINGERPRINT
@@ -152,7 +150,7 @@ def words_of(recipe: Recipe) -> tuple[Vocabulary, Tensor]:
     """Return the words of a recipe, and their (V, D) initial vectors."""
     if recipe.generation is not None:
         stage = recipe.generation
-        return _book_words(stage, recipe.vectors, recipe.tokenisation, recipe.seed, stage.identity())
+        return _book_words(stage, recipe.vectors, recipe.tokenisation, recipe.seed, stage.digests().get("path", ""))
     vocabulary, weight = _words(recipe.vectors)
     if datasets := tuple(dict.fromkeys(name for stage in recipe.stages for name in stage.new_words_of())):
         vocabulary, sizes = _extended(recipe.vectors, datasets, recipe.tokenisation)

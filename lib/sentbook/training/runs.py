@@ -46,7 +46,7 @@ from sentbook.records import Cost, CurvePoint
 from sentbook.training import checkpoint
 from sentbook.training.devices import device_of, peak_memory_bytes
 from sentbook.training.objectives import Objective, Start
-from sentbook.training.objectives.books import expand
+from sentbook.training.objectives.generation import expand
 from sentbook.training.recipes import VERSION, Recipe, over_books, untrained, words_of
 from sentbook.training.train import progress, train
 
@@ -140,7 +140,7 @@ class Trained:
             raise CheckpointError(f"{self.method} was not trained with a decoder; choose a CNN-LSTM model.")
         encoder = over_books(self.recipe)
         self._apply(encoder)
-        model = stage.encoder_decoder(encoder, self.seed)
+        model = EncoderDecoder(encoder, stage.model, stage, seed=self.seed)
         model.decoders.load_state_dict(self._tensors("decoders"))
         return model.eval().to(device_of(device)), stage.read(self.recipe.tokenisation).vocabulary
 

@@ -105,8 +105,9 @@ def train(
         clock, processor = time.monotonic(), time.process_time()
         with _numbers_from(int(rng.integers(2**62)), place), tensor_cores(place):
             for step, rows in enumerate(batches):
+                batch = objective.to_device(objective.batch(rows, rng))
                 with torch.autocast(place.type, torch.bfloat16, enabled=objective.precision == "bf16"):
-                    loss = objective.compute_loss(rows, rng)
+                    loss = objective.compute_loss(batch)
                 loss.backward()
                 optim.penalise(words, state.penalties)
                 if objective.clip is not None:

@@ -1,9 +1,9 @@
 """Objectives: what a training asks of an encoder, one file each; settings, data, loss and validation in one class."""
 
-from sentbook.training.objectives.base import Objective, Rows, Start
+from sentbook.training.objectives.base import Batch, Objective, Rows, Sentences, Start
 from sentbook.training.objectives.classifier import ClassifierTraining, Division, Labelled
 from sentbook.training.objectives.entailment import EntailmentTraining
-from sentbook.training.objectives.generation import GenerationTraining
+from sentbook.training.objectives.generation import GenerationTraining, Text
 from sentbook.training.objectives.head import HeadTraining, RelatednessTraining
 from sentbook.training.objectives.paper import Grid, Paper
 from sentbook.training.objectives.paraphrase import MarginTraining
@@ -22,6 +22,7 @@ AnyObjective = (
 
 __all__ = [
     "AnyObjective",
+    "Batch",
     "ClassifierTraining",
     "DirectTransfer",
     "Division",
@@ -35,6 +36,8 @@ __all__ = [
     "Paper",
     "RelatednessTraining",
     "Rows",
+    "Sentences",
     "SimilarityTraining",
     "Start",
+    "Text",
 ]

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
 from sentbook.config import Coefficient, Rate, Section, Share
-from sentbook.data import published, sources
-from sentbook.data.corpora import CORPORA
-from sentbook.data.splits import share_of
-from sentbook.data.suites import Dataset, Suite, pairs
+from sentbook.data.suites import Suite
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary
-from sentbook.data.types import ScoredPairs
 from sentbook.models import FrozenVectors, SentenceEncoder
-from sentbook.models.encode import padded
+from sentbook.models.base import to_device
 
 Rows = NDArray[np.int64]
+Array = NDArray[np.float64]
 # A parameter, a coefficient, and the values that it is pulled to (None: 0).
 Penalty = tuple[nn.Parameter, float, Tensor | None]
 
@@ -43,16 +41,37 @@ class Start:
     trained: bool = False
     frozen: Callable[[], FrozenVectors] | None = None
 
-    def encode(self, *sides: list[str]) -> TokenIds:
+    def encode(self, *sides: Sequence[str]) -> TokenIds:
         """Tokenise the sentences of all ``sides``, one after another."""
         return self.vocabulary.encode([sentence for side in sides for sentence in side], self.tokenisation)
 
 
-class Objective(Section):
-    """The settings of a training; bound to an encoder and data by `bind`, its loss and its validation metric.
+class Sentences(NamedTuple):
+    """(B, T) padded ids and their (B,) lengths: what an encoder is called with."""
 
-    Field names and defaults are part of a trained encoder's key. A subclass adds its fields, reads its data in `load`,
-    keeps them in `prepare`, and computes its loss from them.
+    ids: Tensor
+    lengths: Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a loss reads of some examples; it is made on the CPU.
+
+    Attributes:
+        sentences: of each call of the encoder.
+        tensors: whatever else the loss reads, such as targets.
+    """
+
+    sentences: tuple[Sentences, ...] = ()
+    tensors: tuple[Tensor, ...] = ()
+
+
+class Objective(Section):
+    """The settings of a training; and, bound to an encoder and data by `bind`, its loss and its validation metric.
+
+    A subclass adds its fields, which are part of a trained encoder's key; reads its data in `load` and keeps them in
+    `prepare`; cuts them into batches by `batch`, where all random choices are made; and computes its loss from a batch
+    by `compute_loss`, on the device alone: no value is read back there, and nothing is copied there.
     """
 
     epochs: int = Field(10, ge=1)
@@ -98,10 +117,6 @@ class Objective(Section):
     _head: nn.Module | None = None
     _lengths: Rows
 
-    def rate_after(self, rate: float, *, improved: bool) -> float:
-        """The learning rate after a check of the validation metric."""
-        return rate
-
     # -- what it reads -----------------------------------------------------------------------------------------------
 
     def texts(self) -> tuple[str, ...]:
@@ -117,26 +132,15 @@ class Objective(Section):
         return ()
 
     def digests(self) -> dict[str, str]:
-        """Digest what a user may change without changing its name, such as originals, for the key."""
-        return published.digests(*self.texts())
-
-    def own_file(self) -> dict[str, str]:
-        """Digest the file that ``path`` names, in whose place it stands in the key."""
+        """Digest the files that a user may change without changing their names; they go over the fields in a key."""
         return {}
 
-    def check(self) -> None:
-        """Look for its corpora."""
-        self.digests()
-        self.own_file()
-        for file in (file for name in self.texts() if name in CORPORA for file in CORPORA[name].files):
-            sources.path(file)
+    def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> Any:
+        """Read the data that the settings name: what is trained on first.
 
-    def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
-        """Return every sentence of its corpora that a training by this seed may draw."""
-        return ()
-
-    def summary(self) -> str:
-        """Say in words what it trains on."""
+        Raises:
+            DataError: a file is missing or damaged.
+        """
         raise NotImplementedError
 
     # -- what it is bound to -----------------------------------------------------------------------------------------
@@ -145,19 +149,12 @@ class Objective(Section):
         """Return a copy that holds an encoder and examples.
 
         Args:
-            data: what `load` returns, in place of what the settings name.
-
-        Raises:
-            DataError: a file is missing or damaged.
+            data: as `load` returns it; None: that of the settings.
         """
         bound = self.model_copy()
         bound._start = start
-        bound.prepare(bound.load() if data is None else data)
+        bound.prepare(bound.load(start.seed, start.suite, start.tokenisation) if data is None else data)
         return bound
-
-    def load(self) -> Any:
-        """Read the data that the settings name."""
-        raise NotImplementedError
 
     def prepare(self, data: Any) -> None:
         """Keep ``data`` as token ids and targets, and make the head."""
@@ -170,7 +167,7 @@ class Objective(Section):
 
     @property
     def head(self) -> nn.Module | None:
-        """What is trained with the encoder and thrown away with it, or None."""
+        """What is trained with the encoder and is not part of it, or None."""
         return self._head
 
     @property
@@ -185,8 +182,12 @@ class Objective(Section):
 
     # -- loss and validation -----------------------------------------------------------------------------------------
 
-    def compute_loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
-        """Return the mean loss of the examples ``rows``."""
+    def batch(self, rows: Rows, rng: np.random.Generator) -> Batch:
+        """Gather what the loss reads of the examples ``rows``, on the CPU."""
+        raise NotImplementedError
+
+    def compute_loss(self, batch: Batch) -> Tensor:
+        """Compute the mean loss of a batch that is on the encoder's device."""
         raise NotImplementedError
 
     def judge(self) -> float:
@@ -197,12 +198,16 @@ class Objective(Section):
         """Return further points of the curve at a check: split, metric and value; nothing is chosen by them."""
         return []
 
+    def rate_after(self, rate: float, *, improved: bool) -> float:
+        """Return the learning rate after a check of the validation metric."""
+        return rate
+
     def penalties(self) -> Iterator[Penalty]:
         """Yield (parameter, coefficient, anchor): half the coefficient times the squared distance to it (None: 0)."""
         for parameter in self.encoder.composition():
             yield parameter, self.composition_decay, None
 
-    def held_out_scores(self) -> Mapping[str, NDArray[np.float64]]:
+    def held_out_scores(self) -> Mapping[str, Array]:
         """Return scores of pairs that were not trained on, by their split, in the present state."""
         return {}
 
@@ -210,34 +215,42 @@ class Objective(Section):
         """Return parts of the head that are stored beside the encoder, by the name of their file."""
         return {}
 
-    def vectors(self, tokens: TokenIds, rows: Rows, order: NDArray[np.float64] | None = None) -> Tensor:
-        """Encode the sentences ``rows`` of ``tokens``, their words permuted by the sort keys ``order``; (B, F)."""
-        vectors: Tensor = self.encoder(*padded(tokens, rows, self.encoder, order))
-        return vectors
+    def padded(self, tokens: TokenIds, *sides: Rows, order: Array | None = None) -> tuple[Sentences, ...]:
+        """Pad the sentences ``sides`` of ``tokens`` for one call of the encoder, half the overhead of a call for each.
 
-    def pair_vectors(
-        self, tokens: TokenIds, rows: Rows, order: NDArray[np.float64] | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Encode both members of the pairs ``rows``, (B, F) each; ``tokens``: N first members, then N second ones.
+        An encoder that sees its batch's padding gets a call for each side.
 
-        One call for both has half the overhead; an encoder that sees its batch's padding gets a call for each.
+        Args:
+            order: sort keys that permute the words of the sentences of all sides, see `TokenIds.padded`.
         """
-        sides = rows, rows + len(tokens) // 2
-        if self.encoder.batch_dependent:
-            keys = (None, None) if order is None else np.split(order, 2)
-            first, second = (self.vectors(tokens, side, one) for side, one in zip(sides, keys, strict=True))
-        else:
-            first, second = self.vectors(tokens, np.concatenate(sides), order).chunk(2)
-        return first, second
+        calls = sides if self.encoder.batch_dependent else (np.concatenate(sides),)
+        keys = [None] * len(calls) if order is None else np.split(order, len(calls))
+        found = (tokens.padded(rows, self.encoder.minimum_length, key) for rows, key in zip(calls, keys, strict=True))
+        return tuple(Sentences(torch.from_numpy(ids).long(), torch.from_numpy(lengths)) for ids, lengths in found)
+
+    @property
+    def lengths_on_host(self) -> bool:
+        """Whether sentences are packed by their lengths, which a device would be waited for."""
+        return self.encoder.packs
+
+    def to_device(self, batch: Batch) -> Batch:
+        """Copy a batch to the encoder's device."""
+        device = self.encoder.embedding.weight.device
+        if device.type == "cpu":
+            return batch
+        sentences = (
+            Sentences(to_device(ids, device), lengths if self.lengths_on_host else to_device(lengths, device))
+            for ids, lengths in batch.sentences
+        )
+        return Batch(tuple(sentences), tuple(to_device(tensor, device) for tensor in batch.tensors))
+
+    def vectors(self, batch: Batch) -> Tensor:
+        """Encode all sentences of a batch; (B, F), of pairs all first members, then all second ones."""
+        found = [self.encoder(*call) for call in batch.sentences]
+        return found[0] if len(found) == 1 else torch.cat(found)
 
 
 def longest(tokens: TokenIds) -> Rows:
     """(N,) words of the longer member of each pair; ``tokens``: N first members, then N second ones."""
     found: Rows = tokens.lengths.reshape(2, -1).max(axis=0)
     return found
-
-
-def splits_of(dataset: Dataset, share: float = 1.0, seed: int = 0) -> dict[str, ScoredPairs]:
-    """Return the splits of a data set, of the training pairs a share that is drawn by the seed."""
-    splits = {split: pairs(dataset, split) for split in ("train", "trial", "test")}
-    return splits | {"train": share_of(splits["train"], share, seed)}

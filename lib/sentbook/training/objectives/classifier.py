@@ -13,8 +13,7 @@ from torch.nn import functional
 
 from sentbook.config import Coefficient, Share
 from sentbook.data.text import TokenIds, batches_by_tokens
-from sentbook.models.base import to_device
-from sentbook.training.objectives.base import Objective, Rows
+from sentbook.training.objectives.base import Batch, Objective, Rows
 
 
 class Division(NamedTuple):
@@ -58,6 +57,7 @@ class ClassifierTraining(Objective):
     head_dropout: Share = Field(0.5, description="on the sentence vector")
     patience: int | None = Field(3, ge=1, description="checks without a better one after which training stops")
 
+    _head: nn.Sequential
     _task: Labelled
 
     def prepare(self, data: Labelled) -> None:
@@ -72,25 +72,27 @@ class ClassifierTraining(Objective):
     def metric(self) -> str:
         return "accuracy"
 
-    def _logits(self, rows: Rows) -> Tensor:
-        assert self._head is not None
-        logits: Tensor = self._head(self.vectors(self._task.tokens, rows))
+    def batch(self, rows: Rows, rng: np.random.Generator | None = None, part: Rows | None = None) -> Batch:
+        """Gather ``rows`` of the rows ``part`` of the task; None: those that are trained on."""
+        chosen = (self._task.division.train if part is None else part)[rows]
+        return Batch(self.padded(self._task.tokens, chosen), (torch.from_numpy(self._task.labels[chosen]),))
+
+    def _logits(self, batch: Batch) -> Tensor:
+        logits: Tensor = self._head(self.vectors(batch))
         return logits
 
-    def compute_loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
-        chosen = self._task.division.train[rows]
-        logits = self._logits(chosen)
-        labels = to_device(torch.from_numpy(self._task.labels[chosen]), logits.device)
-        return functional.cross_entropy(logits.float(), labels)
+    def compute_loss(self, batch: Batch) -> Tensor:
+        return functional.cross_entropy(self._logits(batch).float(), batch.tensors[0])
 
     @torch.inference_mode()
     def right(self, rows: Rows) -> NDArray[np.bool_]:
         """Return whether each of ``rows`` is given its class."""
-        found = np.empty(len(rows), dtype=np.int64)
+        found = np.empty(len(rows), dtype=np.bool_)
         lengths = np.maximum(self._task.tokens.lengths[rows], self.encoder.minimum_length)
         for part in batches_by_tokens(lengths, self.encoder.tokens_per_batch):
-            found[part] = self._logits(rows[part]).argmax(dim=1).cpu().numpy()
-        return found == self._task.labels[rows]
+            batch = self.to_device(self.batch(part, part=rows))
+            found[part] = (self._logits(batch).argmax(dim=1) == batch.tensors[0]).cpu().numpy()
+        return found
 
     def judge(self) -> float:
         return float(self.right(self._task.division.trial).mean())

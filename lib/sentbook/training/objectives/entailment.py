@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,15 +10,14 @@ from pydantic import Field
 from torch import Tensor
 
 from sentbook.config import Coefficient, Rate
-from sentbook.data import corpora
+from sentbook.data import corpora, published
 from sentbook.data.suites import Suite, excluded
-from sentbook.data.text import TokenIds, batches_by_tokens
+from sentbook.data.text import TokenIds, Tokenisation, batches_by_tokens
 from sentbook.data.types import LabelledPairs
-from sentbook.models.base import to_device
 from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
-from sentbook.training.objectives.base import Objective, Rows, longest
+from sentbook.training.objectives.base import Batch, Objective, Rows, longest
 
-Pairs = tuple[LabelledPairs, LabelledPairs]
+Data = tuple[LabelledPairs, LabelledPairs]
 
 
 class EntailmentTraining(Objective):
@@ -44,8 +42,10 @@ class EntailmentTraining(Objective):
     decay: float = Field(0.99, gt=0, le=1)
     shrink: float = Field(5.0, ge=1)
 
-    _tokens: dict[str, TokenIds]
-    _labels: dict[str, Rows]
+    _head: EntailmentHead
+    # Of the pairs to train on, then of the held-out ones.
+    _tokens: list[TokenIds]
+    _labels: list[Tensor]
 
     def rate_after(self, rate: float, *, improved: bool) -> float:
         return rate * self.decay / (1 if improved else self.shrink)
@@ -53,47 +53,41 @@ class EntailmentTraining(Objective):
     def texts(self) -> tuple[str, ...]:
         return (self.corpus,)
 
-    def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
-        train, _ = self._pairs(suite)
-        return (*train.first, *train.second)
+    def digests(self) -> dict[str, str]:
+        return published.digests(self.corpus)
 
-    def summary(self) -> str:
-        return f"three-way inference pairs ({self.corpus})"
-
-    def _pairs(self, suite: Suite) -> Pairs:
+    def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> Data:
+        """Read the pairs to train on and the held-out ones, over the same classes."""
         return corpora.inference(self.corpus, exclude=excluded(suite) if self.exclude_overlap else frozenset())
 
-    def load(self) -> Pairs:
-        """Read the pairs to train on and the held-out ones, over the same classes."""
-        return self._pairs(self._start.suite)
-
-    def prepare(self, data: Pairs) -> None:
+    def prepare(self, data: Data) -> None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._start.seed)
             self._head = EntailmentHead(self.encoder.dimension, classes=len(data[0].classes), hidden=self.hidden)
-        named = dict(zip(("train", "held out"), data, strict=True))
-        self._tokens = {name: self._start.encode(pairs.first, pairs.second) for name, pairs in named.items()}
-        self._labels = {name: pairs.labels for name, pairs in named.items()}
-        self._lengths = longest(self._tokens["train"])
+        self._tokens = [self._start.encode(pairs.first, pairs.second) for pairs in data]
+        self._labels = [torch.from_numpy(pairs.labels) for pairs in data]
+        self._lengths = longest(self._tokens[0])
 
     @property
     def metric(self) -> str:
         return "accuracy"
 
-    def _logits(self, name: str, rows: Rows) -> Tensor:
-        assert self._head is not None
-        logits: Tensor = self._head(*self.pair_vectors(self._tokens[name], rows))
+    def batch(self, rows: Rows, rng: np.random.Generator | None = None, part: int = 0) -> Batch:
+        tokens, labels = self._tokens[part], self._labels[part]
+        return Batch(self.padded(tokens, rows, rows + len(labels)), (labels[torch.from_numpy(rows)],))
+
+    def _logits(self, batch: Batch) -> Tensor:
+        first, second = self.vectors(batch).chunk(2)
+        logits: Tensor = self._head(first, second)
         return logits
 
-    def compute_loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
-        logits = self._logits("train", rows)
-        labels = to_device(torch.from_numpy(self._labels["train"][rows]), logits.device)
-        return entailment_loss(logits.float(), labels)
+    def compute_loss(self, batch: Batch) -> Tensor:
+        return entailment_loss(self._logits(batch).float(), batch.tensors[0])
 
     @torch.inference_mode()
     def judge(self) -> float:
-        labels, right = self._labels["held out"], 0
-        for rows in batches_by_tokens(longest(self._tokens["held out"]), 20_000):
-            found = self._logits("held out", rows).argmax(dim=1).cpu().numpy()
-            right += int((found == labels[rows]).sum())
-        return right / len(labels)
+        right = 0
+        for rows in batches_by_tokens(longest(self._tokens[1]), 20_000):
+            batch = self.to_device(self.batch(rows, part=1))
+            right += int((self._logits(batch).argmax(dim=1) == batch.tensors[0]).sum())
+        return right / len(self._labels[1])

@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from functools import lru_cache, partial
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from sentbook.config import Coefficient, Rate
 from sentbook.data import novels
 from sentbook.data.miniworld import World
-from sentbook.data.novels import PARAGRAPH, WORDS, Books, Collection, Limits
+from sentbook.data.novels import PARAGRAPH, WORDS, Books, Collection, Limits, Part
 from sentbook.data.prose import Layout
-from sentbook.data.text import Tokenisation, Vocabulary, batches_by_tokens
-from sentbook.data.vectors import WordVectors
-from sentbook.io import originals
-from sentbook.models import SentenceEncoder
+from sentbook.data.suites import Suite
+from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
+from sentbook.data.vectors import WordVectors, linear_map
+from sentbook.io import DataError, originals
+from sentbook.models import encoder_decoder
 from sentbook.models.decoders import DecoderOptions
-from sentbook.models.encode import padded
-from sentbook.models.encoder_decoder import Batch, EncoderDecoder, Kind
+from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.models.losses.reconstruction import reconstruction_loss
-from sentbook.training.objectives.base import Objective, Rows
-from sentbook.training.objectives.books import OrderedSentences, examples, lexicon
+from sentbook.training.objectives.base import Batch, Objective, Rows
 
-Per = Literal["token", "sentence"]
-
-# Words of a file's mean sentence from which on it has no marks where sentences end.
-_NO_PROSE = 100
 # Cells of a batch of held-out text.
 _CELLS = 8_000
-# Rows looked at together.
-_ROWS = 1 << 20
+
+
+class Text(NamedTuple):
+    """All sentences of books in their order, and the first one of each example; no example goes beyond its book."""
+
+    tokens: TokenIds
+    rows: Rows
 
 
 class GenerationTraining(Objective, DecoderOptions):
@@ -69,18 +67,18 @@ class GenerationTraining(Objective, DecoderOptions):
         description="of a folder's books: running text, or lines, each a sentence (BookCorpus)",
         exclude_if=lambda layout: layout == "prose",  # as composition_rate
     )
-    books: int | None = Field(None, ge=2, description="the first so many books; None: all")
+    books: int | None = Field(None, ge=5, description="the first so many books; None: all")
     limit: int | None = Field(None, ge=64, description="at most so many sentences in training, drawn by the seed")
     held_out: int | None = Field(None, ge=64, description="at most so many sentences for the held-out likelihood")
     vocabulary: int = Field(WORDS, ge=2, description="words that are learned and predicted")
     longest: int = Field(38, ge=1, description="longer sentences are left out")
     paragraph: int = Field(PARAGRAPH, ge=2, description="sentences of a paragraph")
-    per: Per = "token"
+    per: Literal["token", "sentence"] = "token"
     floor: Coefficient = Field(0.0, description="added to probabilities in training (the released code: 1e-6)")
 
     _decoding: EncoderDecoder
-    _texts: dict[str, OrderedSentences]
-    _rows: dict[str, Rows]
+    # What is trained on, and what is held out.
+    _texts: tuple[Text, Text]
     # Nats of each predicted word, by decoder, at the last validation.
     _nats: dict[str, float]
 
@@ -95,169 +93,136 @@ class GenerationTraining(Objective, DecoderOptions):
     def texts(self) -> tuple[str, ...]:
         return (self.corpus,)
 
-    def check(self) -> None:
-        """Look for its books."""
-        self.collection()
-
-    def digests(self) -> dict[str, str]:
-        return {"books_digest": found} if (found := self.identity()) else {}
-
-    def summary(self) -> str:
-        learned = "learned" if self.embedding_update == "dense" else "fixed"
-        return f"text ({self.corpus}) that decoders write, {self.model}; word vectors {learned}; no decoder is here"
-
     # -- books -------------------------------------------------------------------------------------------------------
 
-    def _folder(self) -> Path | None:
-        """The user's own books: those that ``path`` names, or BookCorpus of the originals; None: books of this book."""
-        if self.corpus == "bookcorpus":
-            return originals() / "bookcorpus"
-        return Path(self.path) if self.corpus == "folder" else None
-
     def collection(self) -> Collection:
-        """Find the books.
+        """Find the books."""
+        match self.corpus:
+            case "folder":
+                return novels.folder(self.path, self.layout)
+            case "bookcorpus":
+                return novels.folder(originals() / "bookcorpus", "lines")
+            case "miniworld-stories":
+                return novels.stories(World().stories(self.books))
+        return novels.novels(self.books)
 
-        Raises:
-            DataError: a novel or BookCorpus is missing, or a book is damaged, or a folder holds none.
-        """
-        if (own := self._folder()) is not None:
-            return novels.folder(own, self.layout if self.corpus == "folder" else "lines")
-        if self.corpus != "miniworld-stories":
-            return novels.novels(self.books)
-        return novels.stories(World().stories(self.books))
-
-    def identity(self) -> str:
-        """Digest the contents of a user's own books, which may change while their folder's name does not."""
-        return self.collection().identity if self._folder() is not None else ""
+    def digests(self) -> dict[str, str]:
+        return {"path": self.collection().identity} if self.corpus in ("folder", "bookcorpus") else {}
 
     def read(self, tokenisation: Tokenisation) -> Books:
         """Return the books as token ids, and their vocabulary. What decides no id does not make them again."""
         names = ("corpus", "path", "layout", "books", "vocabulary")
         only = GenerationTraining(**{name: getattr(self, name) for name in names})
-        return _prepared(only, tokenisation, self.identity())
+        return _prepared(only, tokenisation, self.digests().get("path", ""))
 
-    def describe(self, tokenisation: Tokenisation) -> None:
-        """Print what is used of the books, what is held out and what is left out, in one line.
+    def lexicon(self, books: Books, known: WordVectors, seed: int) -> tuple[Vocabulary, Tensor]:
+        """Return the words of the books, then the other words of ``known``; and their (V, D) vectors before training.
 
-        Another line names files whose sentences are so long that each line must be one.
+        With fixed vectors (+emb) every word has its own of ``known``, and a word without one the mean of all. Learned
+        vectors start from noise, and those of other words are 0 until `expand` finds them.
+
+        Source: Gan et al. 2017, section 4: the two "methods of considering words not in the training set".
         """
-        found, limits = self.read(tokenisation), Limits(longest=self.longest)
-        print(
-            f"{len(found.rows('train', limits)):,} sentences to train on, {len(found.rows('held out', limits)):,} held "
-            f"out ({found.held.sum()} of {len(found.names):,} books); left out: "
-            f"{(found.tokens.lengths > self.longest).sum():,} of more than {self.longest} words"
-        )
-        words, sentences = np.diff(found.tokens.offsets[found.offsets]), np.diff(found.offsets)
-        long = [name for name, absurd in zip(found.names, words > _NO_PROSE * sentences, strict=True) if absurd]
-        if long and (self.corpus, self.layout) == ("folder", "prose"):
-            print(
-                f"There are sentences of more than {_NO_PROSE} words on average in {', '.join(long)}: where every line "
-                "is a sentence, set pretraining.layout to lines."
-            )
-
-    def split(self, found: Books, seed: int) -> tuple[OrderedSentences, OrderedSentences]:
-        """Return the sentences to train on and the held-out ones: of other books, or parts, whatever the seed."""
-        limits = Limits(longest=self.longest)
-        # A sample is drawn of all kinds of examples in turn; where there is none, only those of the model are held.
-        kinds = [self.model if most is None else None for most in (self.limit, self.held_out)]
-        train = OrderedSentences.of(found, "train", limits, self.paragraph, kinds[0])
-        held = OrderedSentences.of(found, "held out", limits, self.paragraph, kinds[1])
-        return train.at_most(self.limit, np.random.default_rng([seed, 1])), held.at_most(
-            self.held_out, np.random.default_rng(0)
-        )
-
-    def lexicon(self, found: Books, known: WordVectors, seed: int) -> tuple[Vocabulary, Tensor]:
-        """Return the words of the books and of ``known``, and their vectors before training; see `books.lexicon`."""
-        return lexicon(found, known, learned=self.embedding_update == "dense", bound=self.bound, seed=seed)
+        own, place = books.vocabulary.words, {word: row for row, word in enumerate(known.words)}
+        have = set(own)
+        others = [word for word in known.words if word not in have]
+        vocabulary = Vocabulary([*own, *others])
+        if self.embedding_update == "dense":
+            table = word_table(books.vocabulary, known.dimension, self.bound, seed=seed)
+            return vocabulary, torch.cat([table, torch.zeros(len(others), known.dimension)])
+        mean = known.matrix.mean(axis=0)
+        rows = [known.matrix[place[word]] if word in place else mean for word in vocabulary.words]
+        return vocabulary, torch.from_numpy(np.vstack([np.zeros_like(mean), mean, *rows]).astype(np.float32))
 
     # -- examples ----------------------------------------------------------------------------------------------------
 
-    def load(self) -> tuple[OrderedSentences, OrderedSentences]:
-        """Read the sentences to train on and the held-out ones."""
-        return self.split(self.read(self._start.tokenisation), self._start.seed)
+    def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> tuple[Text, Text]:
+        """Read the sentences to train on, and those of other books that are held out, the same ones for every seed."""
+        books = self.read(tokenisation)
+        train = self._examples(books, "train", self.limit, np.random.default_rng([seed, 1]))
+        return train, self._examples(books, "held out", self.held_out, np.random.default_rng(0))
 
-    def encoder_decoder(self, encoder: SentenceEncoder, seed: int) -> EncoderDecoder:
-        """Return the encoder with untrained decoders."""
-        return EncoderDecoder(encoder, self.model, self, seed=seed)
+    def _examples(self, books: Books, part: Part, most: int | None, rng: np.random.Generator) -> Text:
+        """Find the examples of a part of the books, of about as much text for every kind of model.
 
-    def prepare(self, data: tuple[OrderedSentences, OrderedSentences]) -> None:
-        self._decoding = self.encoder_decoder(self.encoder, self._start.seed)
-        self._head = self._decoding.decoders
-        self._texts = dict(zip(("train", "held out"), data, strict=True))
-        self._rows = {name: examples(ordered, self.model) for name, ordered in self._texts.items()}
-        self._lengths = self._longest("train")
-        self._nats = {}
+        Args:
+            most: a sample of so many sentences, pairs, or paragraphs of as many sentences together; None: all.
+        """
+        limits = Limits(longest=self.longest)
+        kinds = {
+            "autoencoder": (1, partial(books.rows, part, limits)),
+            "future predictor": (1, partial(books.pairs, part, limits)),
+            "hierarchical": (self.paragraph, partial(books.paragraphs, part, self.paragraph, limits)),
+        }
+        own = "future predictor" if self.model == "composite" else self.model
+        for kind, (size, gather) in kinds.items():  # a sample is drawn of all kinds in turn
+            if kind == own or most is not None:
+                rows = gather()
+                rows = rows if most is None else np.sort(rng.permutation(rows)[: max(1, most // size)])
+            if kind == own:
+                break
+        return Text(books.tokens, rows)
+
+    def prepare(self, data: tuple[Text, Text]) -> None:
+        if not all(len(text.rows) for text in data):
+            raise DataError(
+                f"The text has no example for the {self.model} model; give more or longer books, or raise longest."
+            )
+        self._decoding = EncoderDecoder(self.encoder, self.model, self, seed=self._start.seed)
+        self._head, self._texts, self._nats = self._decoding.decoders, data, {}
+        self._lengths = self._words(data[0])
+
+    def _words(self, text: Text) -> Rows:
+        """What batches are sorted by: words of a sentence, of the longer one of a pair, or of a paragraph."""
+        rows, offsets = text.rows, text.tokens.offsets
+        found: Rows = offsets[rows + (self.paragraph if self.model == "hierarchical" else 1)] - offsets[rows]
+        if self.model in ("autoencoder", "hierarchical"):
+            return found
+        return np.maximum(found, offsets[rows + 2] - offsets[rows + 1])
+
+    def batch(self, rows: Rows, rng: np.random.Generator | None = None, part: int = 0) -> Batch:
+        tokens, first = self._texts[part].tokens, self._texts[part].rows[rows]
+        if self.model == "hierarchical":
+            return Batch(self.padded(tokens, (first[:, None] + np.arange(self.paragraph)).ravel()))
+        following = () if self.model == "autoencoder" else self.padded(tokens, first + 1)
+        return Batch(self.padded(tokens, first) + following)
+
+    # -- loss and validation -----------------------------------------------------------------------------------------
 
     @property
     def metric(self) -> str:
         return "log-likelihood per token"
 
-    def _words(self, name: str, rows: Rows) -> dict[str, NDArray[np.int64]]:
-        """Of each decoder, how many words it predicts in the examples that begin at ``rows``, ends left out."""
-        ordered = self._texts[name]
-        offsets = ordered.tokens.offsets
-        if self.model == "hierarchical":
-            return {"next": offsets[rows + ordered.size] - offsets[rows]}
-        same, following = offsets[rows + 1] - offsets[rows], offsets[np.minimum(rows + 2, len(offsets) - 1)]
-        words = {"same": same, "next": following - offsets[rows + 1]}
-        return {part: words[part] for part in self._decoding.decoders}
+    @property
+    def lengths_on_host(self) -> bool:
+        return True  # decoders pack
 
-    def _longest(self, name: str) -> NDArray[np.int64]:
-        """What batches are sorted by: words of a sentence, of the longer one of a pair, or of a paragraph."""
-        rows, offsets = self._rows[name], self._texts[name].tokens.offsets
-        found = np.empty(len(rows), dtype=np.int64)
-        for at in range(0, len(rows), _ROWS):  # 70 million numbers are half a gigabyte, and so is each sum of them
-            part = rows[at : at + _ROWS]
-            if self.model == "future predictor":
-                words = [offsets[part + 1] - offsets[part], offsets[part + 2] - offsets[part + 1]]
-            else:
-                words = list(self._words(name, part).values())
-            found[at : at + _ROWS] = np.maximum.reduce(words)
-        return found
+    def read_by_decoders(self, batch: Batch) -> encoder_decoder.Batch:
+        """Name the sentences of a batch as the model wants them."""
+        (ids, lengths), *following = batch.sentences
+        counts = torch.full((len(ids) // self.paragraph,), self.paragraph) if self.model == "hierarchical" else None
+        return encoder_decoder.Batch(ids, lengths, following[0] if following else None, counts)
 
-    def batch(self, name: str, examples: NDArray[np.int64]) -> Batch:
-        """Examples of ``train`` or ``held out`` as tensors."""
-        ordered, rows = self._texts[name], self._rows[name][examples]
-        tokens = ordered.tokens
-        if self.model == "hierarchical":
-            sentences = (rows[:, None] + np.arange(ordered.size)).ravel()
-            counts = torch.full((len(rows),), ordered.size)
-            return Batch(*padded(tokens, sentences, self.encoder), counts=counts)
-        following = None if self.model == "autoencoder" else padded(tokens, rows + 1, self.encoder)
-        return Batch(*padded(tokens, rows, self.encoder), following)
-
-    def counts(self, examples: NDArray[np.int64]) -> dict[str, int]:
-        """Of each decoder, over how much the loss of these examples is a mean: words and ends, or sentences."""
-        each = self._texts["train"].size if self.model == "hierarchical" else 1
-        ends = len(examples) * each
-        if self.per == "sentence":
-            return dict.fromkeys(self._decoding.decoders, ends)
-        return {
-            part: int(words.sum()) + ends for part, words in self._words("train", self._rows["train"][examples]).items()
-        }
-
-    # -- loss and validation -----------------------------------------------------------------------------------------
-
-    def totals(self, name: str, examples: NDArray[np.int64]) -> dict[str, tuple[Tensor, int]]:
+    def totals(self, batch: Batch, floor: float = 0.0) -> dict[str, tuple[Tensor, int]]:
         """Of each decoder: the sum of losses, and how many words, ends included, were predicted."""
-        floor = self.floor if name == "train" else 0.0
         return {
             part: (
                 reconstruction_loss(forced.features, forced.rows, forced.bias, forced.target, floor=floor),
                 len(forced.target),
             )
-            for part, forced in self._decoding(self.batch(name, examples)).items()
+            for part, forced in self._decoding(self.read_by_decoders(batch)).items()
         }
 
-    def compute_loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
-        counts = self.counts(rows)
-        return torch.stack([total / counts[part] for part, (total, _) in self.totals("train", rows).items()]).sum()
+    def compute_loss(self, batch: Batch) -> Tensor:
+        sentences = len(batch.sentences[0].ids)
+        totals = self.totals(batch, self.floor).values()
+        return torch.stack([total / (words if self.per == "token" else sentences) for total, words in totals]).sum()
 
     @torch.inference_mode()
     def judge(self) -> float:
         sums: dict[str, tuple[float, int]] = {}
-        for rows in batches_by_tokens(self._longest("held out"), _CELLS):
-            for part, (total, words) in self.totals("held out", rows).items():
+        for rows in batches_by_tokens(self._words(self._texts[1]), _CELLS):
+            for part, (total, words) in self.totals(self.to_device(self.batch(rows, part=1))).items():
                 before = sums.get(part, (0.0, 0))
                 sums[part] = before[0] + float(total), before[1] + words
         self._nats = {part: total / words for part, (total, words) in sums.items()}
@@ -277,3 +242,40 @@ class GenerationTraining(Objective, DecoderOptions):
 @lru_cache(maxsize=2)
 def _prepared(stage: GenerationTraining, tokenisation: Tokenisation, identity: str) -> Books:
     return novels.prepare(stage.collection(), words=stage.vocabulary, tokenisation=tokenisation)
+
+
+def word_table(vocabulary: Vocabulary, dimension: int = 300, bound: float = 0.01, *, seed: int) -> Tensor:
+    """(V, D) word vectors to be learned, uniform in [-bound, bound]; padding's is 0.
+
+    Source: Gan et al. 2017, section 4, for all weights; the released code starts word vectors at .05.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    table = torch.empty(len(vocabulary), dimension).uniform_(-bound, bound, generator=generator)
+    table[0] = 0
+    return table
+
+
+def expand(weight: Tensor, found: Books, known: WordVectors) -> None:
+    r"""Give the words beyond those of the books their vectors, in place: $x W$ with the least-squares $W$.
+
+    $$\min_W \sum_{w} \lVert x_w W - y_w \rVert^2$$
+
+    over the words that have a vector x in ``known`` and a learned one y.
+
+    Source: Gan et al. 2017, section 4, after Kiros et al. 2015 and Mikolov et al. 2013.
+    Deviations: none known; Kiros et al. write no intercept, and there is none.
+
+    Args:
+        weight: (V, D) of `lexicon`, those of the books' words learned.
+
+    Raises:
+        DataError: fewer shared words than dimensions.
+    """
+    own = found.vocabulary.words
+    learned = WordVectors(own, weight[2 : 2 + len(own)].numpy())
+    mapping = linear_map(known, learned)
+    have = set(own)
+    others = np.array([row for row, word in enumerate(known.words) if word not in have], dtype=np.int64)
+    if len(others) != len(weight) - 2 - len(own):
+        raise DataError("The word vectors are not those that the encoder was trained with; train it again.")
+    weight[2 + len(own) :] = torch.from_numpy((known.matrix[others] @ mapping).astype(np.float32))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
 from sentbook.config import Coefficient, TrainingShare
-from sentbook.data.suites import Dataset, measure_of
 from sentbook.data.text import TokenIds, batches_by_tokens, joined
 from sentbook.data.types import ScoredPairs
+from sentbook.io import DataError
 from sentbook.models import FrozenVectors
-from sentbook.models.base import to_device
 from sentbook.models.losses.relatedness import (
     RelatednessHead,
     relatedness_loss,
@@ -26,129 +24,107 @@ from sentbook.models.losses.relatedness import (
     squared_error_loss,
 )
 from sentbook.training.correlation import MEASURES
-from sentbook.training.objectives.base import Objective, Penalty, Rows, splits_of
-from sentbook.training.targets import shift_to_classes
+from sentbook.training.objectives.base import Array, Batch, Penalty, Rows
+from sentbook.training.objectives.similarity import ScoredTraining, Splits
 
-HeadLoss = Literal["kl", "mse", "squared", "absolute"]
+Sides = tuple[TokenIds, TokenIds]
 
 
-class _PairHead(Objective):
-    """A head on pairs of sentence vectors; the scale of the scores is shifted to the classes 1 to K.
+class _PairTraining(ScoredTraining):
+    """A head that gives probabilities of the classes 1 to K, whose expectation is the score; pulled towards 0."""
 
-    The head and the composition are pulled towards 0. Of `RelatednessTraining`, a composition that was trained before
-    is pulled back to the values that it begins with.
-    """
-
-    dataset: Dataset = "sick"
+    batch_size: int = Field(32, ge=2)
     hidden: int | None = Field(50, ge=1, description="of the classifier; None: no hidden layer, as SentEval")
     normalise: bool | None = Field(False, description="scale sentence vectors to length one")
     head_decay: Coefficient = 0.0
     smoothing: Coefficient = Field(1e-6, description="added to target probabilities, in kl")
 
     _head: RelatednessHead
-    _pairs: dict[str, ScoredPairs]
-    _sides: dict[str, tuple[TokenIds, TokenIds]]
+    _sides: dict[str, Sides]
     _both: TokenIds
     _gold: Tensor
     _target: Tensor
-    _anchors: list[Tensor | None]
-    _shared: FrozenVectors | None = None
-    # The ids are kept beside their places, so that no other object takes their own place in memory.
+    # Vectors of the encoder where it is not trained; and of token ids, kept beside, the places of theirs.
+    _frozen: FrozenVectors | None = None
     _places: dict[int, tuple[TokenIds, Rows]]
-
-    def datasets(self) -> tuple[str, ...]:
-        return (self.dataset,)
-
-    def load(self) -> dict[str, ScoredPairs]:
-        """Read ``train``, ``trial`` and ``test`` pairs on one scale of whole limits."""
-        return splits_of(self.dataset)
-
-    def prepare(self, data: Mapping[str, ScoredPairs]) -> None:
-        self._pairs = {name: _on_classes(pairs) for name, pairs in data.items()}
-        train, classes = self._pairs["train"], round(self._pairs["train"].scale[1])
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._start.seed)
-            self._head = RelatednessHead(self.encoder.dimension, classes, self.hidden, self.normalise is not False)
-        self._sides = {name: self.tokens(pairs) for name, pairs in self._pairs.items()}
-        self._both = joined(*self._sides["train"])
-        self._lengths = np.maximum(*(side.lengths for side in self._sides["train"]))
-        self._gold = torch.from_numpy(train.gold).float()
-        self._target = sparse_target(self._gold, classes)
-        self._anchors = [None for _ in self.encoder.composition()]
-        self._places = {}
 
     @property
     def head(self) -> RelatednessHead:
         return self._head
 
-    @property
-    def metric(self) -> str:
-        return str(measure_of(self.dataset))
+    def prepare(self, data: Splits) -> None:
+        self._pairs = {name: shift_to_classes(pairs) for name, pairs in data.items()}
+        train, classes = self._pairs["train"], round(self._pairs["train"].scale[1])
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self._start.seed)
+            self._head = RelatednessHead(self.encoder.dimension, classes, self.hidden, self.normalise is not False)
+        self._places = {}
+        self._sides = {name: self.tokens(pairs) for name, pairs in self._pairs.items()}
+        self._both = joined(*self._sides["train"])
+        self._lengths = np.maximum(*(side.lengths for side in self._sides["train"]))
+        self._gold = torch.from_numpy(train.gold).float()
+        self._target = sparse_target(self._gold, classes)
 
-    def _loss_name(self) -> HeadLoss:
-        raise NotImplementedError
-
-    def tokens(self, pairs: ScoredPairs) -> tuple[TokenIds, TokenIds]:
+    def tokens(self, pairs: ScoredPairs) -> Sides:
         """Both sides of ``pairs`` as token ids."""
         return self._start.encode(pairs.first), self._start.encode(pairs.second)
 
-    def vectors(self, tokens: TokenIds, rows: Rows, order: NDArray[np.float64] | None = None) -> Tensor:
-        """(B, F) vectors of sentences, from the encoder or the shared table."""
-        if self._shared is None:
-            return super().vectors(tokens, rows, order)
-        if id(tokens) not in self._places:
-            self._places[id(tokens)] = tokens, self._shared.places(tokens)
-        found = self._shared.table[torch.from_numpy(self._places[id(tokens)][1][rows])]
-        return to_device(found, self.encoder.embedding.weight.device)
+    def batch(self, rows: Rows, rng: np.random.Generator) -> Batch:
+        found, chosen = self._gather(self._both, rows, rows + len(self._lengths)), torch.from_numpy(rows)
+        return Batch(found.sentences, (*found.tensors, self._gold[chosen], self._target[chosen]))
 
-    def compute_loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
-        output, name = self.head(*self.pair_vectors(self._both, rows)).float(), self._loss_name()
-        if name == "squared" or name == "absolute":
-            return score_error(self.head.expectation(output), to_device(self._gold[rows], output.device), name)
-        target = to_device(self._target[rows], output.device)
-        if name == "mse":
-            return squared_error_loss(output, target)
+    def _gather(self, tokens: TokenIds, *sides: Rows) -> Batch:
+        """Pad sentences, see `padded`; or find their vectors where the encoder is not trained."""
+        if self._frozen is None:
+            return Batch(self.padded(tokens, *sides))
+        if id(tokens) not in self._places:
+            self._places[id(tokens)] = tokens, self._frozen.places(tokens)
+        return Batch((), (torch.from_numpy(self._places[id(tokens)][1][np.concatenate(sides)]),))
+
+    def vectors(self, batch: Batch) -> Tensor:
+        """Encode all sentences of a batch, or look their vectors up; (B, F)."""
+        return super().vectors(batch) if self._frozen is None else self._frozen.table[batch.tensors[0]]
+
+    def compute_loss(self, batch: Batch) -> Tensor:
+        return self.loss_of(self.head(*self.vectors(batch).chunk(2)).float(), *batch.tensors[-2:])
+
+    def loss_of(self, output: Tensor, gold: Tensor, target: Tensor) -> Tensor:
+        """Compute the loss of (B, K) log-probabilities by (B,) gold scores or by (B, K) their `sparse_target`."""
         return relatedness_loss(output, target, self.smoothing)
 
     @torch.inference_mode()
-    def predict(self, sides: tuple[TokenIds, TokenIds]) -> NDArray[np.float64]:
-        """(N,) expected scores."""
+    def predict(self, sides: Sides) -> Array:
+        """(N,) expected scores, from 1 to K."""
         predictions = np.empty(len(sides[0]))
         for rows in batches_by_tokens(np.maximum(sides[0].lengths, sides[1].lengths), 20_000):
-            output = self.head(self.vectors(sides[0], rows), self.vectors(sides[1], rows))
+            output = self.head(*(self.vectors(self.to_device(self._gather(side, rows))) for side in sides))
             predictions[rows] = self.head.expectation(output).double().cpu().numpy()
         return predictions
 
     def judge(self) -> float:
         return MEASURES[self.metric](self.predict(self._sides["trial"]), self._pairs["trial"].gold)
 
-    def scores(self, split: str) -> NDArray[np.float64]:
-        """(N,) expected scores of the ``trial`` or ``test`` pairs, on [0, 1]."""
+    def scores(self, split: str) -> Array:
         return (self.predict(self._sides[split]) - 1) / (self.head.classes - 1)
 
-    def held_out_scores(self) -> dict[str, NDArray[np.float64]]:
-        return {split: self.scores(split) for split in ("trial", "test")}
+    def penalties(self) -> Iterator[Penalty]:
+        yield from super().penalties()
+        for parameter in self.head.parameters():
+            yield parameter, self.head_decay, None
 
     def kept(self) -> dict[str, nn.Module]:
         return {"head": self.head}
 
-    def penalties(self) -> Iterator[Penalty]:
-        device = self.encoder.embedding.weight.device
-        for parameter, anchor in zip(self.encoder.composition(), self._anchors, strict=True):
-            yield parameter, self.composition_decay, None if anchor is None else anchor.to(device)
-        for parameter in self.head.parameters():
-            yield parameter, self.head_decay, None
 
-
-class RelatednessTraining(_PairHead):
-    """Supervised relatedness of an encoder that was trained before ("universal") or not ("random").
+class RelatednessTraining(_PairTraining):
+    """Supervised relatedness. A composition that was trained before ("universal") is pulled back to what it was.
 
     Source: Jiao et al. 2018, section 4.2; the numbers are those of the released README.
     """
 
-    batch_size: int = Field(32, ge=2)
     pull_back_words: Coefficient = 1e-4
     composition_decay: Coefficient = 1e-5
+    checks_per_epoch: int = Field(4, ge=1, le=100)
     dataset: Literal["sick", "miniworld"] = "sick"
     hidden: int | None = Field(300, ge=1)
     normalise: bool | None = Field(None, description="scale sentence vectors to length one; None: both, see table 3")
@@ -159,65 +135,79 @@ class RelatednessTraining(_PairHead):
         exclude_if=lambda error: error is None,  # as composition_rate
     )
 
-    def prepare(self, data: Mapping[str, ScoredPairs]) -> None:
+    _anchors: list[Tensor]
+
+    def prepare(self, data: Splits) -> None:
         super().prepare(data)
-        if self._start.trained:
-            self._anchors = [parameter.detach().clone() for parameter in self.encoder.composition()]
+        self._anchors = [one.detach().clone() for one in self.encoder.composition()] if self._start.trained else []
 
-    def _loss_name(self) -> HeadLoss:
-        return self.error or "kl"
+    def loss_of(self, output: Tensor, gold: Tensor, target: Tensor) -> Tensor:
+        if self.error is None:
+            return relatedness_loss(output, target, self.smoothing)
+        return score_error(self.head.expectation(output), gold, self.error)
 
-    def summary(self) -> str:
-        return f"scored pairs ({self.dataset}), by a classifier on two vectors, trained with the encoder"
+    def penalties(self) -> Iterator[Penalty]:
+        anchors = iter([one.to(self.encoder.embedding.weight.device) for one in self._anchors])
+        for parameter, coefficient, _ in super().penalties():
+            yield parameter, coefficient, next(anchors, None)
 
 
-class HeadTraining(_PairHead):
+class HeadTraining(_PairTraining):
     """Feature transfer and network transfer; Tai's width of the hidden layer.
+
+    Feature transfer trains the head alone (``frozen``), on sentence vectors that are made once: ``dropout``, which is
+    on word vectors, is not there. ``rescale`` divides vectors by the root mean square of the training sentences'
+    before training: the products of two vectors of length .7 and 200 numbers are of size .002, where a head begins on
+    a plateau.
 
     Source: Zhang et al. 2018, section 4.3.
     """
 
-    batch_size: int = Field(32, ge=2)
-    pull_back_words: Coefficient = 0.0
-    checks_per_epoch: int = Field(1, ge=1, le=100)
     normalise: bool = Field(False, description="scale sentence vectors to length one")
     loss: Literal["mse", "kl"] = "kl"
     frozen: bool = Field(False, description="train the classifier alone: feature transfer")
     rescale: bool = Field(
         False,
-        description="divide vectors by the root mean square of the training sentences' before training. The products "
-        "of two vectors of length .7 and 200 numbers are of size .002, where a head begins on a plateau",
+        description="divide vectors by the root mean square of the training sentences' before training",
         exclude_if=lambda rescale: not rescale,  # as composition_rate
     )
     patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
     share: TrainingShare = 1.0
 
-    def load(self) -> dict[str, ScoredPairs]:
-        return splits_of(self.dataset, self.share, self._start.seed)
-
-    def prepare(self, data: Mapping[str, ScoredPairs]) -> None:
+    def prepare(self, data: Splits) -> None:
         super().prepare(data)
         if self.frozen:
-            self._shared = self._start.frozen() if self._start.frozen else FrozenVectors(self.encoder)
+            self._frozen = self._start.frozen() if self._start.frozen else FrozenVectors(self.encoder)
             for parameter in self.encoder.composition():
                 parameter.requires_grad_(False)
         if self.rescale:
             self.head.unit.fill_(self._root_mean_square())
 
-    def _loss_name(self) -> HeadLoss:
-        return self.loss
-
     @torch.inference_mode()
     def _root_mean_square(self) -> float:
         """Measure the size of a vector's numbers over the training sentences."""
         parts = np.array_split(np.arange(len(self._both)), max(2, len(self._both) // 256))
-        return float(np.mean([float(self.vectors(self._both, rows).square().mean()) for rows in parts])) ** 0.5
+        found = (self.vectors(self.to_device(self._gather(self._both, rows))) for rows in parts)
+        return float(np.mean([float(vectors.square().mean()) for vectors in found])) ** 0.5
 
-    def summary(self) -> str:
-        trained = "alone, the encoder fixed" if self.frozen else "with the encoder"
-        return f"scored pairs ({self.dataset}), by a classifier on two vectors, trained {trained}; it is not here"
+    def loss_of(self, output: Tensor, gold: Tensor, target: Tensor) -> Tensor:
+        return squared_error_loss(output, target) if self.loss == "mse" else super().loss_of(output, gold, target)
 
 
-def _on_classes(pairs: ScoredPairs) -> ScoredPairs:
-    gold, classes = shift_to_classes(pairs.gold, pairs.scale)
-    return dataclasses.replace(pairs, gold=gold, scale=(1, classes))
+def shift_to_classes(pairs: ScoredPairs) -> ScoredPairs:
+    r"""Shift gold scores to begin at 1, so that they are expectations of the classes 1 to K.
+
+    $y + 1 - y_{\min}$ and $K = y_{\max} - y_{\min} + 1$: y + 1 and 6 on 0 to 5, y + 1 and 5 on 0 to 4, y + 3 and 5 on
+    -2 to 2; SICK's 1 to 5 stays.
+
+    Source: Zhang et al. 2018, section 4.3, which takes a score in [1, K] as given.
+    Deviations: SentEval gives STS Benchmark's scores from 0 to 5 five classes, so that targets of scores below 1 do not
+    sum to one.
+
+    Raises:
+        DataError: the scale has no whole limits, or a score is outside it.
+    """
+    low, high = pairs.scale
+    if not ((pairs.gold >= low) & (pairs.gold <= high)).all() or (low, high) != (int(low), int(high)):
+        raise DataError(f"{pairs.name} has a score outside its scale from {low:g} to {high:g}, or no whole limits.")
+    return replace(pairs, gold=pairs.gold + (1 - low), scale=(1, int(high - low) + 1))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from torch import Tensor
 
 from sentbook.config import Share
 from sentbook.data import corpora, published, sources
 from sentbook.data.suites import Suite, excluded, validation_sets
-from sentbook.data.text import TokenIds
+from sentbook.data.text import TokenIds, Tokenisation
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.models.losses.margin import Candidates, Selection, margin_loss
 from sentbook.training.correlation import pearson
 from sentbook.training.cosine import cosine_scores, tokenise_sets
-from sentbook.training.objectives.base import Objective, Rows, longest
+from sentbook.training.objectives.base import Array, Batch, Objective, Rows, longest
+
+Data = tuple[ParaphrasePairs, list[ScoredPairs]]
 
 
 class MarginTraining(Objective):
@@ -51,45 +51,38 @@ class MarginTraining(Objective):
             raise ValueError("corpora 'file' and the path of a file of pairs go together")
         return self
 
-    def own_file(self) -> dict[str, str]:
-        return {"path": sources.file_digest(published.own_pairs(self.path))} if "file" in self.corpora else {}
-
     def texts(self) -> tuple[str, ...]:
         return self.corpora
 
-    def sentences(self, seed: int, suite: Suite) -> Iterable[str]:
-        pairs = self._pairs(seed, suite)
-        return (*pairs.first, *pairs.second)
+    def digests(self) -> dict[str, str]:
+        own = {"path": sources.file_digest(published.own_pairs(self.path))} if "file" in self.corpora else {}
+        return published.digests(*self.corpora) | own
 
-    def summary(self) -> str:
-        return f"paraphrase pairs ({', '.join(self.corpora)}), margin {self.margin}"
-
-    def _pairs(self, seed: int, suite: Suite) -> ParaphrasePairs:
-        exclude = excluded(suite) if self.exclude_overlap else frozenset()
-        return corpora.load(self.corpora, seed=seed, limit=self.limit, exclude=exclude, path=self.path)
-
-    def load(self) -> tuple[ParaphrasePairs, list[ScoredPairs]]:
+    def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> Data:
         """Read the pairs to train on and the validation sets."""
-        return self._pairs(self._start.seed, self._start.suite), validation_sets(self.validation)
+        exclude = excluded(suite) if self.exclude_overlap else frozenset()
+        pairs = corpora.load(self.corpora, seed=seed, limit=self.limit, exclude=exclude, path=self.path)
+        return pairs, validation_sets(self.validation)
 
-    def prepare(self, data: tuple[ParaphrasePairs, list[ScoredPairs]]) -> None:
+    def prepare(self, data: Data) -> None:
         pairs, self._sets = data
-        start = self._start
-        self._tokens = start.encode(pairs.first, pairs.second)
+        self._tokens = self._start.encode(pairs.first, pairs.second)
         self._lengths = longest(self._tokens)
-        self._set_tokens = tokenise_sets(self._sets, start.vocabulary, start.tokenisation)
+        self._set_tokens = tokenise_sets(self._sets, self._start.vocabulary, self._start.tokenisation)
 
-    def compute_loss(self, rows: Rows, rng: np.random.Generator) -> Tensor:
-        first, second = self.pair_vectors(self._tokens, rows, self._scrambling(rows, rng))
-        return margin_loss(first.float(), second.float(), self.margin, self.selection, self.candidates)
+    def batch(self, rows: Rows, rng: np.random.Generator) -> Batch:
+        order = self._scrambling(rows, rng) if self.scramble else None
+        return Batch(self.padded(self._tokens, rows, rows + len(self._lengths), order=order))
 
-    def _scrambling(self, rows: Rows, rng: np.random.Generator) -> NDArray[np.float64] | None:
+    def _scrambling(self, rows: Rows, rng: np.random.Generator) -> Array:
         """(2B, T) sort keys: random for both members of a scrambled pair, in order for the others."""
-        if not self.scramble:
-            return None
         width = max(int(self._lengths[rows].max()), self.encoder.minimum_length)
         scrambled = np.tile(rng.random(len(rows)) < self.scramble, 2)
         return np.where(scrambled[:, None], rng.random((2 * len(rows), width)), np.arange(width) / width)
+
+    def compute_loss(self, batch: Batch) -> Tensor:
+        first, second = self.vectors(batch).float().chunk(2)
+        return margin_loss(first, second, self.margin, self.selection, self.candidates)
 
     def judge(self) -> float:
         scores = cosine_scores(self.encoder, self._set_tokens)
