@@ -17,13 +17,11 @@ from sentbook.data.vectors import Vectors
 from sentbook.evaluation import classification, features
 from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
 from sentbook.evaluation.features import Family, Features, classify
-from sentbook.io import CheckpointError, DataError
 from sentbook.models import SentenceEncoder, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.training import runs
-from sentbook.training.objectives import GenerationTraining
 from sentbook.training.recipes import Recipe
 from sentbook.training.runs import load
 
@@ -96,14 +94,6 @@ def test_the_key_is_of_the_parts_and_their_order() -> None:
     every = [(one,), (other,), (one, other), (other, one), (recipe(RANDOM_CNN, seed=2),), (later,), (one, later)]
     assert len({of(*parts).key() for parts in every}) == len(every)
     assert of(recipe(method="another name"), method="x", seed=7).key() == of(one).key()
-
-
-def test_an_encoder_without_artifact_and_an_empty_sentence_are_one_sentence() -> None:
-    stage = GenerationTraining(corpus="miniworld-stories", books=5)
-    with pytest.raises(CheckpointError):
-        of(recipe(RANDOM_CNN, stages=(stage,))).vectors(SENTENCES)
-    with pytest.raises(DataError):
-        of().vectors(["the cook", "  "])
 
 
 # -- classification ----------------------------------------------------------------------------------------------------
