@@ -328,7 +328,7 @@ def test_scores_are_those_of_the_best_and_of_the_last_state() -> None:
         assert (from_file(folder(best.recipe)).scores(split) == best.scores(split)).all()
     gold = suites.pairs("miniworld", "trial").gold
     assert history["best"] == pytest.approx(np.corrcoef(best.scores("trial"), gold)[0, 1])
-    with pytest.raises(CheckpointError, match="was not trained on scored pairs, so that it has no scores of them"):
+    with pytest.raises(CheckpointError, match="was not trained on scored pairs, so it has no scores of them"):
         trained(recipe(PHRASE)).scores("test")
 
 

@@ -21,25 +21,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sentbook import io
 from sentbook.config import parse
 from sentbook.data import sources, vectors
 from sentbook.data.text import Vocabulary
-from sentbook.io import (
-    SPARING,
-    CheckpointError,
-    ConfigError,
-    NumericalError,
-    StorageError,
-    artifacts,
-    git_commit,
-    locked,
-    write_atomically,
-)
 from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.records import Cost, CurvePoint
@@ -85,7 +75,7 @@ class Trained:
     def _tensors(self, name: str) -> dict[str, Tensor]:
         path = (self.file or _file(self.key, "encoder")).with_stem(name)
         if not path.exists():
-            raise CheckpointError(f"{path} does not exist; delete its folder and run the experiment again.")
+            raise io.CheckpointError(f"{path} does not exist; delete its folder and run the experiment again.")
         return checkpoint.load(path, self.key)[0]
 
     def encoder(self, device: str = "cpu") -> SentenceEncoder:
@@ -104,7 +94,7 @@ class Trained:
         """Give ``encoder``, which may know more words, what was learned; raises as `encoder`."""
         count, known = self.metadata.get("words", (0, ""))
         if known and vocabulary.digest(count) != known:
-            raise CheckpointError(
+            raise io.CheckpointError(
                 f"{self.method} was trained with other words than {self.recipe.vectors.name} has here; bring back "
                 f"those vectors, or delete {_file(self.key, 'run').parent} and run again."
             )
@@ -137,7 +127,7 @@ class Trained:
         """
         stage = self.recipe.generation
         if stage is None or len(self.recipe.stages) > 1:
-            raise CheckpointError(f"{self.method} was not trained with a decoder; choose a CNN-LSTM model.")
+            raise io.CheckpointError(f"{self.method} was not trained with a decoder; choose a CNN-LSTM model.")
         encoder = over_books(self.recipe)
         self._apply(encoder)
         model = EncoderDecoder(encoder, stage.model, stage, seed=self.seed)
@@ -152,7 +142,7 @@ class Trained:
         """
         tensors = self._tensors("run")
         if f"{state}.{split}" not in tensors:
-            raise CheckpointError(f"{self.method} was not trained on scored pairs, so that it has no scores of them.")
+            raise io.CheckpointError(f"{self.method} was not trained on scored pairs, so it has no scores of them.")
         return np.asarray(tensors[f"{state}.{split}"].numpy())
 
     def head(self) -> nn.Module:
@@ -208,7 +198,7 @@ def from_file(path: Path) -> Trained:
     """
     file = path / "encoder.safetensors" if path.is_dir() else path
     if not file.is_file():
-        raise CheckpointError(f"There is no trained encoder at {path}; name a folder of build/artifacts.")
+        raise io.CheckpointError(f"There is no trained encoder at {path}; name a folder of build/artifacts.")
     metadata = checkpoint.read_metadata(file, None)
     return Trained(parse(Recipe, metadata.get("recipe", {}), str(file)), metadata, file)
 
@@ -261,11 +251,10 @@ def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> Non
     """Train the last stage of a recipe on top of the others, which are there."""
     key, before = recipe.key(), recipe.before
     run = _file(key, "run")
-    with locked(run.parent):  # another notebook may want the same
+    with io.locked(run.parent):  # another notebook may want the same
         if is_made(recipe, encoder):
             return
-        began = _began()
-        objective, last = prepare_stage(recipe, device), dict[str, Tensor]()
+        began, objective, last = time.time(), prepare_stage(recipe, device), dict[str, Tensor]()
         try:
             history = train(
                 objective,
@@ -276,10 +265,10 @@ def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> Non
                 report=progress(f"{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}"),
                 at_end=lambda: last.update(_scores(objective)),
             )
-        except NumericalError as error:
+        except io.NumericalError as error:
             if not may_diverge:
                 raise
-            write_atomically(run.with_name(DIVERGED), f"{error}\n")
+            io.write_atomically(run.with_name(DIVERGED), f"{error}\n")
             return
         best = last if history.best_step == history.examples else _scores(objective)
         vocabulary, initial = words_of(recipe)
@@ -291,12 +280,12 @@ def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> Non
             "words": (len(vocabulary.words), vocabulary.digest()),
             "history": vars(history),
             "pairs": len(objective.lengths),
+            "data": (load(before).metadata["data"] if before.stages else {}) | sources.used(),
         }
-        data = load(before).metadata["data"] if before.stages else {}
         scores = {f"last.{split}": values for split, values in last.items()}
         scores |= {f"best.{split}": values.clone() for split, values in best.items()}
         parts = {name: module.state_dict() for name, module in objective.kept().items()} | {"encoder": state}
-        _write(key, scores, about, began, data, parts if encoder else {})
+        _write(key, {"run": scores, **(parts if encoder else {})}, began, about)
 
 
 def prepare_stage(recipe: Recipe, device: str = "cpu") -> Objective:
@@ -308,7 +297,7 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> Objective:
     """
     stage, before = recipe.stages[-1], recipe.before
     if stage.begins and before.stages:
-        raise ConfigError("Training with decoders starts an encoder; make it the first stage.")
+        raise io.ConfigError("Training with decoders starts an encoder; make it the first stage.")
     encoder, vocabulary = (over_books(recipe), words_of(recipe)[0]) if stage.begins else untrained(recipe)
     if before.stages:
         load(before).put_into(encoder, vocabulary)
@@ -366,47 +355,33 @@ def outcomes(
 
 
 def _keep(key: str, function: Callable[..., Outcome], given: tuple[Any, ...]) -> None:
-    with locked(_file(key, "run").parent):
+    with io.locked(_file(key, "run").parent):
         if not checkpoint.is_made(_file(key, "run")):
-            began, (arrays, about) = _began(), function(*given)
-            _write(key, {name: torch.from_numpy(np.asarray(one)) for name, one in arrays.items()}, about, began, {}, {})
+            began, (arrays, about) = time.time(), function(*given)
+            tensors = {name: torch.from_numpy(np.asarray(one)) for name, one in arrays.items()}
+            _write(key, {"run": tensors}, began, about)
 
 
 # -- files and processes -----------------------------------------------------------------------------------------------
 
 
 def _file(key: str, name: str) -> Path:
-    return artifacts() / key / f"{name}.safetensors"
+    return io.artifacts() / key / f"{name}.safetensors"
 
 
-def _began() -> dict[str, Any]:
-    return {
-        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "wall_seconds": -time.monotonic(),
-    }
-
-
-def _write(
-    key: str,
-    tensors: Mapping[str, Tensor],
-    about: Mapping[str, Any],
-    began: Mapping[str, Any],
-    data: Mapping[str, str],
-    parts: Mapping[str, Mapping[str, Tensor]],
-) -> None:
-    """Write all files of a key, the run last."""
+def _write(key: str, files: Mapping[str, Mapping[str, Tensor]], began: float, about: Mapping[str, Any]) -> None:
+    """Write the files of a key, the run last, with their metadata; ``began``: when it was begun."""
     metadata = {
         "key": key,
         "version": VERSION,
-        "started": began["started"],
-        "wall_seconds": began["wall_seconds"] + time.monotonic(),
+        "started": datetime.datetime.fromtimestamp(began, datetime.UTC).isoformat(timespec="seconds"),
+        "wall_seconds": time.time() - began,
         "peak_memory_bytes": peak_memory_bytes(),
-        "git_commit": git_commit(),
-        "data": {**data, **sources.used()},
-        **about,
+        "git_commit": io.git_commit(),
+        "data": sources.used(),
     }
-    for name, own in {**parts, "run": tensors}.items():
-        checkpoint.save(_file(key, name), own, metadata)
+    for name in sorted(files, key="run".__eq__):
+        checkpoint.save(_file(key, name), files[name], {**metadata, **about})
     _file(key, "run").with_name(checkpoint.IN_PROGRESS).unlink(missing_ok=True)
 
 
@@ -423,11 +398,7 @@ def _threads(count: int | None) -> Iterator[None]:
 
 def _in_processes(function: Callable[..., None], calls: Sequence[tuple[Any, ...]], jobs: int) -> None:
     try:
-        Parallel(n_jobs=jobs, batch_size=1)(delayed(_alone)(function, one) for one in calls)
+        with parallel_config("loky", inner_max_num_threads=1):
+            Parallel(n_jobs=jobs, batch_size=1)(delayed(function)(*one) for one in calls)
     except TerminatedWorkerError:
-        raise StorageError(f"A training was killed, most often for want of memory; {SPARING}.") from None
-
-
-def _alone(function: Callable[..., None], given: tuple[Any, ...]) -> None:
-    torch.set_num_threads(1)
-    function(*given)
+        raise io.StorageError(f"A training was killed, most often for want of memory; {io.SPARING}.") from None

@@ -178,29 +178,25 @@ class Descent:
         values = _named(self.stage, self.steps[-1])
         name = next((name for name in values if self._ends_at_the_edge(name)), None)
         if name is not None and len(self.steps) < self._planned + self.beyond:
-            further = next_value(values[name], [point[name] for point in self._tried_of(name)])
+            further = next_value(values[name], list(self._best_by(name)))
             steps = {other: [value] for other, value in values.items()} | {name: [values[name], further]}
             with suppress(ConfigError):  # no setting takes a batch of one
                 points(self.stage, steps)
                 self.steps = [*self.steps, steps]
 
-    def _tried_of(self, name: str) -> list[dict[str, Any]]:
-        """Return the points of the last planned step that names a setting, and of those beyond."""
+    def _best_by(self, name: str) -> dict[Any, float]:
+        """Return the best value at each of a setting's values, in the last planned step that names it and beyond."""
         named = [point for point in self.tried if name in point]
-        last = max(min(point["step"], self._planned) for point in named)
-        return [point for point in named if point["step"] >= last]
+        last, best = max(min(point["step"], self._planned) for point in named), dict[Any, float]()
+        for point in (one for one in named if one["step"] >= last):
+            value = -math.inf if point["development"] is None else point["development"]
+            best[point[name]] = max(value, best.get(point[name], -math.inf))
+        return best
 
     def _ends_at_the_edge(self, name: str) -> bool:
         """Tell whether the best value of a setting may lie beyond those tried: see `FLAT`."""
-        best: dict[Any, float] = {}
-        for point in self._tried_of(name):
-            value = -math.inf if point["development"] is None else point["development"]
-            best[point[name]] = max(value, best.get(point[name], -math.inf))
-        value = getattr(self.stage, name)
-        if not is_at_edge(value, list(best)):
-            return False
-        nearest = min((one for one in best if one != value), key=lambda one: abs(one - value))
-        return best[value] - best[nearest] > FLAT
+        best, value = self._best_by(name), getattr(self.stage, name)
+        return is_at_edge(value, list(best)) and best[value] - best[_nearest(value, list(best))] > FLAT
 
     def record(self, gain: float | None = None) -> Search:
         """Return the search as a run records it; ``gain``: what the last quarter of the final training gained."""
@@ -248,6 +244,10 @@ def is_at_edge(value: Any, values: Sequence[Any]) -> bool:
     return len(numbers) > 1 and value in (min(numbers), max(numbers)) and value != 0
 
 
+def _nearest(value: float, tried: Sequence[float]) -> float:
+    return min((one for one in tried if one != value), key=lambda one: abs(one - value))
+
+
 def next_value(value: float, tried: Sequence[float]) -> float:
     """Return the number beyond the edge ``value`` of those tried, as far as its neighbour is; a fraction is 1eN or 3eN.
 
@@ -255,8 +255,7 @@ def next_value(value: float, tried: Sequence[float]) -> float:
         >>> next_value(0.1, [0.01, 0.03, 0.1]), next_value(0.0003, [0.001, 0.0003]), next_value(64, [32, 64])
         (0.3, 0.0001, 128)
     """
-    nearest = min((one for one in tried if one != value), key=lambda one: abs(one - value))
-    further = value * value / nearest
+    further = value * value / _nearest(value, tried)
     if isinstance(value, int):
         return round(further)
     half_decades = round(2 * math.log10(further))
