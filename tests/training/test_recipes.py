@@ -133,16 +133,12 @@ def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -
     keys = {one.key(): one for one in every}
     assert len(keys) == len(every)
     assert recipe(method="other").key() == recipe().key()
+    cumulative = recipe(PHRASE, SIMILARITY)
+    assert cumulative.before.key() == cumulative.prefix(1).key() == recipe(PHRASE).key() != cumulative.key()
+    assert cumulative.before.then(SIMILARITY) == cumulative and cumulative.datasets() == ("miniworld",)
     for one in every[:4] + [recipe(stage) for stage in STAGES]:  # read back from a file
         back = Recipe.model_validate_json(one.model_dump_json())
         assert back == one and back.key() == one.key()
-
-
-def test_the_key_of_a_beginning_ignores_what_comes_after() -> None:
-    cumulative = recipe(PHRASE, SIMILARITY)
-    assert recipe(PHRASE).key() == cumulative.prefix(1).key() == cumulative.before.key()
-    assert cumulative.prefix(0).key() == recipe().key() and cumulative.prefix(1).then(SIMILARITY) == cumulative
-    assert recipe(PARAPHRASE, SIMILARITY, PARAPHRASE).datasets() == ("miniworld-paraphrase", "miniworld")
 
 
 def test_the_contents_of_files_decide_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,18 +233,6 @@ def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Pat
     assert len(checks) == stage.epochs * stage.checks_per_epoch
 
 
-def test_an_encoder_needs_no_training_but_its_own() -> None:
-    wanted = recipe(SIMILARITY, HEAD_ALONE, seed=7)
-    found = trained(wanted)
-    expected, scores = found.encoder().state_dict(), found.scores("test")
-    for file in folder(wanted.before).iterdir():
-        file.unlink()
-    again = trained(wanted)
-    assert not list(folder(wanted.before).iterdir()), "it was trained again"
-    assert_same(again.encoder().state_dict(), expected)
-    np.testing.assert_array_equal(again.scores("test"), scores)
-
-
 @pytest.mark.parametrize("rescale", [False, True])
 def test_a_head_predicts_from_vectors_as_they_are(rescale: bool) -> None:
     """Where it was trained on vectors of size one, it divides them itself."""
@@ -267,22 +251,18 @@ def test_a_head_predicts_from_vectors_as_they_are(rescale: bool) -> None:
 @pytest.mark.usefixtures("forgetful")
 def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of vectors may be replaced by one with more words, or with others in its first rows."""
-    found = trained(recipe(PHRASE, encoder=CSEEncoder(filters=3)))
-    loaded = vectors.load("miniworld")
-    more = vectors.WordVectors([*loaded.words, "unheard-of"], np.vstack([loaded.matrix, loaded.matrix[:1]]))
-    others = vectors.WordVectors([*loaded.words[1::-1], *loaded.words[2:]], loaded.matrix)
-    for now, said in ((more, None), (others, "was trained with other words than miniworld has here")):
-        forget()
-        monkeypatch.setattr(vectors, "load", lambda *given, now=now: now)
-        if said is None:
-            assert len(found.encoder().embedding.weight) == len(more.words) + 2
-        else:
-            for read in (
-                found.encoder,
-                lambda: prepare_stage(recipe(PHRASE, HEAD, encoder=CSEEncoder(filters=3))),
-            ):
-                with pytest.raises(CheckpointError, match=said):
-                    read()
+    wanted = recipe(PHRASE, encoder=CSEEncoder(filters=3))
+    found, known = trained(wanted), vectors.load("miniworld")
+    more = vectors.WordVectors([*known.words, "unheard-of"], np.vstack([known.matrix, known.matrix[:1]]))
+    others = vectors.WordVectors([*known.words[1::-1], *known.words[2:]], known.matrix)
+    forget()
+    monkeypatch.setattr(vectors, "load", lambda *given: more)
+    assert len(found.encoder().embedding.weight) == len(more.words) + 2
+    forget()
+    monkeypatch.setattr(vectors, "load", lambda *given: others)
+    for read in (found.encoder, lambda: prepare_stage(wanted.then(HEAD))):
+        with pytest.raises(CheckpointError, match="was trained with other words than miniworld has here"):
+            read()
 
 
 def test_no_stage_is_the_untrained_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,12 +274,6 @@ def test_no_stage_is_the_untrained_encoder(tmp_path: Path, monkeypatch: pytest.M
     assert torch.equal(words[0], words[1]) and not torch.equal(words[0], words[2])
     assert not words[2][0].any()
     assert plain.curve() == [] and plain.cost().seconds == 0
-
-
-def test_from_file_without_an_artifact_is_one_sentence(tmp_path: Path) -> None:
-    for path in (tmp_path / "nowhere", tmp_path):
-        with pytest.raises(CheckpointError, match=r"There is no trained encoder at .*; name a folder of build"):
-            from_file(path)
 
 
 # -- scored pairs ------------------------------------------------------------------------------------------------------
@@ -428,20 +402,10 @@ def test_a_folder_of_books_is_trained_on_and_no_other(tmp_path: Path) -> None:
         load(wanted)
 
 
-def test_decoders_that_cannot_be_had_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decoders_that_cannot_be_had_are_one_sentence() -> None:
     for stages in ((PHRASE, STORIES), (STORIES, STORIES)):
         with pytest.raises(ConfigError, match=r"^Training with decoders starts an encoder; make it the first stage\.$"):
             prepare_stage(recipe(*stages, encoder=CNN))
     for wanted in (recipe(method="random CNN"), recipe(SIMILARITY, method="random CNN"), told(SIMILARITY)):
         with pytest.raises(CheckpointError, match=r"was not trained with a decoder; choose a CNN-LSTM"):
             Trained(wanted, {}).generator()
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path))
-    found = trained(told())
-    file = folder(found.recipe) / "decoders.safetensors"
-    file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(CheckpointError, match=r"is truncated or not a checkpoint; delete it and run again\.$"):
-        found.generator()
-    file.unlink()
-    with pytest.raises(CheckpointError, match=r"decoders.safetensors does not exist; delete its folder and run"):
-        found.generator()
-    found.encoder()  # needs none

@@ -20,7 +20,7 @@ from sentbook.study import Study
 from sentbook.training import checkpoint, runs, train
 from sentbook.training.objectives import AnyObjective, HeadTraining, SimilarityTraining
 from sentbook.training.recipes import VERSION
-from sentbook.training.runs import Outcome, load, obtain, outcomes
+from sentbook.training.runs import Outcome, from_file, load, obtain, outcomes
 from trainings import PHRASE, STORIES, recipe
 
 pytestmark = pytest.mark.usefixtures("artifacts")
@@ -185,9 +185,11 @@ def test_what_is_needed_is_made_first_and_what_is_there_needs_nothing(made: list
     start, chain, head = recipe(PHRASE), recipe(PHRASE, PAIRS), recipe(PHRASE, HEAD)
     obtain([chain, head], device="cpu")
     assert made == [start.key(), chain.key(), head.key()]
+    expected = [load(one).encoder().state_dict() for one in (chain, head)]
     for file in (artifacts / start.key()).iterdir():
         file.unlink()
-    obtain([chain], device="cpu")
+    for one, state in zip(obtain([chain, head], device="cpu"), expected, strict=True):
+        assert all(torch.equal(value, state[name]) for name, value in one.encoder().state_dict().items())
     assert len(made) == 3
     obtain([recipe(PHRASE, PAIRS.changed(epochs=1))], device="cpu")
     assert made[3] == start.key() and len(made) == 5
@@ -260,6 +262,9 @@ def test_what_is_killed_is_one_sentence_and_leaves_the_others(artifacts: Path) -
     assert {file.parent.name for file in artifacts.rglob("run.safetensors")} == {"one"}
 
 
-def test_a_missing_training_is_one_sentence() -> None:
+def test_a_missing_training_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError):
         load(recipe(PHRASE))
+    for path in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(CheckpointError, match=r"There is no trained encoder at .*; name a folder of build"):
+            from_file(path)
