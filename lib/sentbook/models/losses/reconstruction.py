@@ -21,19 +21,18 @@ class _TokenLosses(torch.autograd.Function):
     def forward(
         ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, target: Tensor, floor: float
     ) -> tuple[Tensor, Tensor]:
-        wanted = ctx.needs_input_grad[:3]
+        wanted = any(ctx.needs_input_grad)
         size = max(1, CELLS["cpu" if states.device.type == "cpu" else "cuda"] // weight.shape[0])
         wide = torch.promote_types(states.dtype, torch.float32)
         losses = torch.zeros(len(target), dtype=wide, device=states.device)
-        d_states = torch.zeros_like(states) if wanted[0] else None
-        d_weight = torch.zeros_like(weight, dtype=losses.dtype) if wanted[1] else None
-        d_bias = torch.zeros_like(bias, dtype=losses.dtype) if wanted[2] else None
+        d_states, d_bias = torch.zeros_like(states), torch.zeros_like(bias, dtype=wide)
+        d_weight = weight.new_zeros(weight.shape if wanted else 0, dtype=wide)
         half = states.dtype if states.dtype != wide else _autocast(states)
         with torch.autocast(states.device.type, enabled=False):
             table = weight.to(half) if half is not None else weight
             for start in range(0, len(target), size):
                 part, words = states[start : start + size].to(table.dtype), target[start : start + size]
-                logits = _logits(part, table, bias).to(losses.dtype)
+                logits = _logits(part, table, bias).to(wide)
                 kept = words != IGNORED
                 places = torch.where(kept, words, 0).unsqueeze(1)
                 # log p = (logit - largest) + log(largest p), where neither part is lost however small p is.
@@ -47,20 +46,17 @@ class _TokenLosses(torch.autograd.Function):
                 else:
                     losses[start : start + size] = -chosen * kept
                     scale = kept.to(logits.dtype)
-                if not any(wanted):
+                if not wanted:
                     continue
                 error.scatter_add_(1, places, error.new_full(places.shape, -1.0))
-                if d_bias is not None:
-                    d_bias += scale @ error
+                d_bias += scale @ error
                 error, scale = error.to(table.dtype), scale.unsqueeze(1)  # scaled where it is small: beside h
-                if d_states is not None:
-                    d_states[start : start + size] = (error @ table) * scale
-                if d_weight is not None:
-                    part = part * scale.to(table.dtype)
-                    if half is None:
-                        d_weight.addmm_(error.T, part)
-                    else:
-                        d_weight += error.T @ part
+                d_states[start : start + size] = (error @ table) * scale
+                part = part * scale.to(table.dtype)
+                if half is None:
+                    d_weight.addmm_(error.T, part)
+                else:
+                    d_weight += error.T @ part
         ctx.mark_non_differentiable(losses)
         ctx.save_for_backward(d_states, d_weight, d_bias)
         return losses.sum(), losses
@@ -69,13 +65,7 @@ class _TokenLosses(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         d_states, d_weight, d_bias = ctx.saved_tensors
-        return (
-            None if d_states is None else d_states * gradient.to(d_states.dtype),
-            None if d_weight is None else d_weight * gradient,
-            None if d_bias is None else d_bias * gradient,
-            None,
-            None,
-        )
+        return d_states * gradient.to(d_states.dtype), d_weight * gradient, d_bias * gradient, None, None
 
 
 def _logits(part: Tensor, table: Tensor, bias: Tensor) -> Tensor:
