@@ -137,6 +137,11 @@ def test_an_lstm_computes_in_float32_under_autocast() -> None:
     with pytest.MonkeyPatch.context() as patch, torch.autocast("cpu", dtype=torch.bfloat16):
         patch.setattr(Tensor, "is_cuda", True)
         assert decoder(table, *given_, codes).features.dtype == torch.float32
+    paragraphs = HierarchicalDecoder(WORDS, DEPTH, CODES, DecoderOptions(hidden=HIDDEN, bound=0.8))
+    codes = codes_of(6).view(2, 3, CODES).bfloat16()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = paragraphs.states(codes)
+    assert found.dtype == torch.float32 and torch.equal(found, paragraphs.states(codes.float()))
 
 
 def test_the_gradients_of_the_recurrence_hold_against_differences() -> None:

@@ -279,10 +279,9 @@ class HierarchicalDecoder(nn.Module):
 
         A state depends on the sentences before it alone, so that what stands behind a short paragraph changes nothing.
         """
-        opening = self.opening.to(codes.dtype).expand(len(codes), 1, -1)
+        opening = self.opening.expand(len(codes), 1, -1)
         codes = functional.dropout(torch.cat([opening, codes], dim=1), self.dropout, self.training)
-        found: Tensor = self.paragraph(codes)[0]
-        return found
+        return run(self.paragraph, codes)[0]
 
     def conditions(self, codes: Tensor, counts: Tensor) -> Tensor:
         """Compute h_l of all sentences, paragraph by paragraph.
