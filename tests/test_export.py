@@ -166,5 +166,5 @@ def test_sentence_transformers_gives_our_vectors(
         assert one.similarity_fn_name == "cosine" and one.get_embedding_dimension() == expected.shape[1]
         assert found.dtype == np.float32 and one.max_seq_length is None
     np.testing.assert_allclose(model.encode(["cook"], prompt="the "), ours(artifacts[kind], ["the cook"]), atol=1e-5)
-    with pytest.raises(DataError, match=r"The sentence ' \\t' is empty after 'ptb' tokenisation; remove or fill it\."):
+    with pytest.raises(DataError, match=r"Sentence ., ' \\t', is empty; remove or fill it"):
         model.encode(["a cook", " \t"])

@@ -79,10 +79,7 @@ class SentbookEncoder(nn.Module):
             DataError: a sentence has no token.
         """
         sentences = [f"{prompt or ''}{text}" for text in inputs]
-        # The batch is not in the caller's order, so a number would say nothing.
-        tokens = self.vocabulary.encode(
-            sentences, self.description.tokenisation, called=lambda place: f"The sentence {sentences[place]!r}"
-        )
+        tokens = self.vocabulary.encode(sentences, self.description.tokenisation)
         ids, lengths = map(torch.from_numpy, tokens.padded(np.arange(len(tokens)), self.encoder.minimum_length))
         mask = (torch.arange(ids.shape[1]) < lengths.unsqueeze(1)).long()
         return {"input_ids": ids, "attention_mask": mask, "sentence_lengths": lengths}

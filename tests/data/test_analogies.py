@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 
 from sentbook.data.miniworld import World
 from sentbook.data.text import tokenise_ptb
@@ -13,7 +14,7 @@ def bag(sentence: str) -> Counter[str]:
 
 
 def test_words_of_d_and_others() -> None:
-    given = World().analogies(240)
+    given = SimpleNamespace(**World().analogies(240))
     fours = list(zip(given.a, given.b, given.c, given.d, strict=True))
     assert len(set(fours)) == 240 and len(set(given.kinds)) > 10
     for (a, b, c, d), more in zip(fours, given.others, strict=True):
@@ -28,9 +29,9 @@ def test_words_of_d_and_others() -> None:
 
 
 def test_they_are_told_as_the_stories_are_but_not_in_them() -> None:
-    given = World().analogies(200)
+    given = SimpleNamespace(**World().analogies(200))
     sentences = {*given.a, *given.b, *given.c, *given.d}
-    stories = [line for story in World().stories(3000).stories for line in story]
+    stories = [line for story in World().stories(3000) for line in story]
     words = {word for sentence in sentences for word in tokenise_ptb(sentence)}
     unmet = words - {word for line in stories for word in tokenise_ptb(line)}
     assert len(unmet) <= 0.02 * len(words)

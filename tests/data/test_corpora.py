@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from kept import forget
-from sentbook.data import alignment, corpora, overlap, readers, sources, suites
+from sentbook.data import corpora, overlap, sources, suites
 from sentbook.data.types import ParaphrasePairs
 from sentbook.io import ConfigError, StorageError
 
@@ -47,30 +46,25 @@ def test_corpora_are_mixed_shuffled_cut_and_cleaned(made: None) -> None:
 def test_replaced_spans() -> None:
     first, second = ["the", "old", "man", "sat", "on", "a", "chair"], ["the", "aged", "man", "sat", "on", "a", "stool"]
     spans = [("old", "aged"), ("the old man", "the aged man"), ("chair", "stool"), ("a chair", "a stool")]
-    assert list(alignment.replaced_spans(first, second)) == spans
+    assert list(corpora.replaced_spans(first, second)) == spans
     long = [*"abcdef"]
-    assert list(alignment.replaced_spans(["x", *long, "y"], ["x", "z", "y"])) == []  # six words are no phrase
+    assert list(corpora.replaced_spans(["x", *long, "y"], ["x", "z", "y"])) == []  # six words are no phrase
 
 
 def test_phrases_are_kept_in_the_cache(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-
-    def align(texts: object) -> ParaphrasePairs:
-        calls.append(1)
-        return ParaphrasePairs.of("phrases", [("old", "aged"), ("the\u2028old man", "the aged man")])
-
+    calls: list[str] = []
+    made = [("an old man", "an aged man"), ("the\u2028end", "the stop")]
     monkeypatch.setattr(sources, "path", lambda name: tmp_path / name)
-    monkeypatch.setattr(readers, "table", lambda *given: pd.DataFrame([[""] * 8]))
-    monkeypatch.setattr(alignment, "phrase_pairs", align)
+    monkeypatch.setattr(corpora, "read", lambda name: calls.append(name) or ParaphrasePairs.of(name, made))
 
     def phrases() -> ParaphrasePairs:
         forget()
-        return corpora.read("phrases")
+        return corpora._phrases()
 
-    assert phrases() == phrases() and calls == [1]
+    assert phrases() == phrases() and phrases().first[0] == "old" and len(calls) == 5
     monkeypatch.setattr(sources, "sha256", lambda name: "another input")
     phrases()
-    assert len(calls) == len(list(cache.iterdir())) == 2
+    assert len(calls) == 10 and len(list(cache.iterdir())) == 2
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
     with pytest.raises(StorageError, match="SENTBOOK_CACHE"):
@@ -81,7 +75,7 @@ def test_phrases_are_kept_in_the_cache(cache: Path, tmp_path: Path, monkeypatch:
 def test_phrases_of_the_real_corpora(mirror: Path, cache: Path, forgetful: None) -> None:
     pairs = corpora.read("phrases")
     assert len(pairs) == 524_410 and len(set(zip(pairs.first, pairs.second, strict=True))) == len(pairs)
-    assert max(len(side.split()) for side in [*pairs.first, *pairs.second]) <= alignment.LONGEST_SPAN + 2
+    assert max(len(side.split()) for side in [*pairs.first, *pairs.second]) <= corpora.LONGEST_SPAN + 2
     assert set(corpora.CORPORA["phrases"].files) <= set(sources.used())
 
 

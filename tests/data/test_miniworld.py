@@ -29,7 +29,7 @@ def test_its_sizes_and_scales() -> None:
 def test_splits_share_no_sentence_and_no_test_sentence_is_in_a_corpus() -> None:
     corpus = WORLD.sentences()
     trained = {text.lower() for side in (corpus.first, corpus.second) for text in side}
-    trained |= {line.rstrip(".").lower() for story in WORLD.stories().stories for line in story}
+    trained |= {line.rstrip(".").lower() for story in WORLD.stories() for line in story}
     tests = {text.lower() for name in WORLD.DOMAINS for text in WORLD.similarity(name).first}
     tests |= {text.lower() for text in WORLD.relatedness("test").first + WORLD.paraphrase("test").first}
     assert not tests & trained

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from sentbook.data import novels, sources
 from sentbook.data.miniworld import World
-from sentbook.data.novels import Books, Limits, folder, prepare, stories
-from sentbook.data.prose import sentences, split_sentences
+from sentbook.data.novels import Books, Limits, folder, prepare, sentences, split_sentences, stories
 from sentbook.data.text import UNKNOWN, tokenise_ptb
-from sentbook.data.types import Stories
 from sentbook.io import DataError
 
 LETTERS = "abcdefghij"
@@ -25,8 +23,8 @@ BOOKS = st.lists(
 ).filter(lambda found: any(found))
 
 
-def told(found: list[list[list[str]]]) -> Stories:
-    return Stories("made", [[" ".join(words) for words in book] for book in found])
+def told(found: list[list[list[str]]]) -> list[list[str]]:
+    return [[" ".join(words) for words in book] for book in found]
 
 
 def book_of(books: Books, row: int) -> int:
@@ -85,16 +83,16 @@ def test_ids_round_trip(found: list[list[list[str]]], words: int, cache: Path) -
 def test_ids_are_those_of_the_vocabulary_and_memory_mapped(cache: Path) -> None:
     world = World().stories(60)
     books = prepare(stories(world), words=80)
-    encoded = books.vocabulary.encode([sentence for story in world.stories for sentence in story])
+    encoded = books.vocabulary.encode([sentence for story in world for sentence in story])
     np.testing.assert_array_equal(books.tokens.flat, encoded.flat)
     np.testing.assert_array_equal(books.tokens.offsets, encoded.offsets)
-    assert 0 < books.unknown_share("all") == (encoded.flat == UNKNOWN).mean()
+    assert UNKNOWN in encoded.flat
     assert books.names[3] == "000003" and books.name == "miniworld/stories"
     assert isinstance(books.tokens.flat, np.memmap) and isinstance(books.tokens.offsets, np.memmap)
     assert books.tokens.flat.dtype == np.uint16 and not books.tokens.flat.flags.writeable
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = [a + b + c + d for a in letters for b in letters for c in letters for d in letters[:5]]
-    made = Stories("many", [[" ".join(words[at : at + 1000]) for at in range(0, len(words), 1000)], []])
+    made = [[" ".join(words[at : at + 1000]) for at in range(0, len(words), 1000)], []]
     many = prepare(stories(made), words=len(words), tokenisation="whitespace", every=2).tokens.flat  # take four bytes
     assert many.dtype == np.int32 and len(set(many.tolist())) == len(words)
 
@@ -146,9 +144,8 @@ def test_nothing_crosses_a_book_and_limits_hold(
 
 
 def test_the_vocabulary_is_of_books_that_are_not_held_out(cache: Path) -> None:
-    books = prepare(stories(Stories("s", [["a a a"], ["b"]])), every=2)
+    books = prepare(stories([["a a a"], ["b"]]), every=2)
     assert books.vocabulary.words == ["a"]
-    assert books.unknown_share() == 0 and books.unknown_share("held out") == 1
     assert books.rows("train").tolist() == [0] and books.rows("held out").tolist() == [1]
 
 
@@ -206,7 +203,7 @@ def test_made_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_novels(mirror: Path, cache: Path) -> None:
     books = prepare(novels.novels(2), every=2)
     assert len(books.names) == 2 and books.held.tolist() == [False, True]
-    assert len(books) > 2000 and books.unknown_share() < 0.01 < books.unknown_share("held out")
+    assert len(books) > 2000
     assert 0.7 < len(books.rows("all")) / len(books) < 1
     assert len(books.paragraphs("all", limits=Limits(longest=1000))) > len(books) / 8 - 3
     assert {name for name in sources.used() if name.startswith("train/novels/")}

@@ -86,13 +86,13 @@ def test_a_sentence_as_one_token() -> None:
     vocabulary = Vocabulary(["A man isn't here.", "Dogs"])
     tokens = vocabulary.encode([" Dogs ", "A man isn't here.\n"], "sentence")
     assert (tokens.flat.tolist(), tokens.lengths.tolist()) == ([3, 2], [1, 1])
-    with pytest.raises(DataError, match="Sentence 2 is empty after 'sentence' tokenisation"):
+    with pytest.raises(DataError, match=r"Sentence 2, .* is empty; remove or fill it"):
         vocabulary.encode(["Dogs", "  \t"], "sentence")
 
 
 def test_an_unknown_sentence_is_named() -> None:
     """Unlike an unknown word, which is one of several: the mean of all vectors would be the sentence's."""
-    with pytest.raises(DataError, match="Sentence 2 is none of those that have a vector of their own"):
+    with pytest.raises(DataError, match=r"Sentence 2, .* has no vector of its own"):
         Vocabulary(["Dogs"]).encode(["Dogs", "dogs"], "sentence")
 
 

@@ -14,7 +14,6 @@ from torch.nn import functional
 
 from sentbook.data import novels
 from sentbook.data.text import TokenIds, Vocabulary
-from sentbook.data.types import Stories
 from sentbook.io import DataError
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.models.decoders import DecoderOptions
@@ -73,7 +72,7 @@ def nats(forced: object) -> Tensor:
 
 
 def test_books_within_limits_are_cut_into_sentences_pairs_and_paragraphs(cache: Path) -> None:
-    told = Stories("made", [["a b", "c", "d e f g", "h", "i", "j", "k"], ["l", "m", "n"], ["held out"]])
+    told = [["a b", "c", "d e f g", "h", "i", "j", "k"], ["l", "m", "n"], ["held out"]]
     books = novels.prepare(novels.stories(told), every=3)
     rows = {"autoencoder": [0, 1, 3, 4, 5, 6, 7, 8, 9], "composite": [0, 3, 4, 5, 7, 8], "hierarchical": [0, 3, 5, 7]}
     for kind, expected in rows.items():

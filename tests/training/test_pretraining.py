@@ -63,7 +63,7 @@ def test_every_corpus_has_its_books(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert asked == [None, 7]
     stories = STAGE.collection()
     assert len(stories.books) == 60
-    assert stories.books["000003"] == World().stories(60).stories[3]
+    assert stories.books["000003"] == World().stories(60)[3]
     own = changed(corpus="folder", path=str(shelf(tmp_path / "shelf", dict.fromkeys("edcba", "One.")))).collection()
     assert list(own.books) == [*"abcde"]
 
@@ -89,7 +89,7 @@ def test_bookcorpus_is_missed_before_any_training_and_novels_are_read_where_that
 
 def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found: Books) -> None:
     counts: Counter[str] = Counter()
-    for held, story in zip(found.held, World().stories(60).stories, strict=True):
+    for held, story in zip(found.held, World().stories(60), strict=True):
         if not held:
             counts.update(word for sentence in story for word in TOKENISERS["ptb"](sentence))
     words = found.vocabulary.words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 from miniworld import lexicon
@@ -12,7 +13,6 @@ from miniworld.randomness import Dice
 from miniworld.scene import SIMILARITY_CELLS, SPLIT_CELLS, Entity, Scene, cell, change, draw, kind_of
 from miniworld.tasks import STORY_DOMAINS
 from sentbook.data.text import tokenise_ptb
-from sentbook.data.types import Analogies
 
 # What the stories tell of: all is past, nothing is denied, and of manners there is no word.
 FACTORS = ("agent", "verb", "patient", "agent attribute", "patient attribute", "place")
@@ -26,7 +26,7 @@ _OTHERS, _TRIES = 2, 12
 _Block = tuple[list[str], list[str]]
 
 
-def miniworld_analogies(n: int, seed: int = 0) -> Analogies:
+def miniworld_analogies(n: int, seed: int = 0) -> SimpleNamespace:
     """``n`` analogies, every pair of `FACTORS` in turn, told as the stories are: past, with "the", and a full stop.
 
     A scene is drawn, two of its elements get another value each, and the four combinations are said with the same
@@ -48,7 +48,7 @@ def miniworld_analogies(n: int, seed: int = 0) -> Analogies:
         found[said[0][3]] = (*said, " and ".join(pair))
     a, b, c, d = ([four[at] for four, _, _ in found.values()] for at in range(4))
     kinds, others = ([row[at] for row in found.values()] for at in (2, 1))
-    return Analogies("miniworld/analogies", a, b, c, d, kinds, others)
+    return SimpleNamespace(a=a, b=b, c=c, d=d, kinds=kinds, others=others)
 
 
 def _said(domain: Domain, dice: Dice, pair: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]] | None:

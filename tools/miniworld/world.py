@@ -17,7 +17,6 @@ from sentbook.data.types import (
     LabelledPairs,
     ParaphrasePairs,
     ScoredPairs,
-    Stories,
 )
 from sentbook.io import ConfigError
 
@@ -114,11 +113,11 @@ class World:
             found[text] = None
         return Examples(list(found), None, np.asarray(labels, dtype=np.int64), f"miniworld/{task}", classes)
 
-    def stories(self, n: int) -> Stories:
+    def stories(self, n: int) -> SimpleNamespace:
         """``n`` stories of 5-9 sentences about two characters, as in novels."""
         dice = Dice(self.seed, "stories")
         domains = [lexicon.domain(name) for name in tasks.STORY_DOMAINS]
-        return Stories("miniworld/stories", [stories.story(dice.choose(domains), dice)[1] for _ in range(n)])
+        return SimpleNamespace(stories=[stories.story(dice.choose(domains), dice)[1] for _ in range(n)])
 
     def scenes(self, n: int) -> CaptionedScenes:
         """``n`` scenes as (n, 64) features, with five captions each."""

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from sentbook.data import alignment, published, readers, sources, text
+from sentbook.data import published, readers, sources
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import remove
 from sentbook.data.published import original
 from sentbook.data.readers import one_of
+from sentbook.data.text import tokenise_ptb, tokenise_words
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
 
 Pairs = Iterable[tuple[str, str]]
@@ -29,6 +31,8 @@ _BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-LRB-": "(", "-RRB-": ")"}
 VERSIONS = ((2, 7), (6, 5), (4, 7))
 # The share of inference pairs that choose the epoch and shrink the learning rate.
 HELD_OUT = 0.05
+# Of phrases that are aligned.
+LONGEST_SPAN, LONGEST_SENTENCE = 5, 40
 # Raised when phrases are to be aligned again.
 _ALIGNMENT = 2
 
@@ -182,22 +186,6 @@ def read(name: str, seed: int = 0) -> ParaphrasePairs:
     return ParaphrasePairs.of(name, kept)
 
 
-@cache
-def _phrases() -> ParaphrasePairs:
-    """Align phrases once (7 s); they are kept in the cache."""
-    identity = hashlib.sha256(str(_ALIGNMENT).encode())
-    for file in CORPORA["phrases"].files:
-        sources.path(file)  # also records that this process used it
-        identity.update(sources.sha256(file).encode())
-    kept = sources.kept(f"phrases-{identity.hexdigest()[:16]}", _align)
-    return ParaphrasePairs.of("phrases", zip(kept["first"], kept["second"], strict=True))
-
-
-def _align() -> dict[str, list[str]]:
-    pairs = alignment.phrase_pairs([*map(read, _ALIGNED)])
-    return {"first": pairs.first, "second": pairs.second}
-
-
 def load(
     names: Sequence[str],
     *,
@@ -225,7 +213,7 @@ def load(
         found += zip(pairs.first, pairs.second, [name] * len(pairs), strict=True)
     order = np.random.default_rng([seed, 1]).permutation(len(found))[:limit]
     # Marks alone (a lone bullet, say) leave no token.
-    chosen = [found[at] for at in order if text.tokenise_ptb(found[at][0]) and text.tokenise_ptb(found[at][1])]
+    chosen = [found[at] for at in order if tokenise_ptb(found[at][0]) and tokenise_ptb(found[at][1])]
     return ParaphrasePairs("+".join(names), *([row[column] for row in chosen] for column in range(3)))
 
 
@@ -247,3 +235,50 @@ def inference(corpus: str, *, exclude: frozenset[str] = frozenset()) -> tuple[La
     order = np.random.default_rng(0).permutation(len(allowed))
     held = round(HELD_OUT * len(order))
     return allowed.take(order[held:]), allowed.take(order[:held])
+
+
+# -- phrases by alignment ----------------------------------------------------------------------------------------------
+
+
+def replaced_spans(first: list[str], second: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the phrase pairs of one sentence pair.
+
+    Example:
+        >>> list(replaced_spans("the old man sat down".split(), "the aged man sat down".split()))
+        [('old', 'aged'), ('the old man', 'the aged man')]
+    """
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    for kind, start, end, other_start, other_end in matcher.get_opcodes():
+        if kind != "replace" or max(end - start, other_end - other_start) > LONGEST_SPAN:
+            continue
+        yield " ".join(first[start:end]), " ".join(second[other_start:other_end])
+        # Around a replaced span both sides agree, so one word more on each side is common to them.
+        left, right = int(start > 0), int(end < len(first) and other_end < len(second))
+        if left or right:
+            yield " ".join(first[start - left : end + right]), " ".join(second[other_start - left : other_end + right])
+
+
+@cache
+def _phrases() -> ParaphrasePairs:
+    """Align sentences once (7 s); the distinct phrase pairs, in order, are kept in the cache.
+
+    Not every reader has PPDB XL's phrase pairs. Their substitute here: two sentences of a pair are aligned word by word
+    (longest matching blocks), and each replaced span of at most five words on either side is a phrase pair, once bare
+    and once with the common word on its left and right.
+    """
+
+    def align() -> dict[str, list[str]]:
+        found: dict[tuple[str, str], None] = {}
+        for pairs in map(read, _ALIGNED):
+            for sides in zip(pairs.first, pairs.second, strict=True):
+                first, second = (tokenise_words(side)[:LONGEST_SENTENCE] for side in sides)
+                if first and second:
+                    found |= dict.fromkeys(replaced_spans(first, second))
+        return {"first": [one for one, _ in found], "second": [other for _, other in found]}
+
+    identity = hashlib.sha256(str(_ALIGNMENT).encode())
+    for file in CORPORA["phrases"].files:
+        sources.path(file)  # also records that this process used it
+        identity.update(sources.sha256(file).encode())
+    kept = sources.kept(f"phrases-{identity.hexdigest()[:16]}", align)
+    return ParaphrasePairs.of("phrases", zip(kept["first"], kept["second"], strict=True))

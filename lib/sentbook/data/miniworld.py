@@ -14,15 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.data.types import (
-    Analogies,
-    CaptionedScenes,
-    Examples,
-    LabelledPairs,
-    ParaphrasePairs,
-    ScoredPairs,
-    Stories,
-)
+from sentbook.data.types import CaptionedScenes, Examples, LabelledPairs, ParaphrasePairs, ScoredPairs
 
 FILE = Path(__file__).with_name("miniworld.npz")
 # Part of the key of each training on generated data; another name for other data.
@@ -35,13 +27,8 @@ def _array(name: str) -> NDArray[Any]:
         return np.asarray(held[name])
 
 
-@cache
-def _all_lines(name: str) -> list[str]:
-    return _array(name).tobytes().decode().split("\n")
-
-
 def _lines(name: str, count: int | None = None) -> list[str]:
-    return _all_lines(name)[:count]
+    return _array(name).tobytes().decode().split("\n")[:count]
 
 
 class World:
@@ -109,9 +96,9 @@ class World:
         sentences, labels = _lines(f"{task}/{split}/sentences"), _array(f"{task}/{split}/labels")
         return Examples(sentences, None, labels, f"miniworld/{task}", self.CLASSES[task])
 
-    def stories(self, n: int | None = None) -> Stories:
+    def stories(self, n: int | None = None) -> list[list[str]]:
         """Return the first ``n`` stories of 5-9 sentences about two characters, as in novels."""
-        return Stories("miniworld/stories", [line.split("\t") for line in _lines("stories/stories", n)])
+        return [line.split("\t") for line in _lines("stories/stories", n)]
 
     def scenes(self, n: int | None = None) -> CaptionedScenes:
         """Return the first ``n`` scenes as (n, 64) features, with five captions each."""
@@ -122,12 +109,22 @@ class World:
         """Return the words, frequent ones first, and their (V, 50) vectors. A few rarer words have none."""
         return _lines("vectors/words"), _array("vectors/matrix")
 
-    def analogies(self, n: int | None = None) -> Analogies:
-        """Return the first ``n`` analogies, told as the stories are; each has four `others`, two for either factor.
+    def analogies(self, n: int | None = None) -> dict[str, list[Any]]:
+        r"""Return the first ``n`` analogies: four sentences each that two factors make, each with two values.
 
-        The words of either factor are in one piece and the same whatever the other factor is, so that the words of D
-        are exactly A - B + C. No corpus and no training split holds one of their scenes.
+        |       | $g_1$ | $g_2$ |
+        |-------|-------|-------|
+        | $f_1$ | A     | B     |
+        | $f_2$ | D     | C     |
+
+        They are told as the stories are. The words of either factor are in one piece and the same whatever the other
+        factor is, so that the words of D are exactly A - B + C. No corpus and no training split holds one of their
+        scenes.
+
+        Returns:
+            Columns ``a``, ``b``, ``c`` and ``d``; ``kinds``, names of the two factors, such as ``subject and verb``;
+            ``others``, sentences that are D but for the value of one factor, which neither A, B nor C has: first two
+            with another f, which are to A what D is, then two with another g, which are to C what D is.
         """
-        a, b, c, d, kinds = (_lines(f"analogies/{column}", n) for column in ("a", "b", "c", "d", "kinds"))
-        others = [tuple(line.split("\t")) for line in _lines("analogies/others", n)]
-        return Analogies("miniworld/analogies", a, b, c, d, kinds, others)
+        columns: dict[str, list[Any]] = {name: _lines(f"analogies/{name}", n) for name in ("a", "b", "c", "d", "kinds")}
+        return columns | {"others": [tuple(line.split("\t")) for line in _lines("analogies/others", n)]}

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.data import prose, sources
-from sentbook.data.prose import Layout
+from sentbook.data import sources
 from sentbook.data.text import TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
-from sentbook.data.types import Stories
 from sentbook.io import DataError
 
 # Gan et al. 2017, section 4.
@@ -28,6 +28,7 @@ HELD_OUT_EVERY = 5
 # Raised when the same books are to be read again.
 _READER = 2
 
+Layout = Literal["prose", "lines"]
 Part = Literal["train", "held out", "all"]
 Rows = NDArray[np.int64]
 
@@ -105,23 +106,14 @@ class Books:
         return np.concatenate(found)
 
     def _usable(self, part: Part, limits: Limits) -> NDArray[np.bool_]:
-        usable = np.repeat(self._of(part), np.diff(self.offsets))
+        books = np.ones_like(self.held) if part == "all" else self.held == (part == "held out")
+        usable = np.repeat(books, np.diff(self.offsets))
         lengths = self.tokens.lengths
         return usable & (lengths >= limits.shortest) & (lengths <= limits.longest)
 
     def text(self, row: int) -> str:
         """Return a sentence's tokens with spaces between; words outside the vocabulary are ``<unk>``."""
         return self.vocabulary.text(self.tokens.flat[self.tokens.offsets[row] : self.tokens.offsets[row + 1]].tolist())
-
-    def unknown_share(self, part: Part = "train") -> float:
-        """Return the share of the words of ``part`` that are outside the vocabulary."""
-        words = np.diff(self.tokens.offsets[self.offsets])  # of each book
-        of_part = self.tokens.flat[np.repeat(self._of(part), words)]
-        return int((of_part == UNKNOWN).sum()) / max(len(of_part), 1)
-
-    def _of(self, part: Part) -> NDArray[np.bool_]:
-        """(B,) the books of ``part``."""
-        return np.ones_like(self.held) if part == "all" else self.held == (part == "held out")
 
 
 # -- where books come from ---------------------------------------------------------------------------------------------
@@ -156,17 +148,72 @@ def folder(path: str | Path, layout: Layout = "prose") -> Collection:
     return Collection(root.name, identity.hexdigest(), files, layout)
 
 
-def stories(found: Stories) -> Collection:
-    """Return stories at hand, such as the mini-world's; each is a book.
+def stories(found: Sequence[Sequence[str]]) -> Collection:
+    """Return the mini-world's stories, or others at hand; each is a book.
 
     Example:
         >>> from sentbook.data.miniworld import World
         >>> len(stories(World().stories(20)).books)
         20
     """
-    identity = hashlib.sha256(json.dumps(found.stories).encode()).hexdigest()
-    books = {f"{number:06}": story for number, story in enumerate(found.stories)}
-    return Collection(found.name, identity, books, "lines")
+    identity = hashlib.sha256(json.dumps(found).encode()).hexdigest()
+    books = {f"{number:06}": story for number, story in enumerate(found)}
+    return Collection("miniworld/stories", identity, books, "lines")
+
+
+# -- lines to sentences, by rule ---------------------------------------------------------------------------------------
+
+# "CHAPTER XII", "Book 3. The Gold Thread", "II." and "14" alone on a line.
+_HEADING = re.compile(
+    r"(?:CHAPTER|Chapter|BOOK|Book|PART|Part|VOLUME|Volume|VOL\.)\s+(?:[IVXLCDM]+|\d+|[A-Z]{2,})\b(?:\s*[.:-].*)?"
+    r"|[IVXLCDM]+\.|[IVXLCDM]{2,}|\d+\.?"
+)
+_LETTER = re.compile(r"[^\W_]")
+# A sentence ends at a mark and the quotes that close it, before white space and a capital, a digit or an opening quote.
+_END = re.compile(r"""(?<=[.!?])(["'\u201d\u2019)\]]*)\s+(?=["'\u201c\u2018(\[]?[A-Z0-9])""")
+_TITLES = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Messrs|Rev|Hon|Capt|Col|Gen|Prof|[A-Z])\.$")
+
+
+def split_sentences(paragraph: str) -> list[str]:
+    """Return sentences of one paragraph whose lines were joined.
+
+    Example:
+        >>> split_sentences('He saw Mr. Hill. "Why?" she asked. They left.')
+        ['He saw Mr. Hill.', '"Why?" she asked.', 'They left.']
+    """
+    found: list[str] = []
+    start = 0
+    for match in _END.finditer(paragraph):
+        sentence = paragraph[start : match.end(1)]
+        if not _TITLES.search(sentence):
+            found.append(sentence.strip())
+            start = match.end()
+    return [*found, last] if (last := paragraph[start:].strip()) else found
+
+
+def sentences(lines: Iterable[str], layout: Layout = "prose") -> Iterator[str]:
+    """Yield the sentences of a book in order.
+
+    ``prose``: lines are joined, blank lines, ornaments and numbered headings part paragraphs, and paragraphs are split
+    by rule (`split_sentences`). ``lines``: every line is a sentence, as in BookCorpus. Headings, and what holds no
+    letter or digit, are left out; what stands before and after them are neighbours.
+
+    Example:
+        >>> list(sentences(["CHAPTER I.", "He saw Mr. Hill and", "waved. Why?", "", "* * *", "They left."]))
+        ['He saw Mr. Hill and waved.', 'Why?', 'They left.']
+    """
+    plain = (" ".join(line.split()) for line in lines)
+    return filter(_is_sentence, _prose(plain) if layout == "prose" else plain)
+
+
+def _is_sentence(text: str) -> bool:
+    return bool(_LETTER.search(text)) and not _HEADING.fullmatch(text)
+
+
+def _prose(lines: Iterable[str]) -> Iterator[str]:
+    for inside, paragraph in groupby(lines, _is_sentence):
+        if inside:
+            yield from split_sentences(" ".join(paragraph))
 
 
 # -- to disk and back --------------------------------------------------------------------------------------------------
@@ -200,17 +247,17 @@ def _token_ids(collection: Collection, words: int, tokenisation: Tokenisation, e
     numbers, lengths, ends = array("I"), array("I"), [0]
     for book in collection.books.values():
         lines = sources.lines(book) if isinstance(book, Path) else book
-        for tokens in filter(None, map(tokenise, prose.sentences(lines, collection.layout))):
+        for tokens in filter(None, map(tokenise, sentences(lines, collection.layout))):
             numbers.extend([index[token] for token in tokens])
             lengths.append(len(tokens))
         ends.append(len(lengths))
     if not lengths:
         raise DataError(f"There is no sentence in the {len(collection.books)} books of '{collection.name}'.")
-    flat, sentences, books = np.frombuffer(numbers, np.uint32), np.cumsum([0, *lengths], dtype=np.int64), np.array(ends)
+    flat, bounds, books = np.frombuffer(numbers, np.uint32), np.cumsum([0, *lengths], dtype=np.int64), np.array(ends)
     held = np.arange(len(collection.books)) % every == every - 1
-    counts = np.bincount(flat[np.repeat(~held, np.diff(sentences[books]))], minlength=len(index))
+    counts = np.bincount(flat[np.repeat(~held, np.diff(bounds[books]))], minlength=len(index))
     met, order = list(index), np.argsort(-counts, kind="stable")
     vocabulary = Vocabulary([met[at] for at in order[:words] if counts[at]])
     # Two bytes a word where they are enough.
     ids = np.array([vocabulary.id(word) for word in met], np.uint16 if len(vocabulary) < 1 << 16 else np.int32)
-    return {"flat": ids[flat], "sentences": sentences, "books": books, "held": held, "words": vocabulary.words}
+    return {"flat": ids[flat], "sentences": bounds, "books": books, "held": held, "words": vocabulary.words}

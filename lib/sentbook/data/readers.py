@@ -76,7 +76,6 @@ STS: dict[int, tuple[tuple[str, str, int], ...]] = {
            ("postediting", "postediting", 244), ("question", "question-question", 209)),
 }  # fmt: skip
 STS2012_TRAIN = (("MSRpar", 750), ("MSRvid", 750), ("SMTeuroparl", 734))
-NLI_CLASSES = ("contradiction", "neutral", "entailment")
 # The three-way sources of the pool; JOCI and DNC are in the file too, but their labels are ordinal or two-way.
 NLI_PARTS = [("snli", "dev"), ("snli", "test"), ("cad_nli", "train"), ("cad_nli", "dev"), ("cad_nli", "test"),
              ("conjnli", "train"), ("conjnli", "dev")]  # fmt: skip
@@ -185,8 +184,8 @@ def nli() -> LabelledPairs:
     expect("NLI", len(found), 46_619)
     sick = table("eval/sick2014/SICK_train.txt", (1, 2, 4), 4500, header=True)
     first, second, labels = np.concatenate([found, sick]).T.tolist()
-    classes = np.array([NLI_CLASSES.index(label.lower()) for label in labels], dtype=np.int64)
-    return LabelledPairs("NLI", first, second, classes, NLI_CLASSES)
+    classes = np.array([published.CLASSES.index(label.lower()) for label in labels], dtype=np.int64)
+    return LabelledPairs("NLI", first, second, classes, published.CLASSES)
 
 
 def short_answers() -> tuple[ScoredPairs, list[str]]:

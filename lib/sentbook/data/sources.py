@@ -42,10 +42,8 @@ def registry() -> dict[str, dict[str, Any]]:
         Per file ``sha256`` (or ``md5``, where its publisher gives no other), ``bytes``, ``licence``, ``paper``,
         ``source`` in words, ``url`` (None: only from a mirror).
     """
-    table: dict[str, dict[str, Any]] = json.loads(
-        (files("sentbook.data") / "registry.json").read_text(encoding="utf-8")
-    )
-    return table
+    text = (files("sentbook.data") / "registry.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 def cache_folder() -> Path:
@@ -87,13 +85,10 @@ def used() -> dict[str, str]:
 
 def select(names: list[str]) -> list[str]:
     """Return registered files by name or by folder (``eval/sick2014``); all of them for an empty list."""
-    chosen: dict[str, None] = {} if names else dict.fromkeys(registry())
-    for name in (name.strip("/") for name in names):
-        found = [file for file in registry() if file == name or file.startswith(name + "/")]
-        if not found:
-            raise DataError(f"'{name}' is neither a registered file nor a folder of them; see `sentbook data list`.")
-        chosen |= dict.fromkeys(found)
-    return list(chosen)
+    found = {name: [file for file in registry() if f"{file}/".startswith(f"{name.strip('/')}/")] for name in names}
+    if missing := [name for name, held in found.items() if not held]:
+        raise DataError(f"'{missing[0]}' is neither a registered file nor a folder of them; see `sentbook data list`.")
+    return [file for held in found.values() for file in held] if names else list(registry())
 
 
 def _entry(name: str) -> dict[str, Any]:
@@ -128,8 +123,7 @@ def _download(name: str) -> Path:
     entry = _entry(name)
     if entry["url"] is None:
         raise DataError(f"{name} comes only from a mirror; set SENTBOOK_DATA to a mirror folder that holds it.")
-    digest = sha256(name) if "md5" in entry else f"sha256:{entry['sha256']}"
-    remote = pooch.create(cache_folder(), base_url="", registry={name: digest}, urls={name: entry["url"]})
+    remote = pooch.create(cache_folder(), base_url="", registry={name: sha256(name)}, urls={name: entry["url"]})
     fetch = pooch.HTTPDownloader(timeout=30, headers={"Accept-Encoding": "identity"})
     try:
         return Path(remote.fetch(name, downloader=fetch))
@@ -141,8 +135,8 @@ def _download(name: str) -> Path:
 
 
 def _is_registered(name: str, file: Path) -> bool:
-    algorithm = "sha256" if "sha256" in _entry(name) else "md5"
-    return file_digest(file, algorithm) == _entry(name)[algorithm]
+    kind, _, digest = sha256(name).rpartition(":")
+    return file_digest(file, kind or "sha256") == digest
 
 
 def file_digest(file: Path, algorithm: str = "sha256") -> str:

@@ -129,12 +129,6 @@ def divided(name: str) -> dict[str, Examples]:
     return {"train": rest.take(~trial), "trial": rest.take(trial), "test": test}
 
 
-def training(name: str) -> Examples:
-    """Return all sentences of a task but the test sentences: train, then trial."""
-    parts = divided(name)
-    return Examples.joined([parts["train"], parts["trial"]])
-
-
 @cache
 def pairs(dataset: str, split: str) -> ScoredPairs:
     """Return pairs within a split of a task's sentences: score 1 where both have one class, else 0; half of them each.

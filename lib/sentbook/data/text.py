@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,8 @@ def tokenise_stems(sentence: str) -> list[str]:
         >>> tokenise_stems("Dogs are playing happily")
         ['dog', 'are', 'play', 'happili']
     """
-    return [_stem(token) for token in tokenise_ptb(sentence)]
+    stem = _stemmer()
+    return [stem(token) for token in tokenise_ptb(sentence)]
 
 
 def tokenise_sentence(sentence: str) -> list[str]:
@@ -124,15 +125,10 @@ def _stop_words() -> frozenset[str]:
 
 
 @cache
-def _stem(token: str) -> str:
-    return str(_stemmer().stemWord(token))
-
-
-@cache
-def _stemmer() -> Any:
+def _stemmer() -> Callable[[str], str]:
     import snowballstemmer
 
-    return snowballstemmer.stemmer("english")
+    return cache(snowballstemmer.stemmer("english").stemWord)
 
 
 TOKENISERS: dict[Tokenisation, Callable[[str], list[str]]] = {
@@ -216,19 +212,11 @@ class Vocabulary:
             found = self._ids.get(word[1:], UNKNOWN) if word.startswith("#") else UNKNOWN
         return found
 
-    def encode(
-        self,
-        sentences: Sequence[str],
-        tokenisation: Tokenisation = "ptb",
-        called: Callable[[int], str] = lambda place: f"Sentence {place + 1}",
-    ) -> TokenIds:
+    def encode(self, sentences: Sequence[str], tokenisation: Tokenisation = "ptb") -> TokenIds:
         """Tokenise and look up N sentences.
 
-        Args:
-            called: what a sentence is called by its place, where it is refused.
-
         Raises:
-            DataError: a sentence has no token, or as one token (``sentence``) is unknown; its number is named.
+            DataError: a sentence has no token, or as one token (``sentence``) is unknown; it is named.
         """
         tokenise, known = TOKENISERS[tokenisation], self._ids
         # In most no token crosses a space: what stands between two spaces is tokenised once.
@@ -239,13 +227,10 @@ class Vocabulary:
         for index, sentence in enumerate(sentences):
             start = len(flat)
             flat += chain.from_iterable(map(ids, [sentence] if whole else sentence.split()))
-            if len(flat) == start:
-                raise DataError(f"{called(index)} is empty after '{tokenisation}' tokenisation; remove or fill it.")
-            if tokenisation == "sentence" and flat[start] == UNKNOWN:  # the mean of other sentences says nothing of it
-                raise DataError(
-                    f"{called(index)} is none of those that have a vector of their own; "
-                    "use a data set of transfer, or vectors of words."
-                )
+            unknown = tokenisation == "sentence" and flat[start:] == [UNKNOWN]
+            if unknown or len(flat) == start:  # the mean of all others says nothing of a sentence
+                why = "has no vector of its own; use words" if unknown else "is empty; remove or fill it"
+                raise DataError(f"Sentence {index + 1}, {sentence!r}, {why} (tokenisation '{tokenisation}').")
             offsets[index + 1] = len(flat)
         return TokenIds(np.asarray(flat, dtype=np.int64), offsets)
 

@@ -122,44 +122,9 @@ class Examples(Columns):
 
 
 @dataclass(frozen=True)
-class Stories(Columns):
-    """Contiguous text: each story is its sentences in order (novels, BookCorpus)."""
-
-    name: str
-    stories: list[list[str]]
-
-
-@dataclass(frozen=True)
 class CaptionedScenes(Columns):
     """Feature vectors (N, F) of images or generated scenes, each with its captions."""
 
     name: str
     features: NDArray[np.float32]
     captions: list[list[str]]
-
-
-@dataclass(frozen=True)
-class Analogies(Columns):
-    r"""N times four sentences that two factors make, each with two values.
-
-    |       | $g_1$ | $g_2$ |
-    |-------|-------|-------|
-    | $f_1$ | A     | B     |
-    | $f_2$ | D     | C     |
-
-    Where a vector is a sum of what the factors give, $z(A) - z(B) + z(C) = z(D)$.
-
-    Attributes:
-        a, b, c, d: N sentences each.
-        kinds: N names of the two factors, such as ``subject and verb``.
-        others: N times sentences that are D but for the value of one factor, which neither A, B nor C has; first those
-            with another f, which are to A what D is, then those with another g, which are to C what D is.
-    """
-
-    name: str
-    a: list[str]
-    b: list[str]
-    c: list[str]
-    d: list[str]
-    kinds: list[str]
-    others: list[tuple[str, ...]]

