@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentbook.data import sources
-from sentbook.data.text import TOKENISERS, UNKNOWN, TokenIds, Tokenisation, Vocabulary
+from sentbook.data.text import TOKENISERS, TokenIds, Tokenisation, Vocabulary
 from sentbook.io import DataError
 
 # Gan et al. 2017, section 4.
