@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from itertools import product
 
@@ -13,7 +12,8 @@ import pytest
 
 from sentbook import judge, records
 from sentbook.io import root
-from sentbook.records import Finding, Metric, Run
+from sentbook.judge.claims import claims
+from sentbook.records import Metric, Run
 
 CITED = re.compile(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b")
 RUN = re.compile(r"\b(cse|cnn_lstm|wsv|dnt|cross)/(\w+)\b")
@@ -32,13 +32,12 @@ def runs(name: str) -> list[Run]:
 
 @cache
 def entries(claim: str) -> list[judge.Entry]:
-    spec = judge.specifications()[claim]
-    return [entry for run in runs(f"{spec.paper}/{spec.experiment}") for entry in judge.entries(run, [spec])]
+    return [judge.judged(claims()[claim], run) for run in runs(claims()[claim].page)]
 
 
-def findings(claim: str) -> Iterator[Finding]:
-    for entry in entries(claim):
-        yield from (one for part in (entry, *entry.parts) for one in (part.ours, part.printed) if one)
+def numbers(claim: str) -> list[judge.Number]:
+    parts = [part for entry in entries(claim) for part in (entry.found, *entry.found.parts)]
+    return [one for part in parts for one in (part.ours, part.printed) if one]
 
 
 def known(text: str) -> set[str]:
@@ -46,12 +45,14 @@ def known(text: str) -> set[str]:
     values: list[float] = []
     shares: set[str] = set()
     for claim in CITED.findall(text):
-        for one in findings(claim):
-            values += [number for number in (one.value, one.low, one.high) if number is not None]
+        for one in numbers(claim):
+            values += [one.value, one.low, one.high]
             parts = [of for of in range(2, 100) if one.unit == "share" and abs(one.value * of % 1) < 1e-9]
             shares.update([f"{one.value:g} of {one.of}", *(f"{one.value * of:.0f} of {of}" for of in parts)])
-        shares.update(share for entry in entries(claim) for share in re.findall(r"\b\d+ of \d+\b", entry.evidence))
-        values += [float(one) for one in re.findall(r"\d+\.\d+|\.\d+|\d+", judge.specifications()[claim].text)]
+        shares.update(
+            share for entry in entries(claim) for share in re.findall(r"\b\d+ of \d+\b", entry.found.evidence)
+        )
+        values += [float(one) for one in re.findall(r"\d+\.\d+|\.\d+|\d+", claims()[claim].text)]
     for run in (run for page in RUN.findall(text) for run in runs("/".join(page))):
         frame = pd.DataFrame(map(dict, run.metrics), columns=[*Metric.model_fields])
         averages = frame.dataset.str.endswith(("total_avg", "/avg"))
@@ -71,12 +72,11 @@ def known(text: str) -> set[str]:
 
 def intervals(text: str) -> set[tuple[str, ...]]:
     """Every value with its interval of the claims and runs that a text names, as it may be printed; A - B or B - A."""
-    claims = CITED.findall(text)
-    held = [(one.value, one.low, one.high) for claim in claims for one in findings(claim) if one.low is not None]
-    specs = [judge.specifications()[claim] for claim in claims]
-    for page in {*(f"{spec.paper}/{spec.experiment}" for spec in specs), *map("/".join, RUN.findall(text))}:
+    cited = CITED.findall(text)
+    held = [(one.value, one.low, one.high) for claim in cited for one in numbers(claim) if one.low < one.high]
+    for page in {*(claims()[claim].page for claim in cited), *map("/".join, RUN.findall(text))}:
         held += [(one.estimate, one.low, one.high) for run in runs(page) for one in run.tests]
-    turned = [(-value, -high, -low) for value, low, high in held]  # type: ignore[operator]
+    turned = [(-value, -high, -low) for value, low, high in held]
     forms = product([*held, *turned], ((1, 1), (100, 1), (1, 4), (1, 2)))
     return {tuple(f"{abs(end * scale):.{places}f}" for end in ends) for ends, (scale, places) in forms}
 
@@ -89,9 +89,9 @@ def told() -> dict[str, tuple[str, str]]:
             paragraphs = re.split(r"\n\n|\n(?=[-\d]+\.? )", page.read_text(encoding="utf-8"))
             cited = " ".join(paragraphs) if page.stem == "mistakes" else ""
             texts |= {f"{page.stem} {text[:40]}": (text, cited or text) for text in paragraphs if NUMBER.search(text)}
-    for claim, spec in judge.specifications().items():
-        page = f"{claim} {spec.paper}/{spec.experiment}"
-        texts |= {f"{claim} {verdict}": (text, page) for verdict, text in spec.sentence.items()}
+    for name, claim in claims().items():
+        page = f"{name} {claim.page}"
+        texts |= {f"{name} {verdict}": (text, page) for verdict, text in claim.sentence.items()}
     for path in sorted((root() / "notebooks").glob("*/*.ipynb")):
         code = " ".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
         if said := re.search(r'page\.verdict\(\s*"([^"]*)"', code):
@@ -109,7 +109,7 @@ def test_every_number_that_is_told_is_recorded(text: str) -> None:
 
 
 def test_a_sentence_is_there_for_the_verdict_of_the_record() -> None:
-    for claim, spec in judge.specifications().items():
-        if spec.sentence:
-            verdicts = {entry.verdict for entry in entries(claim)} or {"not run"}
-            assert verdicts & {*spec.sentence}, claim
+    for name, claim in claims().items():
+        if claim.sentence:
+            verdicts = {entry.verdict for entry in entries(name)} or {"not run"}
+            assert verdicts & {*claim.sentence}, name

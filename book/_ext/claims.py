@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
 from markupsafe import Markup, escape
 
 from _ext.html import render, title
-from sentbook.judge import Entry, chance, counts, gather
-from sentbook.judge.papers import paper_of, papers
-from sentbook.records import Finding
-from sentbook.report import numbers
+from sentbook.judge import DECIDED, Entry, Number, gather
+from sentbook.judge.claims import RULES, papers
+from sentbook.judge.rules import LEVEL
+from sentbook.report import numbers, verdicts
 
 # How sure a cause is.
 _CAUSES = {"tested": "Tested cause", "guess": "Likely cause, not tested", "scope": "What it would need"}
 _BOUNDS = ("at least", "at most", "to be above", "to be below", "to stay below")
+_ORDER = (*DECIDED, "inconclusive", "out of scale", "the paper contradicts itself", "not run", "all")
 _ID = re.compile(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b")
 
 
@@ -33,40 +35,55 @@ def paper_claims(paper: str) -> Markup:
 
 def all_verdicts() -> Markup:
     """Return the counts by paper, the filters, and every claim as a line that unfolds to its card."""
-    held = entries()
-    by_paper = {paper_of(name).name if name in papers() else name: row for name, row in counts(held).items()}
+    held, by_paper = entries(), counts(entries())
     return render(
         "verdicts.html",
         counts=by_paper,
-        shown=[name for name in next(iter(by_paper.values())) if any(row[name] for row in by_paper.values())],
+        shown=[name for name in _ORDER if any(row[name] for row in by_paper.values())],
         chance=chance(held),
-        papers={name: paper_of(name).name for name in papers()},
+        papers={name: papers()[name].name for name in dict.fromkeys(entry.paper for entry in held)},
         groups=_groups(held),
         **_helpers(),
     )
 
 
-def value(finding: Finding | None) -> str:
-    """Print a number of a claim: a value in its unit or a count of so many, after the bound's words, as "at least"."""
-    if finding is None:
+def counts(entries: Sequence[Entry]) -> dict[str, Counter[str]]:
+    """Count by the paper's name and verdict, with ``all``; claims of this book apart."""
+    found: dict[str, Counter[str]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.own):
+        name = "this book" if entry.own else papers()[entry.paper].name
+        found.setdefault(name, Counter()).update([entry.verdict, "all"])
+    return found
+
+
+def chance(entries: Sequence[Entry]) -> dict[str, list[float]]:
+    """Give by paper how often chance alone makes each of the verdicts wrong that intervals decided, at most.
+
+    The levels of the rules bound it: "exceeded" or "not reproduced" of several parts falls if one does. There is no
+    such bound for A wins k of n, nor for a printed value that our interval holds, which may hold others as well; and
+    there is no chance in an exact number.
+    """
+    found: dict[str, list[float]] = {}
+    for entry in entries:
+        bounds = found.setdefault(papers()[entry.paper].name, [])
+        rules, held = {one.rule for one in entry.parts or [entry]}, entry.verdict == "reproduced"
+        unbound = rules & ({"wins", "identity", "scores"} if held else {"wins", "identity"})
+        if not entry.own and entry.verdict in DECIDED and not unbound:
+            bounds.append(min(1.0, LEVEL * (1 if held else max(1, len(entry.found.parts)))))
+    return found
+
+
+def value(number: Number | None) -> str:
+    """Print a number of a claim, after the bound's words, as "at least"; a dash where there is none."""
+    if number is None:
         return numbers.DASH
-    bound = f"{finding.what.removeprefix('to be ')} " if finding.what.startswith(_BOUNDS) else ""
-    if finding.of is not None:
-        return f"{bound}{finding.value:g} of {finding.of} {finding.unit}"
-    return bound + _number(finding, finding.value)
+    bound = f"{number.what.removeprefix('to be ')} " if number.what.startswith(_BOUNDS) else ""
+    return bound + verdicts.value(number)
 
 
-def interval(finding: Finding | None) -> str:
+def interval(number: Number | None) -> str:
     """Print the interval of a number; nothing where it has none."""
-    if finding is None or finding.low is None or finding.high is None:
-        return ""
-    return f"[{_number(finding, finding.low)}, {_number(finding, finding.high)}]"
-
-
-def _number(finding: Finding, found: float) -> str:
-    if 0 < abs(found) <= 1e-5:  # a distance
-        return f"{found:.0e}"
-    return numbers.shown(found, finding.unit, signed=finding.what == "difference" or numbers.MINUS in finding.what)
+    return "" if number is None else verdicts.interval(number)
 
 
 def linked(text: str) -> Markup:
@@ -88,6 +105,6 @@ def _helpers() -> dict[str, object]:
         "interval": interval,
         "linked": linked,
         "title": title,
-        "paper_of": paper_of,
+        "rules": RULES,
         "states": _CAUSES,
     }

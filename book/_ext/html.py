@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from sentbook.judge.papers import paper_of
+from sentbook.judge.claims import papers
 from sentbook.report import numbers
 
 
@@ -42,4 +42,4 @@ def title(paper: str, experiment: str) -> str:
         ('CSE, table 1', 'DNT, sample size')
     """
     words = re.sub(r"^(table|figure)(?=\d+$)", r"\1 ", experiment.replace("_", " "))
-    return f"{paper_of(paper).name}, {words}"
+    return f"{papers()[paper].name if paper in papers() else paper}, {words}"

@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 
 from _ext.html import render, title
 from sentbook.io import root
-from sentbook.judge.papers import catalogue
+from sentbook.judge.claims import papers
 from sentbook.records import Run, load
 from sentbook.report import numbers, summary, table
 from sentbook.report import page as result_page
@@ -24,12 +24,12 @@ FOLDER = "_runs"
 @cache
 def recorded() -> list[Run]:
     """Return every committed run, in the order of the book, the profile ``small`` first."""
-    papers = list(catalogue())
+    folders = list(papers())
     files = [file for profile in PROFILES for file in (root() / "results" / profile).glob("*/*.json")]
     runs = [run for file in files if (run := load(file)) is not None]
 
     def place(run: Run) -> tuple[int, bool, str, int]:
-        order = papers.index(run.paper) if run.paper in papers else len(papers)
+        order = folders.index(run.paper) if run.paper in folders else len(folders)
         return order, not run.experiment.startswith(("table", "figure")), run.experiment, PROFILES.index(run.profile)
 
     return sorted(runs, key=place)

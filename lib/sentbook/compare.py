@@ -51,7 +51,7 @@ def _numbers(path: Path, exact: bool) -> Iterator[tuple[str, Any]]:
         skipped = set() if exact else NOISE
         yield from _leaves("", run.model_dump(mode="json", include=parts), skipped)
         scores = path.with_suffix(".npz")
-        for claim in judge(run, Scores.load(scores) if scores.exists() else None):
+        for claim in judge(run.name, run, Scores.load(scores) if scores.exists() else None):
             yield claim.id, claim.verdict
 
 

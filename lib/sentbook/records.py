@@ -25,19 +25,6 @@ from sentbook.io import ConfigError, DataError, replacing, root, write_atomicall
 # Raised when numbers are meant to change. A record with a lower version is stale.
 VERSION = 1
 
-Verdict = Literal[
-    "reproduced",
-    "exceeded",
-    "not reproduced",
-    "inconclusive",
-    "out of scale",
-    "the paper contradicts itself",
-    "not run",
-]
-# What a claim is about, and so what its intervals are over: new trainings on new items, or new items alone.
-Level = Literal["models", "encoders"]
-OWN = "not of the paper"
-
 
 class Record(BaseModel):
     """Base of every row: unknown fields and NaN are refused, so that a typo cannot hide a number."""
@@ -87,59 +74,6 @@ class Test(Record):
     def of(cls, found: Estimate, **names: str) -> Test:
         """Return A - B under its names: ``kind``, ``a``, ``b``, ``dataset`` and ``metric``."""
         return cls(**names, **asdict(found))
-
-
-class Finding(Record):
-    """A number that a verdict looked at: a value with its 95 % interval, or a count ``of`` so many.
-
-    ``unit`` is a measure (``pearson``, ``accuracy``, ``mse``, ``share``, in [-1, 1] where it is bounded) or what is
-    counted (``sets``, ``parts``, ``seconds``). ``how`` says how the interval was made; of a number that ours is held
-    against, where it is from.
-    """
-
-    what: str
-    unit: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    of: int | None = None
-    how: str = ""
-
-
-class Part(Record):
-    """One of several comparisons that a claim makes at once."""
-
-    verdict: Verdict
-    printed: Finding | None = None
-    ours: Finding | None = None
-
-
-class Claim(Record):
-    """A sentence of the paper with its verdict; ``evidence`` is the sentence of numbers the rule looked at.
-
-    ``printed`` is the paper's number, or the bound of the rule where the paper has none; ``ours`` is what was measured.
-
-    Attributes:
-        about: what the intervals are over.
-        notes: what bounds the verdict, a sentence each: one training, an under-tuned side, a smaller scale.
-    """
-
-    id: str
-    text: str
-    source: str
-    rule: str
-    verdict: Verdict
-    evidence: str
-    printed: Finding | None = None
-    ours: Finding | None = None
-    parts: list[Part] = Field(default_factory=list)
-    about: Level | None = None
-    notes: list[str] = Field(default_factory=list)
-
-    @property
-    def own(self) -> bool:
-        """Whether it is a claim of this book, which is not counted with the paper's."""
-        return self.source.startswith(OWN)
 
 
 class Search(Record):

@@ -16,12 +16,9 @@ from sentbook.evaluation.predictions import AND_SEEDS, Predictions, sts_predicti
 from sentbook.evaluation.protocols import COSINE_PEARSON
 from sentbook.evaluation.statistics import seed_spread
 from sentbook.io import ConfigError, root
-from sentbook.judge import claims, judge, judged, printed, specifications
-from sentbook.judge.caps import BUT_FOR
-from sentbook.judge.claims import parse_claims
-from sentbook.judge.papers import papers
-from sentbook.judge.rules import RULES
-from sentbook.records import Claim, Provenance, Run, Search
+from sentbook.judge import Entry, claims, judge, judged, printed, rules
+from sentbook.judge.claims import RULES, Claim, parse
+from sentbook.records import Provenance, Run, Search
 
 # Six decimals: a width that only a denormal number has is lost where a bound is taken off.
 PLACES = st.integers(-900_000, 900_000).map(lambda one: one / 1e6)
@@ -49,14 +46,14 @@ def around(low: float, high: float) -> dict[str, float]:
     return {"estimate": (low + high) / 2, "low": low, "high": high}
 
 
-def claim(operands: dict[str, Any], run: Run, book: Predictions | None = None, **more: Any) -> Claim:
+def claim(rule: str, of: Any, run: Run, book: Predictions | None = None, **operands: Any) -> Entry:
     """Judge one claim of ``claims.yaml`` on a run."""
-    entry = {"id": "cse-99", "in": "table1", "source": "here", "text": "A claim", **more, **operands}
-    return judged(parse_claims(yaml.safe_dump({"claims": [entry]}), "cse")["cse-99"], run, book)
+    entry = {"id": "cse-99", "in": "table1", "source": "here", "text": "A claim", "rule": rule, "of": of, **operands}
+    return judged(parse(yaml.safe_dump([entry]), Claim, paper="cse")[0], run, book)
 
 
 def verdict(rule: str, finding: Any, **operands: Any) -> str:
-    return claim({rule: {"finding": "it"}, **operands}, run_of(findings={"it": finding})).verdict
+    return claim(rule, {"finding": "it"}, run_of(findings={"it": finding}), **operands).verdict
 
 
 # -- rules, each as its printed sentence has it ------------------------------------------------------------------------
@@ -88,8 +85,8 @@ def test_a_printed_difference_that_an_undecided_interval_excludes_is_not_reprodu
     rows = [{**row, "dataset": "total_avg", "metric": "pearson", "protocol": "cosine", "n": 9} for row in rows]
     run = run_of(metrics=rows, tests=[made(*ends)])
     of = {"where": "total_avg", "about": "encoders"}
-    assert claim({"beats": ["CSE", "PP"], **of}, run).verdict == found
-    assert claim({"beats": ["PP", "CSE"], **of}, run).verdict != "reproduced"
+    assert claim("beats", ["CSE", "PP"], run, **of).verdict == found
+    assert claim("beats", ["PP", "CSE"], run, **of).verdict != "reproduced"
 
 
 @given(ENDS, st.floats(0.01, 0.9))
@@ -121,12 +118,13 @@ def test_a_rank_is_that_of_both_ends(value: float, half: float, rank: int, metri
     among = ["ECNU", "The Meaning Factory", "UNAL-NLP", "Illinois-LH", "CECL", "SemantiKLUE"]
     place = {"dataset": "SICK2014-test", "metric": metric}
     rows = [{"method": "ours", "seed": None, "value": value, "protocol": "cosine", "n": 9, **place}]
-    interval = {"method": "ours", "low": value - half, "high": value + half, "how": "items", **place}
-    run = run_of(metrics=rows, findings={"intervals": [interval]}).model_copy(
+    interval = made(value - half, value + half, a="ours", b="", **place)
+    run = run_of(metrics=rows, findings={"measured": [interval]}).model_copy(
         update={"paper": "wsv", "experiment": "figure5"}
     )
-    operands = {"ranks": "ours", "printed": rank, "among": among, "where": "SICK2014-test", "metric": metric}
-    found = claim(operands, run).ours
+    operands = {"printed": rank, "than": {"printed": among}, "where": "SICK2014-test", "metric": metric}
+    entry = claim("ranks", "ours", run, **operands)
+    found = entry.found.ours
     others = [printed.value("wsv", "figure5", name, "SICK2014-test", metric) for name in among]
     ends = (value - half, value + half) if metric == "mse" else (value + half, value - half)
     first, last = (1 + sum(one < end if metric == "mse" else one > end for one in others) for end in ends)
@@ -135,7 +133,7 @@ def test_a_rank_is_that_of_both_ends(value: float, half: float, rank: int, metri
         assert (found.low, found.high) == (first, last)
         exceeded, missed = last < rank, first > rank
         held = "reproduced" if first == last else "inconclusive"
-        assert claim(operands, run).verdict == ("exceeded" if exceeded else "not reproduced" if missed else held)
+        assert entry.verdict == ("exceeded" if exceeded else "not reproduced" if missed else held)
 
 
 WINS = [
@@ -156,8 +154,8 @@ def test_wins(ends: list[tuple[float, float]], at_least: int, found: str) -> Non
     sides = [low > 0 for low, high in ends if low > 0 or high < 0]
     above = sum(low + high > 0 for low, high in ends)
     counts = {"above": above, "won": above, "better": sum(sides), "worse": len(sides) - sum(sides), "of": len(ends)}
-    operands = {"wins": ["CSE", "PP"], "at_least": f"{at_least} of {len(ends)}", "counts": "it"}
-    assert claim(operands, run_of(findings={"it": counts})).verdict == found  # the rows were not recorded
+    run, operands = run_of(findings={"it": counts}), {"at_least": f"{at_least} of {len(ends)}", "counts": "it"}
+    assert claim("wins", ["CSE", "PP"], run, **operands).verdict == found  # the rows were not recorded
 
 
 def test_wins_counts_ties_where_the_paper_does() -> None:
@@ -182,19 +180,19 @@ def test_all_parts_have_the_worst_verdict() -> None:
     run = run_of(findings=parts)
 
     def of(*names: str) -> str:
-        beats = [{"beats": {"finding": name}} for name in names if name != "more"]
-        scores = [{"scores": {"finding": "more"}, "printed": 0.2}] if "more" in names else []
-        return claim({"all": beats + scores}, run).verdict
+        beats = [{"rule": "beats", "of": {"finding": name}} for name in names if name != "more"]
+        scores = [{"rule": "scores", "of": {"finding": "more"}, "printed": 0.2}] if "more" in names else []
+        return claim("all", None, run, parts=beats + scores).verdict
 
     assert [of("yes", "yes"), of("yes", "more"), of("yes", "maybe"), of("maybe", "no", "more")] == [
         "reproduced", "exceeded", "inconclusive", "not reproduced",
     ]  # fmt: skip
-    assert claim({"all": [{"beats": {"finding": "yes"}}, {"beats": {"finding": "none"}}]}, run).verdict == "not run"
+    assert of("yes", "none") == "not run"
 
 
 def test_evidence_shows_numbers_in_the_units_of_the_house() -> None:
     def said(rule: str, finding: Any, **operands: Any) -> str:
-        return claim({rule: {"finding": "it"}, **operands}, run_of(findings={"it": finding})).evidence
+        return claim(rule, {"finding": "it"}, run_of(findings={"it": finding}), **operands).found.evidence
 
     assert said("beats", made(0.012, 0.034)) == "CSE − PP on total_avg: 2.3 [1.2, 3.4]"
     assert said("beats", made(-0.05, -0.01, metric="mse")) == "CSE − PP on total_avg: -0.0300 [-0.0500, -0.0100]"
@@ -206,25 +204,28 @@ def test_evidence_shows_numbers_in_the_units_of_the_house() -> None:
 # -- claims as data ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("paper", papers())
-def test_claims_are_well_formed(paper: str) -> None:
-    specs = claims(paper)
-    assert [spec.id for spec in specs] == sorted(spec.id for spec in specs)
-    for spec in specs:
-        assert len(spec.text.split()) <= 40 and (spec.rule or spec.absent), spec.id
-        assert re.search(r"section|table|abstract|not of the paper", spec.source), spec.id
-    assert claims(paper, specs[0].experiment)[0] == specs[0]
+def test_claims_are_well_formed() -> None:
+    found = list(claims().values())
+    for paper in dict.fromkeys(claim.paper for claim in found):
+        text = (root() / "lib/sentbook/papers" / paper / "claims.yaml").read_text(encoding="utf-8")
+        ids = re.findall(r"(?m)^  - \{id: ([^,]+)", text)
+        assert ids == sorted(set(ids)) == [claim.id for claim in found if claim.paper == paper]
+    for claim in found:
+        assert len(claim.text.split()) <= 40 and bool(claim.rule) != bool(claim.absent), claim.id
+        assert (claim.rule == "all") == bool(claim.parts) and all(one.rule for one in claim.parts), claim.id
+        assert re.search(r"section|table|abstract|not of the paper", claim.source), claim.id
 
 
 def test_the_rules_of_the_book_are_those_that_judge() -> None:
     """Every rule's sentence is in the book word for word."""
     told = " ".join((root() / "book" / "reading.md").read_text(encoding="utf-8").split())
-    for rule in RULES.values():
-        assert f"**{rule.name[0].upper()}{rule.name[1:]}.** {rule.says}" in told, rule.name
+    for rule, name in RULES.items():
+        says = " ".join(str(getattr(rules, rule if rule != "all" else "judgement").__doc__).split())
+        assert f"**{name[0].upper()}{name[1:]}.** {says}" in told, name
 
 
 def test_a_contradiction_is_in_the_papers_own_numbers() -> None:
-    assert {spec.id for spec in specifications().values() if spec.contradicts} == {"cse-37", "wsv-15", "dnt-09"}
+    assert {claim.id for claim in claims().values() if claim.contradicts} == {"cse-37", "wsv-15", "dnt-09"}
     phrase, sentence = (printed.value("cse", "table4", f"CSE_{one}", "STS2012/avg") for one in ("phrase", "sentence"))
     assert phrase > sentence
     ours = printed.value("wsv", "table2", "WSV-SCNN-SV d=200 L=1", "SICK2014-test")
@@ -236,22 +237,18 @@ def test_a_contradiction_is_in_the_papers_own_numbers() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- {id: a, in: t, source: s, text: t, beat: [A, B]}", "names no rule; name one of beats"),
-        ("- {id: a, in: t, source: s, text: t, beats: [A, B], above: A}", "beats and above"),
-        ("- {id: a, in: t, source: s, text: t, beats: [A, B], about: seeds}", "about"),
-        ("- {id: a, in: t, source: s, text: t, beats: [A, B], scale: {widths: 2}}", "scale"),
-        ("- {id: a, in: t, source: s, text: t, beats: [A, B], were: x}", "were"),
-        ("- {id: a, in: t, source: s, text: t, all: [{above: A, then: 2}]}", "then"),
-        ("- {id: a, in: t, source: s, beats: [A, B]}", "text"),
-        ("- {id: a, in: t, source: s, text: t, beats: $pairs}", "pairs"),
-        ("- {id: a, in: t, source: s, text: t, beats: [A, B]}\n" * 2, "a more than once"),
+        ("- {id: a, in: t, source: s, text: t, rule: beat, of: [A, B]}", "beats"),
+        ("- {id: a, in: t, source: s, text: t, rule: beats, of: [A, B], about: seeds}", "about"),
+        ("- {id: a, in: t, source: s, text: t, rule: beats, of: [A, B], were: x}", "were"),
+        ("- {id: a, in: t, source: s, text: t, rule: all, parts: [{rule: above, of: A, then: 2}]}", "then"),
+        ("- {id: a, in: t, source: s, rule: beats, of: [A, B]}", "text"),
         ("- {id: a", "mend that entry"),
         ("", "mend that entry"),
     ],
 )
 def test_a_mistake_in_the_claims_is_named(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        parse_claims(f"claims:\n{text}", "cse")
+        parse(f"claims:\n{text}", Claim, paper="cse")
 
 
 # -- from scores to the claims of a page -------------------------------------------------------------------------------
@@ -273,16 +270,18 @@ def book_of(*methods: str, seeds: tuple[int, ...] = (1, 2, 3)) -> Predictions:
 def test_verdicts_follow_the_scores_per_item() -> None:
     book = book_of("CSE", "PP")
     run = run_of(searched("CSE"), searched("PP"), metrics=book.metric_rows(COSINE_PEARSON))
-    found = {one.id: one for one in judge(run, book.stored())}
-    assert list(found) == [spec.id for spec in claims("cse", "table1")]
+    found = {one.id: one for one in judge("cse/table1", run, book.stored())}
+    assert list(found) == [claim.id for claim in claims().values() if claim.page == "cse/table1"]
     assert found["cse-01"].verdict == "not run"  # of its 20 data sets there are two
     assert found["cse-02"].rule == "beats" and found["cse-02"].verdict == "reproduced"
-    assert found["cse-02"].printed is not None and found["cse-02"].printed.value == pytest.approx(0.008)
+    goal = found["cse-02"].found.printed
+    assert goal is not None and goal.value == pytest.approx(0.008)
     assert found["cse-03"].verdict == "not reproduced"  # here CSE is better on FNWN
-    assert found["cse-04"].verdict == "not run" and "no ablation" in found["cse-04"].evidence
-    assert {one.verdict for one in judge(run)} == {"not run"}  # rows without a test or scores
+    assert found["cse-04"].verdict == "not run" and "no ablation" in found["cse-04"].found.evidence
+    assert {one.verdict for one in judge("cse/table1", run)} == {"not run"}  # rows without a test or scores
     toy = run.model_copy(update={"provenance": run.provenance.model_copy(update={"config": {"profile": "demo"}})})
-    assert {one.evidence for one in judge(toy, book.stored())} == {"a run on toy data carries no verdict"}
+    toys = judge("cse/table1", toy, book.stored())
+    assert {one.found.evidence for one in toys} == {"a run on toy data carries no verdict"}
 
 
 def test_the_interval_of_a_claim_about_models_is_over_seeds_too() -> None:
@@ -292,24 +291,24 @@ def test_the_interval_of_a_claim_about_models_is_over_seeds_too() -> None:
     half = seed_spread(*(list(book.values(method, "total_avg").values()) for method in ("CSE", "PP")))
     for scores in (book, None):  # from scores per item, and from the recorded test
         of_items, of_models = (
-            claim({"beats": ["CSE", "PP"], "where": "total_avg"}, run, scores, about=about).ours
+            claim("beats", ["CSE", "PP"], run, scores, where="total_avg", about=about).found.ours
             for about in ("encoders", "models")
         )
         assert of_items is not None and (of_items.low, of_items.high) == (items.low, items.high)
         assert of_models is not None and of_models.how == f"paired bootstrap{AND_SEEDS}"
-        assert of_models.value - of_models.low == pytest.approx(np.hypot(items.estimate - items.low, half))  # type: ignore[operator]
+        assert of_models.value - of_models.low == pytest.approx(np.hypot(items.estimate - items.low, half))
     twice = run.model_copy(update={"tests": [book.difference("CSE", "PP", "total_avg")]})
-    again = claim({"beats": ["CSE", "PP"], "where": "total_avg"}, twice).ours
+    again = claim("beats", ["CSE", "PP"], twice, where="total_avg").found.ours
     assert again is not None and again.low == twice.tests[0].low  # never widened twice
 
 
 # -- what else a verdict needs -----------------------------------------------------------------------------------------
 
 
-def judged_with(*searches: Search, seeds: tuple[int, ...] = (1, 2, 3)) -> Claim:
+def judged_with(*searches: Search, seeds: tuple[int, ...] = (1, 2, 3)) -> Entry:
     book = book_of("CSE", "PP", seeds=seeds)
     run = run_of(*searches, metrics=book.metric_rows(COSINE_PEARSON))
-    return claim({"beats": ["CSE", "PP"], "where": "total_avg"}, run, book)
+    return claim("beats", ["CSE", "PP"], run, book, where="total_avg")
 
 
 def searched(method: str, **changes: Any) -> Search:
@@ -362,7 +361,7 @@ def test_a_count_stays_where_no_under_tuned_side_could_turn_it(
     searches.append(searched(doubted, dataset=on, at_edge=["rate"]))
     tests = [made(by - 0.01, by + 0.01, dataset=name) for name, by in ahead.items()]
     run = run_of(*searches, metrics=metrics, tests=tests)
-    assert claim({"wins": ["CSE", "PP"], "where": list(ahead), "at_least": at_least}, run).verdict == found
+    assert claim("wins", ["CSE", "PP"], run, where=list(ahead), at_least=at_least).verdict == found
 
 
 def test_a_search_that_is_not_recorded_is_said_and_one_training_is_not_enough() -> None:
@@ -370,20 +369,24 @@ def test_a_search_that_is_not_recorded_is_said_and_one_training_is_not_enough() 
     given = [searched("CSE", grid={}), searched("PP", grid={})]
     assert all((judged_with(*held).verdict, judged_with(*held).notes) == ("reproduced", said) for held in ([], given))
     book = book_of("CSE", "PP")
-    run, against = run_of(metrics=book.metric_rows(COSINE_PEARSON)), {"beats": ["PP", "CSE"], "where": "total_avg"}
-    assert claim(against, run, book).verdict == "inconclusive"
+    run = run_of(metrics=book.metric_rows(COSINE_PEARSON))
+    assert claim("beats", ["PP", "CSE"], run, book, where="total_avg").verdict == "inconclusive"
     of_one = run.model_copy(update={"searches": [searched("PP")]})
-    assert claim(against, of_one, book, untuned=["CS"]).verdict == "not reproduced"  # of CSE nothing was to choose
+    untuned = claim("beats", ["PP", "CSE"], of_one, book, where="total_avg", untuned=["CS"])
+    assert untuned.verdict == "not reproduced"  # of CSE nothing was to choose
     found = judged_with(searched("CSE"), searched("PP"), seeds=(1,))
     assert found.verdict == "inconclusive"
-    assert found.notes == [f"{BUT_FOR}reproduced", "one training of CSE, PP, where a claim about models needs several"]
+    assert found.notes == [
+        "by its numbers alone reproduced",
+        "one training of CSE, PP, where a claim about models needs several",
+    ]
 
 
 def test_encoders_of_one_training_decide_nothing_against_a_claim() -> None:
     for seeds, against in (((1,), "inconclusive"), ((1, 2), "not reproduced")):
         run = run_of(findings={"no": made(-0.2, -0.1), "yes": made(0.1, 0.2)}, seeds=seeds)
-        assert claim({"beats": {"finding": "no"}}, run, about="encoders").verdict == against
-        assert claim({"beats": {"finding": "yes"}}, run, about="encoders").verdict == "reproduced"
+        assert claim("beats", {"finding": "no"}, run, about="encoders").verdict == against
+        assert claim("beats", {"finding": "yes"}, run, about="encoders").verdict == "reproduced"
 
 
 @pytest.mark.parametrize(
@@ -400,7 +403,7 @@ def test_encoders_of_one_training_decide_nothing_against_a_claim() -> None:
 def test_what_a_smaller_run_does_not_show_is_out_of_scale(scale: dict[str, Any], lacks: str) -> None:
     findings = {"no": made(-0.2, -0.1), "yes": made(0.1, 0.2)}
     run = run_of(findings=findings, extra={"artifacts": [{"pairs": 9}]})
-    found = claim({"beats": {"finding": "no"}}, run, scale={**scale, "says": "more"})
+    found = claim("beats", {"finding": "no"}, run, scale={**scale, "says": "more"})
     assert found.verdict == ("out of scale" if lacks else "not reproduced")
     assert found.notes == ([f"the claim is about more; this run has {lacks}"] if lacks else [])
-    assert claim({"beats": {"finding": "yes"}}, run, scale={**scale, "says": "more"}).verdict == "reproduced"
+    assert claim("beats", {"finding": "yes"}, run, scale={**scale, "says": "more"}).verdict == "reproduced"

@@ -46,13 +46,15 @@ def test_the_box_has_the_papers_number_ours_and_its_interval() -> None:
     box = bs4.BeautifulSoup(page.verdict().html, "html.parser")
     heads = [head.get_text() for head in box.find_all("dt")]
     shown = [value.get_text() for value in box.find_all("dd")]
-    assert claim.main and claim.printed and claim.ours and claim.ours.low is not None and claim.ours.high is not None
+    printed, ours = claim.found.printed, claim.found.ours
+    assert claim.main and printed and ours
     assert heads == ["paper", "ours", "95 % interval"]
-    values = claim.printed.value, claim.ours.value, claim.ours.low, claim.ours.high
+    values = printed.value, ours.value, ours.low, ours.high
     signed = [f"{100 * one:+.1f}".replace("-", "−") for one in values]
     assert shown == [signed[0], signed[1], f"[{signed[2]}, {signed[3]}]"]
     assert box.select_one(".sb-chip").get_text() == claim.verdict
-    assert ([one.get_text() for one in box.select("b")] == [summary.readable(claim.sentence)]) == bool(claim.sentence)
+    sentence = claim.sentence.get(claim.verdict)
+    assert [one.get_text() for one in box.select("b")] == ([summary.readable(sentence)] if sentence else [])
 
 
 def test_a_page_without_a_claim_says_what_was_measured() -> None:

@@ -28,7 +28,6 @@ Masks = Mapping[str, NDArray[np.bool_]]
 Row = str | Sequence[str]  # a data set, a mean of several by its name, or the data sets of a mean
 KIND = "paired bootstrap"
 AND_SEEDS = ", t over seeds"
-INTERVALS = "intervals over examples"
 TOTAL = "total_avg"
 # Classification tasks of pairs, which have F1 beside accuracy.
 PAIRS = ("MSRP", "miniworld/paraphrase")

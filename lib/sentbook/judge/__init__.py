@@ -2,127 +2,42 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import get_args
-
-from pydantic import Field
 
 from sentbook.evaluation.predictions import Predictions
-from sentbook.judge.caps import capped
-from sentbook.judge.causes import Cause, cause_of
-from sentbook.judge.claims import ClaimSpec, claims, specifications
-from sentbook.judge.evidence import Evidence, Missing
-from sentbook.judge.rules import DECIDED, RULES, Judgement
-from sentbook.records import Claim, Part, Record, Run, Scores, Verdict, read, read_scores
+from sentbook.io import ConfigError
+from sentbook.judge.claims import Cause, Claim, Verdict, causes, claims
+from sentbook.judge.evidence import Evidence, Missing, Number, Place
+from sentbook.judge.rules import Judgement, judgement
+from sentbook.records import Run, Scores, read, read_scores
 
-__all__ = [
-    "Cause",
-    "Chance",
-    "ClaimSpec",
-    "Entry",
-    "cause_of",
-    "chance",
-    "claims",
-    "counts",
-    "entries",
-    "gather",
-    "judge",
-]
-__all__ += ["specifications"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+__all__ = ["Claim", "Entry", "Judgement", "Number", "Verdict", "claims", "gather", "judge", "judged"]
 NO_RUN, TOY = "no run of this profile is recorded", "a run on toy data carries no verdict"
-OURS = "ours"
+DECIDED: tuple[Verdict, ...] = ("reproduced", "exceeded", "not reproduced")
+# Searches step by step cannot have the same number of trainings on both sides to the last one.
+ENOUGH = 0.8
 
 
 class Entry(Claim):
-    """A claim of the book with its verdict and the run that it was judged on.
+    """A claim with its verdict and the run that it was judged on.
 
     Attributes:
-        run: ``small/cse/table1``; empty where there is none.
-        sentence: for the verdict box; empty where ``claims.yaml`` has none for this verdict.
-        main: whether its page answers it first.
-        rule_name, rule_says: the rule in a few words, and as a sentence.
+        found: the numbers that the verdict looked at.
+        notes: what bounds the verdict, a sentence each: one training, an under-tuned side, a smaller scale.
+        run: None where there is none.
     """
 
-    paper: str
-    experiment: str
-    run: str = ""
-    seeds: list[int] = Field(default_factory=list)
-    substitutions: list[str] = Field(default_factory=list)
-    cause: Cause | None = None
-    sentence: str = ""
-    main: bool = False
-    rule_name: str = ""
-    rule_says: str = ""
+    verdict: Verdict
+    found: Judgement
+    notes: list[str]
+    run: Run | None
 
-
-class Chance(Record):
-    """How many verdicts chance alone is expected to have made wrong, ``at_most``.
-
-    Of those that intervals ``decided`` the levels of the rules bound it: "exceeded" or "not reproduced" of several
-    parts falls if one does. Those that are ``counted`` have no such bound: A wins k of n, and a printed value that our
-    interval holds, which may hold others as well.
-    """
-
-    at_most: float
-    decided: int
-    counted: int
-
-
-def judge(run: Run, scores: Scores | None = None) -> list[Claim]:
-    """Judge every claim of a page on its run: on its scores per item where there are any, else on its rows.
-
-    The same run gives the same verdicts: neither data nor training is needed.
-    """
-    book = Predictions.restored(scores) if scores else None
-    return [judged(spec, run, book) for spec in claims(run.paper, run.experiment)]
-
-
-def judged(spec: ClaimSpec, run: Run, book: Predictions | None = None) -> Claim:
-    """Judge one claim; "not run" with the reason where a number that it needs is not there."""
-    evidence = Evidence(run, spec.about, spec.protocol, book)
-    try:
-        absent = TOY if run.provenance.config.get("profile") == "demo" else spec.absent
-        rule, operands = RULES.get(spec.rule), spec.operands
-        found = Judgement("not run", absent) if absent or not rule or not operands else rule.run(evidence, operands)
-    except Missing as reason:
-        found = Judgement("not run", str(reason))
-    found, notes = capped(found, evidence, spec)
-    if spec.contradicts:
-        found, notes = replace(found, verdict="the paper contradicts itself"), [spec.contradicts, *notes]
-    return Claim(
-        **spec.model_dump(include={"id", "text", "source", "rule", "about"}),
-        verdict=found.verdict,
-        evidence=found.evidence,
-        printed=found.printed,
-        ours=found.ours,
-        parts=[Part(verdict=part.verdict, printed=part.printed, ours=part.ours) for part in found.parts],
-        notes=notes,
-    )
-
-
-# -- the book ----------------------------------------------------------------------------------------------------------
-
-
-def entries(run: Run | None, specs: Iterable[ClaimSpec], scores: Scores | None = None) -> list[Entry]:
-    """Give the claims ``specs`` of one page with their verdicts; "not run" without a run."""
-    of_run = {claim.id: claim for claim in judge(run, scores)} if run else {}
-    found = []
-    for spec in specs:
-        words = spec.model_dump(include={"id", "text", "source", "rule", "about"})
-        claim = of_run.get(spec.id) or Claim(**words, verdict="not run", evidence=NO_RUN)
-        own = {"paper": spec.paper, "experiment": spec.experiment, "main": spec.main}
-        own |= {"sentence": spec.sentence.get(claim.verdict, "")}
-        if rule := RULES.get(spec.rule):
-            own |= {"rule_name": rule.name, "rule_says": rule.says}
-        if run is not None:
-            made = run.provenance
-            own |= {"run": f"{run.profile}/{run.name}", "seeds": made.seeds}
-            own |= {"substitutions": made.substitutions, "cause": cause_of(spec.id, claim.verdict, run.profile)}
-        found.append(Entry(**claim.model_dump(), **own))
-    return found
+    @property
+    def cause(self) -> Cause | None:
+        """Why it was likely not reproduced; other profiles than ``small`` train on other data, and have no cause."""
+        known = self.run is not None and self.run.profile == "small" and self.verdict != "reproduced"
+        return causes().get(self.id) if known else None
 
 
 def gather(profile: str = "small") -> list[Entry]:
@@ -131,37 +46,111 @@ def gather(profile: str = "small") -> list[Entry]:
     Raises:
         DataError: a file is no run of this schema.
     """
-    order = list(specifications().values())
-    found = {}
-    for paper, experiment in dict.fromkeys((spec.paper, spec.experiment) for spec in order):
-        name = f"{paper}/{experiment}"
-        for entry in entries(read(name, profile), claims(paper, experiment), read_scores(name, profile)):
-            found[entry.id] = entry
-    return [found[spec.id] for spec in order]
+    pages = dict.fromkeys(claim.page for claim in claims().values())
+    found = {one.id: one for page in pages for one in judge(page, read(page, profile), read_scores(page, profile))}
+    return [found[name] for name in claims()]
 
 
-def counts(entries: Iterable[Entry]) -> dict[str, dict[str, int]]:
-    """Count by paper and verdict, with ``all``; claims of this book apart, as those of "ours"."""
-    found: dict[str, Counter[str]] = {}
-    for entry in sorted(entries, key=lambda entry: entry.own):
-        found.setdefault(OURS if entry.own else entry.paper, Counter())[entry.verdict] += 1
-    return {
-        paper: {**{one: counted[one] for one in VERDICTS}, "all": counted.total()} for paper, counted in found.items()
-    }
+def judge(page: str, run: Run | None, scores: Scores | None = None) -> list[Entry]:
+    """Judge every claim of a page on its run: on its scores per item where there are any, else on its rows.
+
+    The same run gives the same verdicts: neither data nor training is needed.
+    """
+    book = Predictions.restored(scores) if scores else None
+    return [judged(claim, run, book) for claim in claims().values() if claim.page == page]
 
 
-def chance(entries: Sequence[Entry]) -> dict[str, Chance]:
-    """Give by paper how many of its verdicts chance alone is expected to have made wrong."""
-    found = {}
-    for paper in dict.fromkeys(entry.paper for entry in entries):
-        decided = [one for one in entries if one.paper == paper and not one.own and one.verdict in DECIDED]
-        bounded, counted = [], 0
-        for entry in decided:
-            level = specifications()[entry.id].level
-            if level is None or (entry.rule == "scores" and entry.verdict == "reproduced"):
-                counted += 1
-            elif level:
-                parts = 1 if entry.verdict == "reproduced" else max(1, len(entry.parts))
-                bounded.append(min(1.0, level * parts))
-        found[paper] = Chance(at_most=round(sum(bounded), 3), decided=len(bounded), counted=counted)
+def judged(claim: Claim, run: Run | None, book: Predictions | None = None) -> Entry:
+    """Judge one claim; "not run" with the reason where a number that it needs is not there."""
+    found, notes = Judgement("not run", NO_RUN), list[str]()
+    verdict = found.verdict
+    if run is not None:
+        evidence = Evidence(run, claim.about, claim.protocol, book)
+        absent = TOY if run.provenance.config.get("profile") == "demo" else claim.absent
+        try:
+            found = Judgement("not run", absent) if absent else judgement(evidence, claim)
+        except (Missing, ConfigError) as reason:
+            found = Judgement("not run", str(reason))
+        verdict, notes = capped(found, evidence, claim)
+    return Entry.model_construct(**dict(claim), verdict=verdict, found=found, notes=notes, run=run)
+
+
+# -- what a verdict needs besides numbers ------------------------------------------------------------------------------
+
+
+def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict, list[str]]:
+    """Bound a verdict by what the run records and the paper says elsewhere; and say by what.
+
+    A decided verdict becomes inconclusive where a claim about models has one training of a side, or where a side that
+    could turn it was under-tuned; one against the paper also where the run records no search of a side that was
+    trained, and, where the claim is about given encoders, where these are of one training. A claim that does not hold,
+    or is not decided, is out of scale where the run has less than what it is about. The notes keep what the numbers
+    alone say.
+    """
+    verdict, notes, bounded, unsearched, run = found.verdict, list[str](), False, set[str](), evidence.run
+    if claim.about == "models":
+        places = {place for one in found.numbers for place in (one.a, one.b) if place}
+        trainings = {place: evidence.trainings(place) for place in places}
+        if alone := {place.method for place, count in trainings.items() if count == 1}:
+            notes, bounded = [f"one training of {_listed(alone)}, where a claim about models needs several"], True
+        doubted = under_tuned(found.numbers, evidence)
+        notes += dict.fromkeys(doubted.values())
+        if doubted and verdict in DECIDED and not bounded:
+            better = ({(side, place) for place in doubted} for side in ("a", "b"))
+            bounded = any(judgement(replace(evidence, ahead=sides), claim).verdict != verdict for sides in better)
+            notes += [] if bounded else ["the verdict is the same with these as good as may be"]
+        searched = {place for place in places if any(one.grid for one in evidence.searches(place))}
+        unsearched = {place.method for place in places - searched if trainings[place]}
+        unsearched = {name for name in unsearched if not any(part in name for part in claim.untuned)}
+    elif verdict == "not reproduced" and len(run.provenance.seeds) == 1:
+        notes, bounded = ["one training, where a verdict against a claim needs several"], True
+    if (bounded and verdict in DECIDED) or (unsearched and verdict == "not reproduced"):
+        notes.insert(0, f"by its numbers alone {verdict}")
+        verdict = "inconclusive"
+    if unsearched:
+        notes.append(f"no search of the settings of {_listed(unsearched)} is recorded")
+    scale = claim.scale
+    lacking = scale.lacking(run) if scale else []
+    stays = verdict in ("reproduced", "exceeded") or (verdict == "not run" and not (scale and scale.files))
+    if scale and lacking and not stays:
+        verdict = "out of scale"
+        notes.append(f"the claim is about {scale.says}; this run has {', '.join(lacking)}")
+    if claim.contradicts:
+        verdict, notes = "the paper contradicts itself", [claim.contradicts, *notes]
+    return verdict, notes
+
+
+def under_tuned(numbers: Sequence[Number], evidence: Evidence) -> dict[Place, str]:
+    """Say which sides of some numbers might be better than they are, and why.
+
+    A side is under-tuned that had less than four fifths of the other's trainings to choose from (stages that follow
+    each other are chosen one by one, and their largest search counts), that took the edge of its grid, or whose
+    validation score still rose, in the last quarter of training, by more than half of the narrowest interval.
+    """
+    found: dict[Place, str] = {}
+    known = {place: evidence.searches(place) for one in numbers for place in (one.a, one.b) if place}
+    budgets = {place: max(one.trainings for one in own) for place, own in known.items() if own}
+    of_errors = [one for one in numbers if one.unit not in ("mse", "mae")] or numbers
+    half = min(((one.high - one.low) / 2 for one in of_errors if one.low < one.high), default=0.0)
+    for one in numbers:
+        if one.a in budgets and one.b in budgets:
+            less, more = sorted((one.a, one.b), key=lambda place: budgets[place])
+            if budgets[less] < ENOUGH * budgets[more]:
+                found[less] = f"{_said(less)} was searched less than {_said(more)}"
+    for place, own in known.items():
+        gain = max((search.last_quarter_gain or 0.0 for search in own), default=0.0)
+        if edges := {name for search in own for name in search.at_edge}:
+            found[place] = f"{_said(place)} took the edge of its grid in {_listed(edges)}"
+        if half and gain > half:
+            points = f"{100 * gain:.1f} points"
+            found[place] = f"{_said(place)} was still rising, by {points} in its last quarter of training"
     return found
+
+
+def _said(place: Place) -> str:
+    return f"{place.method} on {place.dataset}" if place.method.endswith("]") else place.method
+
+
+def _listed(names: Collection[str], most: int = 4) -> str:
+    first = ", ".join(sorted(names)[:most])
+    return f"{first} and {len(names) - most} more" if len(names) > most else first

@@ -29,13 +29,14 @@ def check(profile: str = "small", page: str = "") -> list[str]:
     Raises:
         DataError: a file is no run of this schema.
     """
-    found, folder = [], root() / "results" / profile
-    for name in [page] if page else sorted(f"{path.parent.name}/{path.stem}" for path in folder.glob("*/*.json")):
-        if run := read(name, profile):
-            found += [f"{profile}/{name}: {words}" for words in _numbers(run, read_scores(name, profile))]
-    held = json.loads(_path(profile).read_text(encoding="utf-8")) if _path(profile).exists() else {}
+    found, path = [], _path(profile)
+    for name in [page] if page else sorted(f"{one.parent.name}/{one.stem}" for one in path.parent.glob("*/*.json")):
+        for words, recorded, again, least in _numbers(read(name, profile), read_scores(name, profile)):
+            if abs(recorded - again) > least:
+                found.append(f"{profile}/{name}: {words} is {recorded:.4f}, by its rows or scores {again:.4f}")
+    held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for entry in gather(profile):
-        if page in ("", f"{entry.paper}/{entry.experiment}") and held.get(entry.id) != entry.verdict:
+        if page in ("", entry.page) and held.get(entry.id) != entry.verdict:
             found.append(f"{entry.id}: {held.get(entry.id, 'no verdict')} is recorded, the record says {entry.verdict}")
     return found
 
@@ -46,8 +47,7 @@ def write(profile: str = "small") -> Path:
     Raises:
         StorageError: no space or a read-only folder; what was there before is intact.
     """
-    verdicts = {entry.id: entry.verdict for entry in gather(profile)}
-    write_atomically(_path(profile), json.dumps(verdicts, indent=1) + "\n")
+    write_atomically(_path(profile), json.dumps({one.id: one.verdict for one in gather(profile)}, indent=1) + "\n")
     return _path(profile)
 
 
@@ -55,25 +55,23 @@ def _path(profile: str) -> Path:
     return root() / "results" / profile / "verdicts.json"
 
 
-def _numbers(run: Run, scores: Scores | None) -> Iterator[str]:
-    """Compare values and differences with those of the scores per item, and differences with those of the values."""
+def _numbers(run: Run | None, scores: Scores | None) -> Iterator[tuple[str, float, float, float]]:
+    """Yield numbers as recorded and by the scores per item or the rows, in words, and by how much they may differ."""
+    if run is None:
+        return
     book, evidence = Predictions.restored(scores) if scores else Predictions(), Evidence(run)
     for row in run.metrics:
         if row.seed in book.seeds(row.method, row.dataset):
             how = next((one for one in Aggregation if str(one) in row.protocol), Aggregation.MEAN)
-            value = book.values(row.method, row.dataset, row.metric, how)[row.seed]
-            if abs(value - row.value) > STORED:
-                words = f"{row.metric} of {row.method} on {row.dataset}, seed {row.seed}"
-                yield f"{words} is {row.value:.4f}, by its scores {value:.4f}"
+            words = f"{row.metric} of {row.method} on {row.dataset}, seed {row.seed}"
+            yield words, row.value, book.values(row.method, row.dataset, row.metric, how)[row.seed], STORED
     for test in (one for one in run.tests if one.kind.startswith(KIND)):
-        place, pairs = (test.dataset, test.metric), []
+        words, place, sides = f"{test.a} - {test.b} on {test.dataset}", (test.dataset, test.metric), (test.a, test.b)
         with suppress(Missing):
-            gap = evidence.mean(test.a, *place) - evidence.mean(test.b, *place)
-            pairs.append((test.estimate, gap, ROWS))
-        if book.has(test.a, test.dataset) and book.has(test.b, test.dataset):
+            first, second = (evidence.mean(side, *place) for side in sides)
+            yield words, test.estimate, first - second, ROWS
+        if all(book.has(side, test.dataset) for side in sides):
             seeds = test.kind.endswith(AND_SEEDS)
-            again = book.difference(test.a, test.b, *place, evidence.resamples, resample_seeds=seeds)
-            pairs += [(getattr(test, end), getattr(again, end), STORED) for end in ("estimate", "low", "high")]
-        if any(abs(recorded - computed) > least for recorded, computed, least in pairs):
-            words = f"{test.a} - {test.b} on {test.dataset}"
-            yield f"{words} is {test.estimate:.4f}, by its rows or scores {pairs[0][1]:.4f}"
+            again = book.difference(*sides, *place, evidence.resamples, resample_seeds=seeds)
+            for end in ("estimate", "low", "high"):
+                yield words, getattr(test, end), getattr(again, end), STORED

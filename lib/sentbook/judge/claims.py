@@ -1,139 +1,219 @@
 """The claims of the papers: data that say which rule judges a claim and on which numbers.
 
-A claim in ``papers/<paper>/claims.yaml`` names one rule and its operands::
+A claim in ``papers/<paper>/claims.yaml`` names a rule and what the rule compares::
 
-    - {id: cse-15, in: table4, text: "...", source: "...", beats: [CSE_sentence, CSE_phrase], where: total_avg}
-
-``$name`` stands for one of the file's ``lists``, within a list for its members.
+    - {id: cse-15, in: table4, text: "...", source: "...",
+       rule: beats, of: [CSE_sentence, CSE_phrase], where: total_avg}
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from sentbook.io import ConfigError, parse_yaml
-from sentbook.judge.caps import Scale
-from sentbook.judge.papers import papers
-from sentbook.judge.rules import RULES, Operands
-from sentbook.records import OWN, Level, Verdict
+from sentbook.records import Record, Run
+
+Decided = Literal["reproduced", "exceeded", "not reproduced"]
+Verdict = Decided | Literal["inconclusive", "out of scale", "the paper contradicts itself", "not run"]
+# The rules, in a few words.
+RULES = {
+    "beats": "A beats B",
+    "wins": "A wins k of n",
+    "above": "A is beyond a bound",
+    "scores": "A scores v",
+    "ranks": "A ranks k-th",
+    "equivalent": "no difference",
+    "identity": "an exact number",
+    "all": "all parts hold",
+}
+T = TypeVar("T", bound=Record)
 
 
-class ClaimSpec(BaseModel):
+class Paper(Record):
+    """What the book calls a paper, or a folder of its own experiments.
+
+    Attributes:
+        colours: methods that keep the first colours of the palette on every page.
+    """
+
+    name: str
+    colours: tuple[str, ...] = ()
+
+
+class Comparison(Record):
+    """A rule and what it is called with; each rule takes some of these.
+
+    Attributes:
+        of: what is judged: methods, pairs of them, or ``{finding: name}``.
+        where, metric: rows and measures, one or several; None: the first that is recorded of the row.
+        table: where the paper prints the value, if not in the experiment's own table.
+        unit, how: of a finding, and over what its interval is.
+        stated: whether the bound is printed by the paper, or the reading of its words that the rule needs.
+        than: a number, ``{printed: [...]}``, or ``{finding: name}``, a finding by row.
+        worse: the claim is that ours is below.
+        margin: how far short of a bound is as good; at most how far from 0, a number or one by measure.
+        printed: the printed value, one or by measure, or rank; None: what the paper prints of the method.
+        at_least: ``14 of 20`` (of another number of rows as large a part), ``most``, or a number; ``at_most``.
+        tie: A below B by less than this counts as a win too, where the paper counts so.
+        rows: what the rows are, in words.
+        counts: a finding of counts, for runs that recorded these and not the rows.
+        what: what an exact number is.
+    """
+
+    rule: Literal["", "beats", "wins", "above", "scores", "ranks", "equivalent", "identity", "all"] = ""
+    of: Any = None
+    where: str | list[str] = ""
+    metric: str | list[str] | None = None
+    table: str = ""
+    unit: str = "share"
+    how: str = "recorded"
+    stated: bool = True
+    than: float | dict[str, Any] = 0.0
+    worse: bool = False
+    margin: float | dict[str, float] = 0.0
+    printed: float | dict[str, float] | None = None
+    at_least: float | str | None = None
+    at_most: float | None = None
+    tie: float = 0.0
+    rows: str = "sets"
+    counts: str = ""
+    what: str = ""
+
+
+class Scale(Record):
+    """What a claim of a level is about, which a smaller run does not have.
+
+    Attributes:
+        examples: a training saw so many examples or more.
+        settings: a setting, such as ``encoder.filters``, is so much or more.
+        files: data whose path begins so were opened.
+        says: the paper's own amount, in words.
+    """
+
+    examples: int = 0
+    settings: Mapping[str, float] = Field(default_factory=dict)
+    files: Sequence[str] = ()
+    says: str
+
+    def lacking(self, run: Run) -> list[str]:
+        """Say what the run has less of; nothing where it has as much."""
+        seen = max((one.get("pairs", 0) for one in run.extra.get("artifacts", ())), default=0)
+        found = [f"{seen:,} training examples"] if seen < self.examples else []
+        for path, least in self.settings.items():
+            value = at(run.provenance.config, path)
+            if isinstance(value, int | float) and value < least:
+                found.append(f"{path} of {value:,}")
+        data = run.provenance.data
+        return [*found, *(f"no {begin}" for begin in self.files if not any(path.startswith(begin) for path in data))]
+
+
+def at(held: Any, path: str) -> Any:
+    """Return what nested dictionaries hold at ``name.part``; None where they do not."""
+    for name in path.split("."):
+        held = held.get(name) if isinstance(held, dict) else None
+    return held
+
+
+class Claim(Comparison):
     """One claim as the paper makes it, with the rule that judges it.
 
     Attributes:
         experiment: the table or figure whose run judges it; ``in`` in the file.
-        rule, operands: the name of the rule, and what it is called with; no rule where it is ``absent``.
+        parts: the comparisons of the rule ``all``.
         about: what its intervals are over: ``models``, seeds and items; ``encoders``, the items of those trained here.
         protocol: part of the protocol that counts, where a run has a number under several.
         scale: what a claim of a level is about.
         contradicts: what the paper says elsewhere against it.
-        absent: why nothing here can judge it, where that is so.
+        absent: why nothing here can judge it, where that is so; then it names no rule.
         untuned: parts of the names of rows in which nothing is chosen on the task, such as ``[UE]``, the encoder as it
             was pre-trained; that no search of them is recorded then bounds no verdict.
         main: whether it is the claim that its page answers first.
-        timed: whether it is about seconds, which are true of a machine: another's need not agree.
         sentence: what the page says of a verdict, by verdict.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     paper: str
     experiment: str = Field(alias="in")
     text: str
     source: str
-    rule: str = ""
-    operands: Operands | None = None
-    about: Level = "models"
+    parts: list[Comparison] = Field(default_factory=list)
+    about: Literal["models", "encoders"] = "models"
     protocol: str = ""
     scale: Scale | None = None
     contradicts: str = ""
     absent: str = ""
     untuned: tuple[str, ...] = ()
     main: bool = False
-    timed: bool = False
     sentence: dict[Verdict, str] = Field(default_factory=dict)
 
     @property
     def own(self) -> bool:
         """Whether it is a claim of this book, which is not counted with the paper's."""
-        return self.source.startswith(OWN)
+        return self.source.startswith("not of the paper")
 
     @property
-    def level(self) -> float | None:
-        """How often its rule finds one difference where there is none; None where it counts, 0 without chance."""
-        names = [name for name, _ in self.operands.of] if self.operands and self.rule == "all" else [self.rule]
-        levels = [RULES[name].level for name in names if name]
-        return None if None in levels else max((level for level in levels if level is not None), default=0.0)
+    def page(self) -> str:
+        """The page whose run judges it, ``cse/table1``."""
+        return f"{self.paper}/{self.experiment}"
+
+
+class Cause(Record):
+    """Why a claim was likely not reproduced by the recorded run of profile ``small``.
+
+    Attributes:
+        state: ``tested`` by a run that moved only this, a ``guess``, or the ``scope`` that the claim would need.
+        by: the experiment that tested it, ``paper/experiment``.
+        profile: of that run: the paper's size may be what moved.
+        shows: its numbers, which the tests hold to the record.
+    """
+
+    id: str
+    cause: str
+    state: Literal["tested", "guess", "scope"]
+    by: str = ""
+    profile: Literal["small", "paper"] = "small"
+    shows: list[dict[str, Any]] = Field(default_factory=list)
 
 
 @cache
-def specifications() -> dict[str, ClaimSpec]:
+def papers() -> dict[str, Paper]:
+    """Return the papers by their folders, in the order of the book."""
+    text = (files("sentbook.papers") / "papers.yaml").read_text(encoding="utf-8")
+    return {folder: Paper.model_validate(paper) for folder, paper in parse_yaml(text).items()}
+
+
+@cache
+def claims() -> dict[str, Claim]:
     """Return every claim by its id, in the order of the book."""
-    found: dict[str, ClaimSpec] = {}
-    for paper in papers():
-        found |= parse_claims((files("sentbook") / "papers" / paper / "claims.yaml").read_text(encoding="utf-8"), paper)
-    return found
+    return {one.id: one for paper, text in _texts("claims") for one in parse(text, Claim, paper=paper)}
 
 
-def claims(paper: str, experiment: str | None = None) -> list[ClaimSpec]:
-    """Return the claims of a paper, or of one experiment of it, in the order of the text."""
-    return [spec for spec in specifications().values() if spec.paper == paper and experiment in (None, spec.experiment)]
+@cache
+def causes() -> dict[str, Cause]:
+    """Return every likely cause by its claim."""
+    return {one.id: one for _, text in _texts("causes") for one in parse(text, Cause)}
 
 
-def parse_claims(text: str, paper: str) -> dict[str, ClaimSpec]:
-    """Read a paper's claims, by id, from the YAML ``text``.
+def _texts(name: str) -> list[tuple[str, str]]:
+    paths = {paper: files("sentbook.papers") / paper / f"{name}.yaml" for paper in papers()}
+    return [(paper, path.read_text(encoding="utf-8")) for paper, path in paths.items() if path.is_file()]
+
+
+def parse(text: str, kind: type[T], **shared: str) -> list[T]:
+    """Read claims or causes from YAML: a list, or one under ``claims``.
 
     Raises:
-        ConfigError: a field is unknown or missing, a claim names no rule or two, or two claims share an id.
+        ConfigError: it is no such YAML, or a field of an entry is unknown, missing or of another kind.
     """
     try:
         data = parse_yaml(text)
-        lists = data.get("lists", {})
-        specs = [_spec(_filled(entry, lists), paper) for entry in data["claims"]]
-    except (ValidationError, yaml.YAMLError, TypeError, AttributeError, KeyError, ValueError) as error:
-        what = "{loc}: {msg}".format(**error.errors()[0]) if isinstance(error, ValidationError) else str(error)
-        raise ConfigError(f"{paper}/claims.yaml does not hold claims ({what}); mend that entry.") from error
-    twice = sorted(name for name, count in Counter(spec.id for spec in specs).items() if count > 1)
-    if twice:
-        raise ConfigError(f"{paper}/claims.yaml has {', '.join(twice)} more than once; give each its own id.")
-    return {spec.id: spec for spec in specs}
-
-
-def _filled(value: Any, lists: Mapping[str, Any]) -> Any:
-    """Put the lists that a value names in their places."""
-    if isinstance(value, str) and value.startswith("$"):
-        return _filled(lists[value[1:]], lists)
-    if isinstance(value, list):
-        parts = [(one, _filled(one, lists)) for one in value]
-        return [
-            two for one, full in parts for two in (full if isinstance(one, str) and isinstance(full, list) else [full])
-        ]
-    return {key: _filled(one, lists) for key, one in value.items()} if isinstance(value, dict) else value
-
-
-def _spec(entry: Mapping[str, Any], paper: str) -> ClaimSpec:
-    own = {field.alias or name for name, field in ClaimSpec.model_fields.items()} - {"rule", "operands"}
-    held = {key: value for key, value in entry.items() if key in own}
-    rest = {key: value for key, value in entry.items() if key not in own}
-    rule, operands = _called(rest, str(entry.get("id"))) if rest or not entry.get("absent") else ("", None)
-    return ClaimSpec.model_validate({**held, "paper": paper, "rule": rule, "operands": operands})
-
-
-def _called(entry: Mapping[str, Any], where: str) -> tuple[str, Operands]:
-    """Return the one rule that an entry names, and its operands."""
-    names = [key for key in entry if key in RULES]
-    if len(names) != 1:
-        raise ValueError(f"{where} names {' and '.join(names) or 'no rule'}; name one of {', '.join(RULES)}")
-    of, rest = entry[names[0]], {key: value for key, value in entry.items() if key != names[0]}
-    if names[0] == "all":
-        of, rest = [_called({**rest, **part}, where) for part in of], {}
-    return names[0], Operands(of=of, **rest)
+        entries = data["claims"] if isinstance(data, dict) else data
+        return [kind.model_validate({**one, **shared}) for one in entries]
+    except (ValidationError, yaml.YAMLError, TypeError) as error:
+        raise ConfigError(f"This does not hold {kind.__name__.lower()}s ({error}); mend that entry.") from error

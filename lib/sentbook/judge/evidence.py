@@ -7,22 +7,24 @@ about given encoders asks for new items alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sentbook.evaluation.predictions import AND_SEEDS, INTERVALS, Predictions
+from sentbook.data.suites import TEST_NAMES
+from sentbook.evaluation.predictions import AND_SEEDS, Predictions
 from sentbook.evaluation.statistics import Estimate, seed_spread, two_levels
-from sentbook.io import ConfigError
 from sentbook.judge import printed as tables
-from sentbook.records import Level, Run, Test
+from sentbook.judge.claims import at
+from sentbook.records import Metric, Run, Search, Test
 
-OVER_ITEMS = "bootstrap over items"
-# Less is better in these: errors, seconds, and ranks of what was looked for.
-_LOWER = re.compile(r"mse|mae|seconds|.*MedR")
+# Errors, time and memory, and ranks of what was looked for.
+_LOWER = re.compile(r"mse|mae|loss|(milli)?seconds|peak_mebibytes|perplexity.*|median_rank|.*MedR")
 
 
 class Missing(Exception):
@@ -36,15 +38,44 @@ class Place(NamedTuple):
     dataset: str
 
 
-def less_is_better(metric: str) -> bool:
-    """Tell whether less of a measure is better."""
+@dataclass(frozen=True)
+class Number:
+    """A number that a verdict looked at: a value of a method, a difference of two, a finding, or a count.
+
+    Attributes:
+        unit: a measure (in [-1, 1] where it is bounded), or what is counted.
+        low, high: the ends of its 95 % interval; of no width where it has none.
+        how: how the interval was made, empty where there is none; of what ours is compared with, where it is from.
+        of: a count of so many.
+        a, b: what was trained for it.
+        printed: the same, as the paper prints it.
+    """
+
+    what: str
+    unit: str
+    value: float
+    low: float = 0.0
+    high: float = 0.0
+    how: str = ""
+    of: int | None = None
+    a: Place | None = None
+    b: Place | None = None
+    printed: float | None = None
+
+    def better(self, goal: float = 0.0) -> tuple[float, float, float]:
+        """Return by how much it, and the ends of its interval, are better than ``goal``."""
+        value, low, high = (end - goal for end in (self.value, self.low, self.high))
+        return (-value, -high, -low) if lower_is_better(self.unit) else (value, low, high)
+
+
+def lower_is_better(metric: str) -> bool:
+    """Tell whether a smaller value of a measure is the better one."""
     return _LOWER.fullmatch(metric) is not None
 
 
-def turned(test: Test) -> Test:
-    """Return B - A."""
-    ends = {"estimate": -test.estimate, "low": -test.high, "high": -test.low}
-    return test.model_copy(update={"a": test.b, "b": test.a, **ends})
+def best(values: Mapping[str, float], metric: str) -> str:
+    """Name the best by their values."""
+    return (min if lower_is_better(metric) else max)(values, key=lambda name: values[name])
 
 
 def dataset_of(row: str) -> str:
@@ -65,29 +96,32 @@ class Evidence:
         about: what the intervals are over.
         protocol: part of the protocol that counts, where a number is there under several.
         book: the predictions behind the run, where it recorded a score per item.
+        ahead: sides, as ``("a", place)``, that are taken to be as good as may be.
     """
 
     run: Run
-    about: Level = "models"
+    about: str = "models"
     protocol: str = ""
     book: Predictions | None = None
+    ahead: Collection[tuple[str, Place | None]] = ()
 
     @cached_property
-    def _rows(self) -> Mapping[tuple[str, str, str], Mapping[str, Mapping[int | None, float]]]:
-        found: dict[tuple[str, str, str], dict[str, dict[int | None, float]]] = {}
+    def _rows(self) -> Mapping[tuple[str, str, str], list[Metric]]:
+        found = defaultdict(list)
         for row in self.run.metrics:
             if self.protocol in row.protocol:
-                by_protocol = found.setdefault((row.method, row.dataset, row.metric), {})
-                by_protocol.setdefault(row.protocol, {})[row.seed] = row.value
-        return found
+                found[row.method, row.dataset, row.metric].append(row)
+        return dict(found)
 
-    def cells(self, where: str | list[str] | None, metric: str | list[str] | None) -> list[tuple[str, str]]:
-        """Return the rows that a claim is about in its measures; None: the run's first data set, and a row's first."""
-        if where is None and not self.run.metrics:
-            raise Missing("needs a data set")
-        rows = self.run.metrics[0].dataset if where is None else where
+    @property
+    def resamples(self) -> int:
+        """How many resamples the run's intervals are of."""
+        return int(self.run.provenance.config.get("resamples", 2000))
+
+    def cells(self, where: str | list[str], metric: str | list[str] | None) -> list[tuple[str, str]]:
+        """Return the rows that a claim is about in its measures; None: a row's first."""
+        rows = where if isinstance(where, list) else [where]
         measures = metric if isinstance(metric, list) else [metric]
-        rows = [rows] if isinstance(rows, str) else rows
         return [(row, one or self.metric(row)) for row in rows for one in measures]
 
     def metric(self, row: str) -> str:
@@ -106,13 +140,12 @@ class Evidence:
         Raises:
             Missing: the method has no number on a data set of the row.
         """
-        by_set = []
+        by_set: list[dict[int | None, float]] = []
         for name in members(row):
-            held = self._rows.get((self.chosen(method, name), name, metric), {})
-            if len(held) != 1:
-                words = f"one protocol of {', '.join(held)} for" if held else ""
-                raise Missing(" ".join(f"needs {words} {method} on {name}".split()))
-            by_set += list(held.values())
+            held = self._rows.get((self.chosen(method, name), name, metric), [])
+            if len({one.protocol for one in held}) != 1:
+                raise Missing(f"needs {method} on {name}{' under one protocol' if held else ''}")
+            by_set.append({one.seed: one.value for one in held})
         shared = [seed for seed in by_set[0] if all(seed in one for one in by_set)]
         return {seed: float(np.mean([one[seed] for one in by_set])) for seed in shared}
 
@@ -124,80 +157,69 @@ class Evidence:
         """Count the trainings behind a method's numbers on a data set; 0 where nothing was trained."""
         return sum(seed is not None for seed in self.seeds(*place, self.metric(place.dataset)))
 
-    def value(self, method: str, row: str, metric: str) -> Test:
-        """Return a method's value with its interval, as a test without a side B.
+    def searches(self, place: Place) -> list[Search]:
+        """Return the searches of a method on a data set."""
+        own = [search for search in self.run.searches if search.method == place.method]
+        return [search for search in own if TEST_NAMES.get(search.dataset, search.dataset) in ("", place.dataset)]
+
+    def measured(self, row: str, metric: str, a: str, b: str = "") -> Number:
+        """Return A's value on a row, or A - B: from the scores per item, or as it was recorded.
 
         Raises:
-            Missing: it was not recorded.
+            Missing: it is neither.
         """
-        seeds, where = self.seeds(method, row, metric), dataset_of(row)
-        name, how = self.chosen(method, where), OVER_ITEMS
-        if self.book and self.book.has(name, where):
-            found = self.book.interval(name, where, metric, self.resamples)
-            ends = found.low, found.high
-        else:
-            ends = self.run.extra.get(INTERVALS, {}).get(metric, {}).get(where, {}).get(name)
-            for held in self.finding("intervals", []):
-                if (held["method"], held["dataset"], held["metric"]) == (method, where, metric):
-                    ends, how = (held["low"], held["high"]), held["how"]
-        if not ends:
-            raise Missing(f"needs the interval of {method} on {row}")
-        mean = float(np.mean(list(seeds.values())))
-        made = Test(kind=how, a=method, b="", dataset=row, metric=metric, estimate=mean, low=ends[0], high=ends[1])
-        return self._over_seeds(made, seeds)
-
-    def difference(self, a: str, b: str, row: str, metric: str) -> Test:
-        """Return A - B on a row, as it was tested or turned about.
-
-        Raises:
-            Missing: it was not recorded.
-        """
-        sides = [self.seeds(method, row, metric) for method in (a, b)]
-        first, second = (self.chosen(method, dataset_of(row)) for method in (a, b))
+        sides = [name for name in (a, b) if name]
+        for name in sides:
+            self.seeds(name, row, metric)
+        names = [self.chosen(name, dataset_of(row)) for name in sides]
         where = members(row) if row.startswith("mean of ") else dataset_of(row)
-        held = [*self.run.tests, *(Test.model_validate(one) for one in self.finding("differences", []))]
-        if self.book and all(self.book.has(name, where) for name in (first, second)):
-            made = self.book.difference(first, second, where, metric, self.resamples, resample_seeds=False)
-            held = [made.model_copy(update={"a": a, "b": b, "dataset": row})]
-        for test in (two for one in held if one.kind != "williams" for two in (one, turned(one))):
-            if (test.a, test.b, test.metric) == (a, b, metric) and test.dataset in (row, dataset_of(row)):
-                return self._over_seeds(test.model_copy(update={"dataset": row}), *sides)
-        raise Missing(f"needs {a} against {b} on {row}")
+        if self.book and all(self.book.has(name, where) for name in names):
+            if b:
+                test = self.book.difference(names[0], names[1], where, metric, self.resamples, resample_seeds=False)
+                return self.number(test.model_copy(update={"a": a, "b": b, "dataset": row}))
+            one, kind = self.book.interval(names[0], where, metric, self.resamples), "bootstrap over items"
+            return self.number(Test.of(one, kind=kind, a=a, b=b, dataset=row, metric=metric))
+        for test in [*self.run.tests, *(Test.model_validate(one) for one in self.finding("measured", []))]:
+            sign = {(a, b): 1, (b, a): -1}.get((test.a, test.b), 0)
+            if sign and test.kind != "williams" and test.metric == metric and test.dataset in (row, dataset_of(row)):
+                low, high = sorted((sign * test.low, sign * test.high))
+                ends = {"estimate": sign * test.estimate, "low": low, "high": high}
+                return self.number(test.model_copy(update={"a": a, "b": b, "dataset": row, **ends}))
+        raise Missing(f"needs {a} against {b} on {row}" if b else f"needs the interval of {a} on {row}")
 
-    def at_level(self, test: Test) -> tuple[Test, bool]:
-        """Return a test with the interval that the claim asks for, and whether its sides have rows of their own."""
+    def number(self, test: Test) -> Number:
+        """Return the number of a test, its interval widened by what seeds add where the claim is about models."""
+        sides = (test.a, test.b)
         try:
-            sides = [self.seeds(method, test.dataset, test.metric) for method in (test.a, test.b)]
-        except Missing:
-            return test, False
-        return self._over_seeds(test, *sides), True
+            seeds = [self.seeds(name, test.dataset, test.metric) for name in sides if name]
+        except Missing:  # of a finding, whose sides need no rows
+            sides, seeds = ("", ""), []
+        value, low, high, how = test.estimate, test.low, test.high, test.kind
+        if self.about == "models" and "seeds" not in how and "runs" not in how and low < high:
+            half = seed_spread(*(list(side.values()) for side in seeds))
+            wide = two_levels(Estimate(value, low, high), half)
+            low, high, how = wide.low, wide.high, how + AND_SEEDS * (half > 0)
+        a, b = (Place(name, dataset_of(test.dataset)) if name else None for name in sides)
+        for side, place in (("a", a), ("b", b)):
+            if (side, place) in self.ahead:
+                rises = (side == "a") != lower_is_better(test.metric)
+                value, low, high = (inf, low, inf) if rises else (-inf, -inf, high)
+        what = f"{test.a} − {test.b} on {test.dataset}" if test.b else f"{test.a} on {test.dataset}"
+        return Number(what, test.metric, value, low, high, how if low < high else "", a=a, b=b)
 
-    @property
-    def resamples(self) -> int:
-        """How many resamples the run's intervals are of."""
-        return int(self.run.provenance.config.get("resamples", 2000))
+    def printed(self, names: Iterable[str], row: str, metric: str, table: str = "") -> tuple[float, str]:
+        """Return the best of what the paper prints of methods, and whose it is.
 
-    def _over_seeds(self, test: Test, *sides: Mapping[Any, float]) -> Test:
-        """Widen an interval over items by what seeds add, where the claim is about models."""
-        half = seed_spread(*(list(side.values()) for side in sides))
-        over = "seeds" in test.kind or "runs" in test.kind
-        if self.about != "models" or over or not test.low < test.high or not half:
-            return test
-        found = two_levels(Estimate(test.estimate, test.low, test.high), half)
-        return test.model_copy(update={"kind": test.kind + AND_SEEDS, "low": found.low, "high": found.high})
-
-    def printed(self, method: str, row: str, metric: str, table: str = "") -> float:
-        """Return a value of the paper's table, the experiment's own where none is named.
+        Args:
+            table: the experiment's own where none is named.
 
         Raises:
-            Missing: it is not printed.
+            ConfigError: it is not printed.
         """
-        name = table or self.run.experiment
-        try:
-            found = [tables.value(self.run.paper, name, method, one, metric) for one in members(row)]
-        except ConfigError as error:
-            raise Missing(f"needs a row that the paper prints; it prints no {metric} of {method} on {row}") from error
-        return float(np.mean(found))
+        place, sets = (self.run.paper, table or self.run.experiment), members(row)
+        found = {name: float(np.mean([tables.value(*place, name, one, metric) for one in sets])) for name in names}
+        name = best(found, metric)
+        return found[name], name
 
     def finding(self, name: str, default: Any = None) -> Any:
         """Return a finding of the run, ``name`` or ``name.part``.
@@ -205,9 +227,7 @@ class Evidence:
         Raises:
             Missing: nothing of that name, and no ``default``.
         """
-        found: Any = self.run.findings
-        for part in name.split("."):
-            found = found.get(part, default) if isinstance(found, dict) else default
-        if found is None or (default is None and isinstance(found, dict | list) and not found):
+        found = at(self.run.findings, name)
+        if found in (None, [], {}) and default is None:
             raise Missing(f"needs {name}, which this run did not measure")
-        return found
+        return default if found is None else found

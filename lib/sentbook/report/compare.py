@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sentbook.judge.evidence import lower_is_better
 from sentbook.records import Run, Test
 from sentbook.report import numbers
 from sentbook.report.html import Shown
@@ -151,7 +152,7 @@ def _columns(
             for row, (method, dataset, metric) in ((row, key) for (row, of), key in keys.items() if of == head):
                 text = numbers.shown(source.mean(method, dataset, metric), metric, places=places)
                 means = found[dataset, metric] if name == OURS else []
-                best = (min if numbers.lower_is_better(metric) else max)(means, default=None)
+                best = (min if lower_is_better(metric) else max)(means, default=None)
                 strong = len(means) > 1 and text == numbers.shown(best, metric, places=places)
                 cells[row] = text, "sb-best" if strong else "sb-paper" if name == PAPER else ""
             if any(text != numbers.DASH for text, _ in cells.values()):

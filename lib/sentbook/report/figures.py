@@ -20,7 +20,8 @@ from markupsafe import Markup, escape
 
 from sentbook.evaluation.statistics import seed_interval
 from sentbook.io import ConfigError
-from sentbook.judge.papers import catalogue
+from sentbook.judge.claims import papers
+from sentbook.judge.evidence import lower_is_better
 from sentbook.records import CurvePoint, Run
 from sentbook.report import numbers
 from sentbook.report.html import Shown, captioned
@@ -56,7 +57,7 @@ def subplots(height: float, rows: int = 1, columns: int = 1, **options: Any) -> 
 
 def colour(method: str, methods: Sequence[str]) -> str:
     """Return a method's colour: its place in its paper's list in ``papers.yaml``, else the next that is free."""
-    kept = {name: at for paper in catalogue().values() for at, name in enumerate(paper.colours)}
+    kept = {name: at for paper in papers().values() for at, name in enumerate(paper.colours)}
     free = [at for at in range(len(COLOURS)) if at not in {kept.get(name) for name in methods}] or [0]
     others = [name for name in methods if name not in kept]
     at = kept[method] if method in kept else free[others.index(method) % len(free)]
@@ -168,7 +169,7 @@ def forest(
         axes.axvline(0, color=GREY, linewidth=0.9, zorder=1)
         for name, y in at.items():
             test, mean, scale = tests[name], is_average(name), numbers.factor(tests[name].metric)
-            ink = colour(a if (test.estimate > 0) != numbers.lower_is_better(test.metric) else b, (a, b))
+            ink = colour(a if (test.estimate > 0) != lower_is_better(test.metric) else b, (a, b))
             face = "white" if test.low <= 0 <= test.high else ink
             axes.plot([test.low * scale, test.high * scale], [y, y], color=ink, linewidth=2.2 if mean else 1.3)
             axes.plot([test.estimate * scale], [y], "D" if mean else "o", color=ink, mfc=face, ms=6, zorder=3)

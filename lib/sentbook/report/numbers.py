@@ -8,7 +8,6 @@ from sentbook.records import Test
 
 MINUS = "\u2212"
 DASH = "\u2013"
-_LOWER_IS_BETTER = frozenset({"mse", "mae", "median_rank", "loss", "milliseconds", "peak_mebibytes"})
 _SHARES = frozenset({"pearson", "spearman", "correlation", "accuracy", "f1", "share", "likeness", "difference"})
 _COUNTS = ("rank", "seconds", "words", "parameters", "files")
 _DIGITS = {"mse": 4, "mae": 2, "ratio": 2, "median_rank": 1, **dict.fromkeys(_COUNTS, 0)}
@@ -37,11 +36,6 @@ def name(metric: str, *, short: bool = False) -> str:
     """Name a metric with its unit: ``Pearson's r x 100``, or ``r x 100`` as a column header."""
     words = _NAMES.get(metric, (metric.replace("_", " "),) * 2)[short]
     return words + (" \u00d7 100" if factor(metric) == 100.0 else "")
-
-
-def lower_is_better(metric: str) -> bool:
-    """Tell whether a smaller value is the better one."""
-    return metric in _LOWER_IS_BETTER or metric.startswith("perplexity")
 
 
 def plain(value: float | None, places: int = 1, *, signed: bool = False) -> str:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from sentbook import records
 from sentbook.io import ConfigError
-from sentbook.judge import Entry, claims, entries, printed
+from sentbook.judge import Entry, judge, printed
 from sentbook.records import Run
 from sentbook.report import compare, figures, item_errors, verdicts
 from sentbook.report.html import Shown, below
@@ -80,8 +80,7 @@ class Page:
     def claims(self) -> list[Entry]:
         """The claims of this page with the verdicts of the record, the main one first."""
         scores = records.read_scores(self.name, self.run.profile) if self.run else None
-        found = entries(self.run, claims(*self.name.split("/")), scores)
-        return sorted(found, key=lambda claim: not claim.main)
+        return sorted(judge(self.name, self.run, scores), key=lambda claim: not claim.main)
 
     def label(self, name: str, otherwise: str = "") -> str:
         """Name a method or data set as this page calls it."""

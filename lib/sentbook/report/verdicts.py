@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from sentbook.judge import Entry
-from sentbook.records import Finding, Run
+from sentbook.judge import Entry, Number
+from sentbook.judge.claims import RULES
+from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.html import Shown, render
 from sentbook.report.summary import full_name, ordered, readable
@@ -38,34 +39,37 @@ def verdict(page: Page, measured: str = "") -> Shown:
         "Substitutes stand in for the paper\u2019s data." if run.provenance.substitutions else "",
         f"{numbers.counted(counts.total(), 'more claim')} in the details: {more}." if more else "",
     ]
-    sentence = readable((claim.sentence if claim else "") or measured)
-    words, boxes = readable(" ".join(filter(None, notes))), _boxes(claim) if claim else {}
+    sentence = readable((claim.sentence.get(claim.verdict) if claim else "") or measured)
+    words, boxes = readable(" ".join(filter(None, notes))), _boxes(claim, len(run.provenance.seeds)) if claim else {}
     return Shown(render("verdict", claim=claim, sentence=sentence, boxes=boxes, states=_STATES, notes=words))
 
 
-def _boxes(claim: Entry) -> dict[str, Any]:
+def _boxes(claim: Entry, seeds: int) -> dict[str, Any]:
     """Give the paper's number, or what the rule asks, ours and its interval, and say which number it is."""
-    printed, ours = claim.printed, claim.ours
+    printed, ours = claim.found.printed, claim.found.ours
     if ours is None:
         return {}
     asked = "paper" if printed is None or printed.how == "printed" else f"the rule asks, {printed.what}"
-    shown = {asked: _value(printed)} if printed is not None else {}
-    shown |= {"ours": _value(ours)}
-    if ours.low is not None and ours.high is not None:
-        shown["95 % interval"] = f"[{_number(ours, ours.low)}, {_number(ours, ours.high)}]"
+    shown = {asked: value(printed) if printed else "", "ours": value(ours), "95 % interval": interval(ours)}
     unit = "" if ours.of is not None or numbers.factor(ours.unit) == 1 else "\u00d7 100"
-    about = (readable(ours.what), unit, ours.how, numbers.counted(len(claim.seeds), "seed"))
-    return {"numbers": shown, "about": ", ".join(filter(None, about))}
+    about = (readable(ours.what), unit, ours.how, numbers.counted(seeds, "seed"))
+    return {"numbers": {head: text for head, text in shown.items() if text}, "about": ", ".join(filter(None, about))}
 
 
-def _value(finding: Finding) -> str:
-    """Print a value in its unit, or a count of so many."""
-    count = f"{finding.value:g} of {finding.of} {finding.unit}"
-    return _number(finding, finding.value) if finding.of is None else count
+def value(number: Number) -> str:
+    """Print a number of a claim: a value in its unit, or a count of so many."""
+    return _end(number, number.value) if number.of is None else f"{number.value:g} of {number.of} {number.unit}"
 
 
-def _number(finding: Finding, value: float) -> str:
-    return numbers.shown(value, finding.unit, signed=finding.what == "difference" or numbers.MINUS in finding.what)
+def interval(number: Number) -> str:
+    """Print the interval of a number; nothing where it has none."""
+    return f"[{_end(number, number.low)}, {_end(number, number.high)}]" if number.how else ""
+
+
+def _end(number: Number, end: float) -> str:
+    if 0 < abs(end) <= 1e-5:  # a distance
+        return f"{end:.0e}"
+    return numbers.shown(end, number.unit, signed=number.what == "difference" or numbers.MINUS in number.what)
 
 
 # -- the fold ----------------------------------------------------------------------------------------------------------
@@ -85,10 +89,10 @@ def _claims(claims: list[Entry]) -> Shown:
     """List each claim with its verdict, the numbers that decided it, its rule and its cause."""
     rows = []
     for claim in claims:
-        why = [f"Rule: {claim.rule_name}." if claim.rule_name else "", *claim.notes]
+        why = [f"Rule: {RULES[claim.rule]}." if claim.rule else "", *claim.notes]
         why += [f"{_STATES[claim.cause.state]}: {claim.cause.cause}"] if claim.cause else []
         said = f"{'Ours: ' if claim.own else ''}{claim.text} ({claim.source})"
-        rows.append([claim.id, said, claim.verdict, readable(claim.evidence), readable(" ".join(why))])
+        rows.append([claim.id, said, claim.verdict, readable(claim.found.evidence), readable(" ".join(why))])
     return table(pd.DataFrame(rows, columns=["Claim", "It says", "Verdict", "Evidence", "Rule and cause"]))
 
 

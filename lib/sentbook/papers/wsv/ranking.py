@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from sentbook.evaluation.statistics import seed_interval
+from sentbook.judge.evidence import lower_is_better
 from sentbook.records import Run
 from sentbook.report import Shown, colour, figure, numbers, subplots, table
 from sentbook.report.summary import Values
@@ -51,7 +52,7 @@ def systems(
     frame = pd.DataFrame(rows).reindex(
         columns=["system", "ours", "source", *(f"{m}{end}" for m in metrics for end in ("", " low", " high"))]
     )
-    return frame.sort_values(metrics[0], ascending=numbers.lower_is_better(metrics[0]), ignore_index=True)
+    return frame.sort_values(metrics[0], ascending=lower_is_better(metrics[0]), ignore_index=True)
 
 
 def ranking(frame: pd.DataFrame, metrics: Sequence[str], caption: str) -> Shown:
@@ -74,7 +75,7 @@ def dots(frame: pd.DataFrame, metrics: Sequence[str], caption: str) -> Shown:
             axes.plot([row[f"{metric} low"] * scale, row[f"{metric} high"] * scale], [at, at], color=ink)
             face = {"mfc": ink, "mec": ink} if row["ours"] else {"mfc": "white", "mec": "#5c6670"}
             axes.plot(row[metric] * scale, at, "o", ms=6, **face)
-        lower = "\n(lower is better)" if numbers.lower_is_better(metric) else ""
+        lower = "\n(lower is better)" if lower_is_better(metric) else ""
         axes.set(xlabel=numbers.name(metric) + lower, ylim=(len(frame) - 0.4, -0.6))
         axes.grid(axis="x")
     panels[0][0].set_yticks(range(len(frame)), frame["system"])
