@@ -184,26 +184,26 @@ def test_initial_values_are_the_papers() -> None:
 
 
 @settings(max_examples=15)
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 99))
-def test_a_paragraphs_loss_is_the_sum_over_sentences_given_those_before(counts: list[int], seed: int) -> None:
+@given(paragraphs=st.integers(1, 4), size=st.integers(1, 4), seed=st.integers(0, 99))
+def test_a_paragraphs_loss_is_the_sum_over_sentences_given_those_before(paragraphs: int, size: int, seed: int) -> None:
     table = table_of()
     decoder = HierarchicalDecoder(WORDS, DEPTH, CODES, DecoderOptions(hidden=HIDDEN, bound=0.8))
-    ids, lengths = sentences(np.random.default_rng(seed).integers(1, 9, sum(counts)).tolist(), seed)
-    codes = codes_of(sum(counts) - len(counts), seed)
+    ids, lengths = sentences(np.random.default_rng(seed).integers(1, 9, paragraphs * size).tolist(), seed)
+    codes = codes_of(paragraphs * (size - 1), seed).view(paragraphs, size - 1, CODES)
     cell = nn.LSTMCell(CODES, HIDDEN)
     with torch.no_grad():
         for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
             getattr(cell, name).copy_(getattr(decoder.paragraph, f"{name}_l0"))
     expected, row = 0.0, 0
-    for of_paragraph in codes.split([count - 1 for count in counts]):
+    for of_paragraph in codes:
         state = torch.zeros(1, HIDDEN), torch.zeros(1, HIDDEN)
         for code in [decoder.opening, *of_paragraph]:
             state = cell(code.unsqueeze(0), state)
             one = ids[row : row + 1, : lengths[row]], lengths[row : row + 1]
             expected -= scores(decoder.sentence, table, *one, state[0].detach()).item()
             row += 1
-    forced = decoder(table, ids, lengths, codes, torch.tensor(counts))
-    assert len(forced.target) == int(lengths.sum()) + sum(counts)
+    forced = decoder(table, ids, lengths, codes)
+    assert len(forced.target) == int(lengths.sum()) + paragraphs * size
     loss = reconstruction_loss(*forced[:4])
     assert loss.item() == pytest.approx(expected, rel=1e-4)
     loss.backward()

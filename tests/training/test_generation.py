@@ -174,7 +174,7 @@ def test_validation_is_the_negative_loss_per_token(kind: Kind) -> None:
     losses = {part: total.item() / words for part, (total, words) in totals.items()}
     assert value == pytest.approx(-sum(losses.values()), rel=1e-5)
     with torch.no_grad():
-        for part, forced in made._decoding(made.read_by_decoders(batch)).items():
+        for part, forced in made._decoding(*batch.sentences, size=3).items():
             assert losses[part] == pytest.approx(nats(forced).item() / len(forced.target), rel=1e-5)
     for row in made.watched():
         part = row["metric"].split()[3]

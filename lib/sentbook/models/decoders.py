@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import PackedSequence
 from sentbook.config import Section, Share
 from sentbook.data.text import PADDING
 from sentbook.io import ConfigError
-from sentbook.models.base import WordEmbedding, to_device
+from sentbook.models.base import WordEmbedding
 from sentbook.models.recurrent import Packing, initialise, recurrence, run
 
 # Nothing is predicted beyond an end, so that the id of padding is free to be the end's among the predicted words.
@@ -263,7 +263,7 @@ class HierarchicalDecoder(nn.Module):
         codes: F, the width of a sentence's vector.
         options: see `LSTMDecoder`; ``hidden`` is the H of both LSTMs, and dropout is on z too.
 
-    Shapes: codes (P, L - 1, F), counts (P,) to states (P, L, H).
+    Shapes: P paragraphs of L sentences each; codes (P, L - 1, F) to states (P, L, H).
     """
 
     def __init__(self, vocabulary: int, words: int, codes: int, options: DecoderOptions) -> None:
@@ -275,39 +275,17 @@ class HierarchicalDecoder(nn.Module):
         self.sentence = LSTMDecoder(vocabulary, words, options.hidden, options)
 
     def states(self, codes: Tensor) -> Tensor:
-        """Run over (P, L - 1, F) vectors of all sentences but the last, any beyond a paragraph's end: (P, L, H).
-
-        A state depends on the sentences before it alone, so that what stands behind a short paragraph changes nothing.
-        """
+        """Run over (P, L - 1, F) vectors of all sentences but the last: (P, L, H)."""
         opening = self.opening.expand(len(codes), 1, -1)
         codes = functional.dropout(torch.cat([opening, codes], dim=1), self.dropout, self.training)
         return run(self.paragraph, codes)[0]
 
-    def conditions(self, codes: Tensor, counts: Tensor) -> Tensor:
-        """Compute h_l of all sentences, paragraph by paragraph.
-
-        Args:
-            codes: (sum of counts - P, F) vectors of each paragraph's sentences but its last, one after the other.
-            counts: (P,) sentences of each paragraph, at least 1; best on the CPU.
-
-        Returns:
-            (sum of counts, H).
-        """
-        counts = counts.cpu()
-        longest = int(counts.max())
-        at = torch.arange(longest)
-        # Places of (P, L - 1) vectors and of (P, L) states, row by row; found on the CPU, no device is waited for.
-        earlier = to_device((at[:-1] < counts.unsqueeze(1) - 1).flatten().nonzero().squeeze(1), codes.device)
-        inside = to_device((at < counts.unsqueeze(1)).flatten().nonzero().squeeze(1), codes.device)
-        padded = codes.new_zeros(len(counts) * (longest - 1), codes.shape[1]).index_copy(0, earlier, codes)
-        return self.states(padded.view(len(counts), longest - 1, codes.shape[1])).flatten(0, 1)[inside]
-
-    def forward(self, table: WordEmbedding, ids: Tensor, lengths: Tensor, codes: Tensor, counts: Tensor) -> Forced:
+    def forward(self, table: WordEmbedding, ids: Tensor, lengths: Tensor, codes: Tensor) -> Forced:
         """Predict every word and end of all sentences from the words and the sentences before.
 
         Args:
-            ids, lengths: all sentences, (sum of counts, T) and (sum of counts,).
-            codes, counts: as `conditions`.
+            ids, lengths: (P L, T) and (P L,) all sentences, paragraph by paragraph.
+            codes: (P, L - 1, F) vectors of each paragraph's sentences but its last.
         """
-        forced: Forced = self.sentence(table, ids, lengths, self.conditions(codes, counts))
+        forced: Forced = self.sentence(table, ids, lengths, self.states(codes).flatten(0, 1))
         return forced

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from sentbook.models.base import SentenceEncoder, to_device
+from sentbook.models.base import SentenceEncoder
 from sentbook.models.decoders import DecoderOptions, Forced, HierarchicalDecoder, LSTMDecoder
 
 Kind = Literal["autoencoder", "future predictor", "composite", "hierarchical"]
 
 
-class Batch(NamedTuple):
-    """What a model reads: ids on its device, lengths and counts on the CPU.
-
-    Attributes:
-        ids, lengths: (S, T) and (S,) sentences; for the hierarchical model those of all paragraphs, one after another.
-        following: ids and lengths of each one's next sentence, where a model predicts it.
-        counts: (P,) sentences of each paragraph, for the hierarchical model.
-    """
-
-    ids: Tensor
-    lengths: Tensor
-    following: tuple[Tensor, Tensor] | None = None
-    counts: Tensor | None = None
+# Token ids on the device, (S, T), and their lengths on the CPU, (S,).
+Sentences = tuple[Tensor, Tensor]
 
 
 class EncoderDecoder(nn.Module):
@@ -59,18 +48,20 @@ class EncoderDecoder(nn.Module):
             decoders = {name: made(vocabulary, words, encoder.dimension, options) for name in names}
         self.decoders = nn.ModuleDict(decoders)
 
-    def forward(self, batch: Batch) -> dict[str, Forced]:
-        """Predict by each decoder, see `sentbook.models.losses.reconstruction`."""
-        table = self.encoder.embedding
-        if batch.counts is not None:
+    def forward(self, sentences: Sentences, following: Sentences | None = None, size: int = 2) -> dict[str, Forced]:
+        """Predict by each decoder, see `sentbook.models.losses.reconstruction`.
+
+        Args:
+            sentences: for the hierarchical model those of all paragraphs, one after another.
+            following: each one's next sentence, where a model predicts it.
+            size: sentences of a paragraph, at least 2.
+        """
+        table, (ids, lengths) = self.encoder.embedding, sentences
+        if self.kind == "hierarchical":
             # The last sentence of a paragraph is predicted but tells of no other.
-            known = torch.ones(len(batch.ids), dtype=torch.bool)
-            known[batch.counts.cumsum(0) - 1] = False
-            rows = known.nonzero().squeeze(1)
-            codes = table.weight.new_zeros(0, self.encoder.dimension)  # of paragraphs of one sentence alone
-            if len(rows):
-                codes = self.encoder(batch.ids[to_device(rows, batch.ids.device)], batch.lengths[rows])
-            return {"next": self.decoders["next"](table, batch.ids, batch.lengths, codes, batch.counts)}
-        codes = self.encoder(batch.ids, batch.lengths)
-        told = {"same": (batch.ids, batch.lengths), "next": batch.following}
+            before = ids.view(-1, size, ids.shape[1])[:, :-1].flatten(0, 1), lengths.view(-1, size)[:, :-1].flatten()
+            codes = self.encoder(*before).view(len(ids) // size, size - 1, -1)
+            return {"next": self.decoders["next"](table, ids, lengths, codes)}
+        codes = self.encoder(ids, lengths)
+        told = {"same": sentences, "next": following}
         return {name: decoder(table, *pair, codes) for name, decoder in self.decoders.items() if (pair := told[name])}

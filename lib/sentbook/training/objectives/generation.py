@@ -19,7 +19,6 @@ from sentbook.data.suites import Suite
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.vectors import WordVectors, linear_map
 from sentbook.io import DataError, originals
-from sentbook.models import encoder_decoder
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.models.losses.reconstruction import reconstruction_loss
@@ -57,7 +56,6 @@ class GenerationTraining(Objective, DecoderOptions):
     embedding_update: Literal["dense", "frozen"] = "dense"  # type: ignore[assignment]
     pull_back_words: Coefficient = 0.0
     clip: Annotated[float, Field(gt=0)] | None = 5.0
-    accumulate: int = Field(1, ge=1, le=1, description="parts of a batch: no choice any more, but part of keys")
     model: Kind = "autoencoder"
     corpus: Literal["novels", "bookcorpus", "folder", "miniworld-stories"] = "novels"
     path: str = Field("", description="of a folder of .txt books, with corpus: folder")
@@ -196,12 +194,6 @@ class GenerationTraining(Objective, DecoderOptions):
     def lengths_on_host(self) -> bool:
         return True  # decoders pack
 
-    def read_by_decoders(self, batch: Batch) -> encoder_decoder.Batch:
-        """Name the sentences of a batch as the model wants them."""
-        (ids, lengths), *following = batch.sentences
-        counts = torch.full((len(ids) // self.paragraph,), self.paragraph) if self.model == "hierarchical" else None
-        return encoder_decoder.Batch(ids, lengths, following[0] if following else None, counts)
-
     def totals(self, batch: Batch, floor: float = 0.0) -> dict[str, tuple[Tensor, int]]:
         """Of each decoder: the sum of losses, and how many words, ends included, were predicted."""
         return {
@@ -209,7 +201,7 @@ class GenerationTraining(Objective, DecoderOptions):
                 reconstruction_loss(forced.features, forced.rows, forced.bias, forced.target, floor=floor),
                 len(forced.target),
             )
-            for part, forced in self._decoding(self.read_by_decoders(batch)).items()
+            for part, forced in self._decoding(*batch.sentences, size=self.paragraph).items()
         }
 
     def compute_loss(self, batch: Batch) -> Tensor:
