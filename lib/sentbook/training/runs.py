@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -232,12 +231,11 @@ def obtain(
     while wanted := [one.before for one in wanted if one.before.stages and not is_made(one.before)]:
         levels.append([(one, device, True, False) for one in {one.key(): one for one in wanted}.values()])
     for level in reversed(levels):
-        if jobs > 1 and len(level) > 1:
+        if jobs > 1:
             _in_processes(_train, level, jobs)
             continue
-        with _threads(1 if jobs > 1 else None):  # alone or beside others, to the same bits
-            for one in level:
-                _train(*one)
+        for one in level:
+            _train(*one)
     return [load(one) for one in recipes if not may_diverge or not one.stages or is_made(one, encoders)]
 
 
@@ -344,12 +342,11 @@ def outcomes(
         for key, given in zip(keys, arguments, strict=True)
         if not checkpoint.is_made(_file(key, "run"))
     }
-    if jobs > 1 and len(missing) > 1:
-        _in_processes(_keep, list(missing.values()), jobs)
+    if jobs > 1:
+        _in_processes(_keep, missing.values(), jobs)
     else:
-        with _threads(1 if jobs > 1 else None):
-            for one in missing.values():
-                _keep(*one)
+        for one in missing.values():
+            _keep(*one)
     found = (checkpoint.load(_file(key, "run"), key) for key in keys)
     return [Outcome({name: one.numpy() for name, one in tensors.items()}, about) for tensors, about in found]
 
@@ -385,18 +382,8 @@ def _write(key: str, files: Mapping[str, Mapping[str, Tensor]], began: float, ab
     _file(key, "run").with_name(checkpoint.IN_PROGRESS).unlink(missing_ok=True)
 
 
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    """Compute with so many threads, None: as now; afterwards as before."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _in_processes(function: Callable[..., None], calls: Sequence[tuple[Any, ...]], jobs: int) -> None:
+def _in_processes(function: Callable[..., None], calls: Iterable[tuple[Any, ...]], jobs: int) -> None:
+    """Make calls in processes of one thread each, also where there is one call: alone or beside others, the same."""
     try:
         with parallel_config("loky", inner_max_num_threads=1):
             Parallel(n_jobs=jobs, batch_size=1)(delayed(function)(*one) for one in calls)

@@ -155,12 +155,8 @@ class Descent:
         known = {at: value for at, value in enumerate(means) if value is not None}
         known = {at: known[at] for at in sorted(more) if at in known} or known
         if not known:
-            rates = sorted({point.learning_rate for point in points}, reverse=True)
-            on = f" on {self.dataset}" if self.dataset else ""
-            raise NumericalError(
-                f"{self.method}{on} diverged at every learning rate of {', '.join(f'{rate:g}' for rate in rates)}; "
-                "add a lower one."
-            )
+            lowest = min(point.learning_rate for point in points)
+            raise NumericalError(f"{self.method} diverged at every point; add a learning rate below {lowest:g}.")
         for at, (point, value) in enumerate(zip(points, means, strict=True)):
             row = {"step": step + 1, **_named(point, self.steps[step]), "development": value}
             row |= {"seeds": 1 + len(more[at])} if at in more else {}
@@ -218,7 +214,7 @@ class Descent:
             at_edge=[name for name in chosen if self._ends_at_the_edge(name)],
             last_quarter_gain=gain,
             tried=self.tried,
-            of=_identity(self.starts[0], self._on_few(self.stage)),
+            of=identity(self.starts[0], self._on_few(self.stage)),
         )
 
 
@@ -361,12 +357,8 @@ def descend(study: Trains, searches: Sequence[Descent], *, noted: Noted = "chose
 # -- what a run records of it ----------------------------------------------------------------------------------------
 
 
-def identity(recipe: Recipe) -> str:
-    """Digest an encoder and the settings of its last stage but for its length: what a search chooses for."""
-    return _identity(recipe, recipe.stages[-1])
-
-
-def _identity(recipe: Recipe, stage: Objective) -> str:
+def identity(recipe: Recipe, stage: Objective) -> str:
+    """Digest the encoder of a recipe and the settings of a stage but for its length: what a search chooses for."""
     encoder, last = recipe.encoder.model_dump(mode="json"), stage.model_dump(mode="json", exclude=LENGTH)
     return digest({"vectors": recipe.vectors.name, "encoder": encoder, "stage": last})
 
@@ -401,8 +393,7 @@ def searches_of(trained: Sequence[Trained], known: Sequence[Search]) -> list[Sea
     for method in dict.fromkeys(item.method for item in trained if item.metadata):
         items = [item for item in trained if item.method == method and item.metadata]
         own_gain = mean_gain(items)
-        stages = range(1, len(items[0].recipe.stages) + 1)
-        wanted = {identity(items[0].recipe.prefix(stage)) for stage in stages}
+        wanted = {identity(items[0].recipe, stage) for stage in items[0].recipe.stages}
         found = [search for search in known if search.of in wanted]
         for search in found or [Search(method=method)]:
             # A search may have followed the trainings by a measure that stands nearer to what they are for.
