@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from scipy.io import savemat
 
 from sentbook.data.miniworld import World
 
@@ -67,17 +66,6 @@ def put_books(folder: Path) -> None:
             for number, line in enumerate(lines)
         )
         put(folder / f"books_large_p{part}.txt", said)
-
-
-def put_coco(folder: Path) -> None:
-    """COCO as Karpathy lists it, with few images; features as wide as VGG's."""
-    scenes, splits = World().scenes(24), ["train"] * 12 + ["restval"] * 4 + ["val"] * 4 + ["test"] * 4
-    images = [
-        {"imgid": at, "split": split, "sentences": [{"raw": caption} for caption in captions]}
-        for at, (split, captions) in enumerate(zip(splits, scenes.captions, strict=True))
-    ]
-    put(folder / "dataset_coco.json", [json.dumps({"images": images, "dataset": "coco"})])
-    savemat(folder / "vgg_feats.mat", {"feats": np.random.default_rng(2).random((4096, 24))})
 
 
 def put_answers(folder: Path, flat: Path) -> None:

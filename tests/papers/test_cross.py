@@ -208,15 +208,3 @@ def test_the_recorded_protocols_say_what_the_page_says() -> None:
     for row, way in [(row, way) for row, both in run.extra["paths"].items() for way in both]:
         whole = numbers[run.extra["encoder"], row, way[-1]] - numbers[run.extra["encoder"], row, way[0]]
         assert sum(steps[row, *step] for step in itertools.pairwise(way)) == pytest.approx(whole)
-
-
-def test_the_recorded_matrix_says_what_the_page_says() -> None:
-    run = records.read("cross/matrix")
-    assert run is not None
-    different = run.extra["different"]["correlation"]["similarity mean"]
-    of_pp = dict(zip(different, different["PP [UE]"], strict=True))
-    mean = {name: 100 * value for (name, row, _), value in means(run).items() if row == "similarity mean"}
-    trained_here = [name for name in mean if not name.startswith(("MiniLM", "USE")) and "[FT]" not in name]
-    assert all(mean[name] <= mean["PP [UE]"] or of_pp[name] == "0" for name in trained_here)
-    answer = code("matrix", "answer")
-    assert f"(PP, {mean['PP [UE]']:.1f})" in answer and f"MiniLM scores {mean['MiniLM [UE]']:.1f}" in answer
