@@ -22,7 +22,6 @@ from sentbook.models.average import AverageEncoder
 from sentbook.records import Cost, CurvePoint, Metric, Provenance, Run, Scores, Search, Test
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import described, device_of, peak_memory_bytes
-from sentbook.training.objectives import Paper
 from sentbook.training.recipes import Recipe, recipes, untrained
 from sentbook.training.runs import Trained, obtain
 from sentbook.training.search import searches_of
@@ -35,7 +34,7 @@ class Study:
         name: ``<paper>/<experiment>``, as in ``results/<profile>/<paper>/<experiment>.json``.
         profile: ``demo``, ``small`` or ``paper``.
         seeds: one run per seed; None: the profile's.
-        settings: changes to the profile's settings, by name; or settings that are already checked.
+        settings: changes to the profile's settings, by name.
         sections: single settings, which go over ``settings``; None and ``{}`` leave the profile's.
 
     Attributes:
@@ -48,12 +47,12 @@ class Study:
         *,
         profile: str = "demo",
         seeds: Sequence[int] | None = None,
-        settings: Mapping[str, Any] | Paper | None = None,
+        settings: Mapping[str, Any] | None = None,
         **sections: Any,
     ) -> None:
         self.paper, self.experiment = name.split("/")
         parameters = {**sections, "profile": profile, "seeds": seeds, "settings": settings}
-        self.settings: Any = settings if isinstance(settings, Paper) else load(self.paper, parameters)
+        self.settings: Any = load(self.paper, parameters)
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
         self._trained: dict[str, Trained] = {}

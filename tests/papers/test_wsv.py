@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentbook import config, records
+from sentbook import records
 from sentbook.data import suites, vectors
 from sentbook.data.vectors import WordVectors
 from sentbook.io import DataError
@@ -24,9 +24,7 @@ from sentbook.training.recipes import recipes
 
 
 def study(**changes: Any) -> Study:
-    return Study(
-        "wsv/table2", settings=config.load("wsv", config.merge({"profile": "demo", "wsv": {"filters": 6}}, changes))
-    )
+    return Study("wsv/table2", **{"wsv": {"filters": 6}, **changes})
 
 
 @pytest.fixture(scope="module")

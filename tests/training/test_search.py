@@ -44,7 +44,7 @@ class Told(Study):
     """A study whose trainings are told: rate -> development value, or one by seed, None for a divergence."""
 
     def __init__(self, values: dict[float, float | dict[int, float | None] | None]) -> None:
-        super().__init__("dnt/table4", settings=settings())
+        super().__init__("dnt/table4")
         self.values, self.asked = values, list[tuple[float, int]]()
 
     def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
@@ -156,7 +156,7 @@ def test_test_pairs_decide_nothing_and_no_encoder_is_kept(monkeypatch: pytest.Mo
     for name, make in (("as they are", pairs), ("turned", turned)):
         monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / name))
         monkeypatch.setattr(suites, "pairs", make)
-        study = Study("dnt/table4", settings=settings(**changes))
+        study = Study("dnt/table4", **changes)
         starts = {"PP": recipes(study.settings, "PP [UE]", AverageEncoder())}
         _, feature, *_, direct, _ = transfers.rows(study.settings)
         rows = transfers.wanted_rows(study.settings, starts, [feature, direct], ["miniworld"])
