@@ -101,7 +101,7 @@ class Classified:
 
 
 def pair_features(first: ArrayLike, second: ArrayLike) -> NDArray[np.float32]:
-    r"""$[\,|u - v|, \; u \odot v\,]$: (N, F) and (N, F) to (N, 2F).
+    r"""Return $[\,|u - v|, \; u \odot v\,]$: (N, F) and (N, F) to (N, 2F).
 
     Source: Tai et al. 2015; Gan et al. 2017, section 4.2, "Paraphrase detection"; without the six features of the
     surface that Kiros et al. add.

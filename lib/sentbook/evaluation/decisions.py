@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f1"] = "accuracy") -> float:
-    """The threshold that decides best on these pairs: yes where the score reaches it.
+    """Return the threshold that decides best on these pairs: yes where the score reaches it.
 
     Candidates lie halfway between neighbouring distinct scores, and beyond the least and the greatest; of several that
     are best, the nearest to .5.
@@ -50,7 +50,7 @@ def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f
 
 
 def decide(scores: ArrayLike, bound: float) -> Array:
-    """(N,) of 1 where the score reaches ``bound``, else 0.
+    """Return (N,) of 1 where the score reaches ``bound``, else 0.
 
     Raises:
         NumericalError: a score is NaN or infinite.

@@ -42,11 +42,11 @@ class Features:
     parts: tuple[Recipe | str, ...]
 
     def key(self) -> str:
-        """A digest of all that decides the vectors."""
+        """Return a digest of all that decides the vectors."""
         return digest({"parts": [part if isinstance(part, str) else part.key() for part in self.parts]})
 
     def vectors(self, sentences: Sequence[str], device: str = "cpu") -> NDArray[np.float32]:
-        """(N, F) vectors of N sentences.
+        """Return (N, F) vectors of N sentences.
 
         Raises:
             CheckpointError: an encoder has no artifact.
@@ -91,7 +91,7 @@ def classify(
     device: str = "auto",
     jobs: int = 1,
 ) -> list[tuple[Features, str, Classified]]:
-    """Every task's labels from every kind of features, method by method; what was found before is not made again.
+    """Predict every task's labels from every kind of features, method by method; what is cached is not made again.
 
     Args:
         tasks: names of `sentbook.data.tasks`.

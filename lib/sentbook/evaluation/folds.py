@@ -12,7 +12,7 @@ Order = Literal["shuffled", "by length"]
 
 
 def ordered(order: Order, labels: Labels, seed: int, lengths: ArrayLike | None = None) -> Labels:
-    """(N,) rows in the order from which folds are cut.
+    """Return (N,) rows in the order from which folds are cut.
 
     Args:
         order: ``shuffled``: one permutation by ``seed`` (the released skip-thoughts code shuffles positive sentences
@@ -36,7 +36,7 @@ def ordered(order: Order, labels: Labels, seed: int, lengths: ArrayLike | None =
 
 
 def assign(labels: Labels, order: Labels, folds: int, stratified: bool, seed: int) -> Labels:
-    """(N,) the fold of each row, 0 to ``folds`` - 1; -1 for rows that ``order`` does not name.
+    """Return (N,) the fold of each row, 0 to ``folds`` - 1; -1 for rows that ``order`` does not name.
 
     Plain folds are consecutive parts of ``order``, the first ones larger by one where the rows do not divide.
     Stratified folds are scikit-learn's, shuffled by ``seed``.

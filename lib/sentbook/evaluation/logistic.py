@@ -59,7 +59,7 @@ class Principal:
         self.axes = basis @ axes if wide else axes
 
     def project(self, features: Tensor) -> Tensor:
-        """Other rows on the same axes: (M, F) to (M, R). What lies outside them meets weights of 0."""
+        """Put other rows on the same axes: (M, F) to (M, R). What lies outside them meets weights of 0."""
         return (features - self.mean) @ self.axes
 
 
@@ -82,11 +82,11 @@ class Fits:
     iterations: int
 
     def predict(self) -> Tensor:
-        """(P, N) classes of every row."""
+        """Return (P, N) classes of every row."""
         return _decide(self.scores)
 
     def predict_other(self, rows: Tensor) -> Tensor:
-        """(P, M) classes of other rows, (M, R) on the principal axes."""
+        """Return (P, M) classes of other rows, (M, R) on the principal axes."""
         return _decide(torch.einsum("mr,pjr->pmj", rows, self.weights) + self.bias.unsqueeze(1))
 
 
@@ -106,7 +106,7 @@ def fit(
     tolerance: float = 1e-9,
     most: int | None = None,
 ) -> Fits:
-    r"""P regressions at once, each on its own rows and with its own C.
+    r"""Fit P regressions at once, each on its own rows and with its own C.
 
     $$\min_{w, b} \; \frac{1}{2C} \lVert w \rVert^2 - \sum_{i \in \text{training}} \log p(y_i \mid x_i)$$
 

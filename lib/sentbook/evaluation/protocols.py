@@ -89,7 +89,7 @@ TEST_MEASURES: dict[str, Measure] = {
 
 
 def measure_on(name: str) -> Measure:
-    """The correlation that a test set's authors ask for, of it or a part of it; Pearson's where they name none.
+    """Return the correlation that a test set's authors ask for, of it or a part of it; Pearson's where they name none.
 
     Example:
         >>> str(measure_on("PAC")), str(measure_on("STS12/MSRpar"))

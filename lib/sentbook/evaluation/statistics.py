@@ -20,7 +20,7 @@ Counts = NDArray[np.float32] | NDArray[np.uint8] | Array
 
 
 def resample_counts(items: int, resamples: int, seed: Sequence[int]) -> NDArray[np.float32]:
-    """(R, N): how often each item is drawn in each resample of N items with replacement."""
+    """Return (R, N) how often each item is drawn in each resample of N items with replacement."""
     rng = np.random.default_rng(list(seed))
     return rng.multinomial(items, np.full(items, 1 / items), size=resamples).astype(np.float32)
 
@@ -80,7 +80,7 @@ def _weighted_spearman(counts: Array, table: Array, gold: Array) -> Array:
 
 
 def bootstrap_by_seed(metric: str, scores: ArrayLike, gold: ArrayLike, counts: Counts) -> Array:
-    """(S, R) values of ``metric`` for each seed and resample; a constant prediction has correlation 0.
+    """Return (S, R) values of ``metric`` for each seed and resample; a constant prediction has correlation 0.
 
     Args:
         metric: ``pearson``, ``spearman`` or ``mse`` of scores; ``accuracy`` or ``f1`` of labels, class 1 the positive.
@@ -118,12 +118,12 @@ def bootstrap_by_seed(metric: str, scores: ArrayLike, gold: ArrayLike, counts: C
 
 
 def bootstrap(metric: str, scores: ArrayLike, gold: ArrayLike, counts: Counts) -> Array:
-    """(R,) values of ``metric`` over the resamples, the mean over seeds in each; see `bootstrap_by_seed`."""
+    """Return (R,) values of ``metric`` over the resamples, the mean over seeds in each; see `bootstrap_by_seed`."""
     return np.asarray(bootstrap_by_seed(metric, scores, gold, counts).mean(axis=0))
 
 
 def from_bootstrap(point: float, values: Array) -> Estimate:
-    r"""Percentile interval of the (R,) resampled differences, and their p.
+    r"""Return the percentile interval of the (R,) resampled differences, and their p.
 
     $p = 2 (1 + \min(\#\{d \le 0\}, \#\{d \ge 0\})) / (R + 1)$, at most 1.
     """
@@ -132,13 +132,13 @@ def from_bootstrap(point: float, values: Array) -> Estimate:
 
 
 def percentiles(point: float, values: Array) -> Estimate:
-    """``point`` with the 95 % percentile interval of the (R,) resampled values."""
+    """Return ``point`` with the 95 % percentile interval of the (R,) resampled values."""
     low, high = np.percentile(values, [2.5, 97.5])
     return Estimate(point, float(low), float(high))
 
 
 def mean_bootstrap(values: ArrayLike, resamples: int, seed: Sequence[int]) -> Estimate:
-    """The mean of N values, such as paired differences, by the bootstrap over them, with the p of "it is 0".
+    """Return the mean of N values, such as paired differences, by the bootstrap over them, with the p of "it is 0".
 
     Example:
         >>> found = mean_bootstrap([1.0, 2.0, 3.0, 2.0], 500, [0])
@@ -154,7 +154,7 @@ def mean_bootstrap(values: ArrayLike, resamples: int, seed: Sequence[int]) -> Es
 
 
 def seed_interval(values: ArrayLike) -> Estimate:
-    """Mean over seeds with its 95 % t-interval; a single seed has no interval (low = high = value)."""
+    """Return the mean over seeds with its 95 % t-interval; a single seed has no interval (low = high = value)."""
     array = np.asarray(values, dtype=np.float64)
     mean = float(array.mean())
     if len(array) < 2:
@@ -164,7 +164,7 @@ def seed_interval(values: ArrayLike) -> Estimate:
 
 
 def seed_spread(*sides: ArrayLike) -> float:
-    r"""Half the 95 % t-interval of a mean over seeds, or of the difference of two, whose seeds are not paired.
+    r"""Return half the 95 % t-interval of a mean over seeds, or of the difference of two, whose seeds are not paired.
 
     $$t_\nu \sqrt{\sum_i s_i^2 / n_i}, \quad
       \nu = \Big(\sum_i \frac{s_i^2}{n_i}\Big)^2 \Big/ \sum_i \frac{(s_i^2 / n_i)^2}{n_i - 1}$$
@@ -215,7 +215,7 @@ def two_levels(items: Estimate, half: float) -> Estimate:
 
 
 def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]:
-    r"""Williams' t for two correlations with the same gold on the same n items, and its two-sided p (n - 3 df).
+    r"""Return Williams' t for two correlations with the same gold on the same n items, and its two-sided p (n - 3 df).
 
     $$t = (r_a - r_b) \sqrt{\frac{(n-1)(1+r_{ab})}{2\frac{n-1}{n-3}|R| + \bar r^2 (1-r_{ab})^3}}, \quad
       |R| = 1 - r_a^2 - r_b^2 - r_{ab}^2 + 2 r_a r_b r_{ab}$$
@@ -255,7 +255,7 @@ def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down adjusted p-values, in the order given.
+    """Return Holm's step-down adjusted p-values, in the order given.
 
     Example:
         >>> holm([0.01, 0.04, 0.03])
@@ -270,6 +270,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def corrected(family: Sequence[Test]) -> list[Test]:
-    """The tests with Holm's p over all of them; one without a p counts as 1."""
+    """Return the tests with Holm's p over all of them; one without a p counts as 1."""
     adjusted = holm([1.0 if test.p is None else test.p for test in family])
     return [test.model_copy(update={"p_holm": p}) for test, p in zip(family, adjusted, strict=True)]

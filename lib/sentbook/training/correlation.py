@@ -34,7 +34,7 @@ def centred(values: Array) -> Array:
 
 
 def pearson(first: ArrayLike, second: ArrayLike) -> float:
-    r"""$r = \mathrm{cov}(x, y) / (\sigma_x \sigma_y)$ of two (N,) arrays; 0 where one is constant (as SentEval).
+    r"""Return $r = \mathrm{cov}(x, y) / (\sigma_x \sigma_y)$ of two (N,) arrays; 0 where one is constant (SentEval).
 
     Raises:
         ValueError: the lengths differ, or there are fewer than two items.
@@ -53,7 +53,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Pearson's r of the ranks, ties sharing their mean rank; raises as `pearson`."""
+    """Return Pearson's r of the ranks, ties sharing their mean rank; raises as `pearson`."""
     return pearson(_ranks(finite(first)), _ranks(finite(second)))
 
 
@@ -64,7 +64,7 @@ def _ranks(values: Array) -> Array:
 
 
 def mse(first: ArrayLike, second: ArrayLike) -> float:
-    """Mean squared error of two (N,) arrays; lower is better."""
+    """Return the mean squared error of two (N,) arrays; lower is better."""
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if x.shape != y.shape:
         raise ValueError(f"The mean squared error needs two arrays of one length, not {x.shape} and {y.shape}.")
