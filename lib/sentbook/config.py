@@ -155,12 +155,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
         ConfigError: the file does not exist, is not YAML, or is no mapping.
     """
     try:
-        values = parse_yaml(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read ({' '.join(str(error).split())}); mend or replace it.") from None
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path} must be a mapping of parameter names to values.")
-    return values
+        return dict(parse_yaml(path.read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
+        why = " ".join(str(error).split())
+        raise ConfigError(f"{path} is no mapping of names to values ({why}); mend or replace it.") from None
 
 
 def papers() -> list[str]:

@@ -11,7 +11,6 @@ The folder holds no code, no pickle and no path of the machine that wrote it.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from pydantic import Field
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from sentbook.config import Section, parse
@@ -103,11 +102,7 @@ class SentbookEncoder(nn.Module):
         for name, content in files.items():
             (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.encoder.state_dict().items()}
-        try:
-            save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
-        except SafetensorError as error:  # how the library reports a failed write
-            raise OSError(0, str(error)) from error
-        shutil.copymode(folder / CONFIG, folder / WEIGHTS)  # the library writes files that only their owner reads
+        (folder / WEIGHTS).write_bytes(save(tensors, metadata={"format": "pt"}))
 
     @classmethod
     def load(cls, folder: str | Path) -> SentbookEncoder:

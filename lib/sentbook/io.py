@@ -172,11 +172,10 @@ def git_commit() -> str:
     if not (root() / ".git").exists():
         return "unknown"
     code = ("lib", "notebooks", "params", "requirements.lock")
+    command = ["git", "-C", str(root()), "status", "--porcelain=v2", "--branch", "--", *code]
     try:
-        commit, changes = (
-            subprocess.check_output(["git", "-C", root(), *words], text=True, stderr=subprocess.DEVNULL).strip()
-            for words in (("rev-parse", "HEAD"), ("status", "--porcelain", "--", *code))
-        )
+        lines = subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).splitlines()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return f"{commit}+changes" if changes else commit
+    commit = lines[0].removeprefix("# branch.oid ")
+    return commit if all(line.startswith("#") for line in lines) else f"{commit}+changes"

@@ -206,7 +206,7 @@ def rounded(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _step(array: NDArray[np.float64]) -> float:
-    return float(2.0 ** (np.frexp(np.abs(array).max(initial=0.0))[1] - 15))
+    return float(2.0 ** max(np.frexp(np.abs(array).max(initial=0.0))[1] - 15, -1000))
 
 
 @dataclass(frozen=True)
