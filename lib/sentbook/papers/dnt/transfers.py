@@ -19,11 +19,12 @@ from sentbook.papers.dnt.winners import named
 from sentbook.records import Cost, CurvePoint, Metric, Search
 from sentbook.report import describe_errors
 from sentbook.study import Study
+from sentbook.training.devices import device_of
 from sentbook.training.objectives import DirectTransfer, Grid, HeadTraining
 from sentbook.training.recipes import Recipe, recipes
-from sentbook.training.runs import Trained
+from sentbook.training.runs import Trained, cost_of, prepare_stage
 from sentbook.training.search import Descent, Found, over_grid
-from sentbook.training.timing import take_turns
+from sentbook.training.train import silent, train
 
 Starts = Mapping[str, Sequence[Recipe]]
 Transfer = DirectTransfer | HeadTraining
@@ -200,16 +201,28 @@ def curves(found: Iterable[Found]) -> list[CurvePoint]:
 
 
 def timed(s: Settings, starts: Starts, *, share: float = 0.2) -> list[Cost]:
-    """Time an epoch of every row that trains an encoder on a share of one data set's pairs, see `take_turns`."""
+    """Time an epoch of every row that trains an encoder, on a share of one data set's pairs, once for each seed.
+
+    Rows take turns in one process: the trainings of a table run beside other work, so that their seconds do not compare
+    rows. On a CPU the processor's seconds count, which other work moves little; a CUDA device works while the processor
+    waits, so there the clock's.
+    """
     dataset: suites.Dataset = "sick" if "sick" in s.datasets else s.datasets[0]
-    found = []
+    turns = []
     for name, start in starts.items():
         for transfer in rows(s)[2:]:
             size = min(grid_for(s, transfer).batch_sizes)
             stage = transfer.changed(dataset=dataset, share=share, epochs=1, batch_size=size, keep="last")
-            changes = {"method": method_of(name, transfer), "stages": (*start[0].stages, stage)}
-            found.append(start[0].model_copy(update=changes))
-    return take_turns(found, s.seeds, device=s.device)
+            turns.append(start[0].then(stage).changed(method=method_of(name, transfer)))
+    found = []
+    for turn, recipe in product(s.seeds, turns):
+        objective = prepare_stage(recipe, s.device)
+        history = vars(train(objective, seed=recipe.seed, device=s.device, report=silent))
+        if device_of(s.device).type == "cpu":
+            history["seconds"] = history["processor_seconds"]
+        about = {"history": history, "parameters": objective.encoder.parameter_count()}
+        found.append(cost_of(recipe.method, turn, about))
+    return found
 
 
 def speeds(timed: Iterable[Cost]) -> dict[str, float]:
