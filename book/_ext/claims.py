@@ -11,8 +11,8 @@ from markupsafe import Markup, escape
 
 from _ext.html import render, title
 from sentbook.judge import DECIDED, Entry, Number, gather
-from sentbook.judge.claims import RULES, papers
-from sentbook.judge.rules import LEVEL
+from sentbook.judge.claims import papers
+from sentbook.judge.rules import LEVEL, name_of
 from sentbook.report import numbers, verdicts
 
 # How sure a cause is.
@@ -105,6 +105,6 @@ def _helpers() -> dict[str, object]:
         "interval": interval,
         "linked": linked,
         "title": title,
-        "rules": RULES,
+        "name_of": name_of,
         "states": _CAUSES,
     }

@@ -17,7 +17,7 @@ from sentbook.evaluation.protocols import COSINE_PEARSON
 from sentbook.evaluation.statistics import seed_spread
 from sentbook.io import ConfigError, root
 from sentbook.judge import Entry, claims, judge, judged, printed, rules
-from sentbook.judge.claims import RULES, Claim, parse
+from sentbook.judge.claims import parse
 from sentbook.records import Provenance, Run, Search
 
 # Six decimals: a width that only a denormal number has is lost where a bound is taken off.
@@ -49,7 +49,7 @@ def around(low: float, high: float) -> dict[str, float]:
 def claim(rule: str, of: Any, run: Run, book: Predictions | None = None, **operands: Any) -> Entry:
     """Judge one claim of ``claims.yaml`` on a run."""
     entry = {"id": "cse-99", "in": "table1", "source": "here", "text": "A claim", "rule": rule, "of": of, **operands}
-    return judged(parse(yaml.safe_dump([entry]), Claim, paper="cse")[0], run, book)
+    return judged(parse(yaml.safe_dump({"claims": [entry]}), "cse")[0], run, book)
 
 
 def verdict(rule: str, finding: Any, **operands: Any) -> str:
@@ -219,9 +219,9 @@ def test_claims_are_well_formed() -> None:
 def test_the_rules_of_the_book_are_those_that_judge() -> None:
     """Every rule's sentence is in the book word for word."""
     told = " ".join((root() / "book" / "reading.md").read_text(encoding="utf-8").split())
-    for rule, name in RULES.items():
-        says = " ".join(str(getattr(rules, rule if rule != "all" else "judgement").__doc__).split())
-        assert f"**{name[0].upper()}{name[1:]}.** {says}" in told, name
+    for rule in (*rules.EACH.values(), *rules.WHOLE.values(), rules.judgement):
+        name, says = " ".join(str(rule.__doc__).split()).split(". ", 1)
+        assert f"**{name}.** {says}" in told, name
 
 
 def test_a_contradiction_is_in_the_papers_own_numbers() -> None:
@@ -248,7 +248,7 @@ def test_a_contradiction_is_in_the_papers_own_numbers() -> None:
 )
 def test_a_mistake_in_the_claims_is_named(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        parse(f"claims:\n{text}", Claim, paper="cse")
+        parse(f"claims:\n{text}", "cse")
 
 
 # -- from scores to the claims of a page -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sentbook.evaluation.predictions import Predictions
 from sentbook.io import ConfigError
-from sentbook.judge.claims import Cause, Claim, Verdict, causes, claims
+from sentbook.judge.claims import Cause, Claim, Verdict, claims
 from sentbook.judge.evidence import Evidence, Missing, Number, Place
 from sentbook.judge.rules import Judgement, judgement
 from sentbook.records import Run, Scores, read, read_scores
@@ -34,10 +34,10 @@ class Entry(Claim):
     run: Run | None
 
     @property
-    def cause(self) -> Cause | None:
+    def why(self) -> Cause | None:
         """Why it was likely not reproduced; other profiles than ``small`` train on other data, and have no cause."""
         known = self.run is not None and self.run.profile == "small" and self.verdict != "reproduced"
-        return causes().get(self.id) if known else None
+        return self.cause if known else None
 
 
 def gather(profile: str = "small") -> list[Entry]:
@@ -90,7 +90,7 @@ def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict,
     verdict, notes, bounded, unsearched, run = found.verdict, list[str](), False, set[str](), evidence.run
     if claim.about == "models":
         places = {place for one in found.numbers for place in (one.a, one.b) if place}
-        trainings = {place: evidence.trainings(place) for place in places}
+        trainings = {place: sum(seed is not None for seed in evidence.seeds(*place)) for place in places}
         if alone := {place.method for place, count in trainings.items() if count == 1}:
             notes, bounded = [f"one training of {_listed(alone)}, where a claim about models needs several"], True
         doubted = under_tuned(found.numbers, evidence)

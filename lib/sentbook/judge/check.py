@@ -30,8 +30,9 @@ def check(profile: str = "small", page: str = "") -> list[str]:
         DataError: a file is no run of this schema.
     """
     found, path = [], _path(profile)
-    for name in [page] if page else sorted(f"{one.parent.name}/{one.stem}" for one in path.parent.glob("*/*.json")):
-        for words, recorded, again, least in _numbers(read(name, profile), read_scores(name, profile)):
+    for name in sorted(f"{one.parent.name}/{one.stem}" for one in path.parent.glob("*/*.json")):
+        run = read(name, profile) if page in ("", name) else None
+        for words, recorded, again, least in _numbers(run, read_scores(name, profile)) if run else ():
             if abs(recorded - again) > least:
                 found.append(f"{profile}/{name}: {words} is {recorded:.4f}, by its rows or scores {again:.4f}")
     held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -55,10 +56,8 @@ def _path(profile: str) -> Path:
     return root() / "results" / profile / "verdicts.json"
 
 
-def _numbers(run: Run | None, scores: Scores | None) -> Iterator[tuple[str, float, float, float]]:
+def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, float, float]]:
     """Yield numbers as recorded and by the scores per item or the rows, in words, and by how much they may differ."""
-    if run is None:
-        return
     book, evidence = Predictions.restored(scores) if scores else Predictions(), Evidence(run)
     for row in run.metrics:
         if row.seed in book.seeds(row.method, row.dataset):
@@ -72,6 +71,7 @@ def _numbers(run: Run | None, scores: Scores | None) -> Iterator[tuple[str, floa
             yield words, test.estimate, first - second, ROWS
         if all(book.has(side, test.dataset) for side in sides):
             seeds = test.kind.endswith(AND_SEEDS)
-            again = book.difference(*sides, *place, evidence.resamples, resample_seeds=seeds)
+            resamples = int(run.provenance.config.get("resamples", 2000))
+            again = book.difference(*sides, *place, resamples, resample_seeds=seeds)
             for end in ("estimate", "low", "high"):
                 yield words, getattr(test, end), getattr(again, end), STORED

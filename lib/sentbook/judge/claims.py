@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import yaml
 from pydantic import Field, ValidationError
@@ -21,18 +21,6 @@ from sentbook.records import Record, Run
 
 Decided = Literal["reproduced", "exceeded", "not reproduced"]
 Verdict = Decided | Literal["inconclusive", "out of scale", "the paper contradicts itself", "not run"]
-# The rules, in a few words.
-RULES = {
-    "beats": "A beats B",
-    "wins": "A wins k of n",
-    "above": "A is beyond a bound",
-    "scores": "A scores v",
-    "ranks": "A ranks k-th",
-    "equivalent": "no difference",
-    "identity": "an exact number",
-    "all": "all parts hold",
-}
-T = TypeVar("T", bound=Record)
 
 
 class Paper(Record):
@@ -120,6 +108,24 @@ def at(held: Any, path: str) -> Any:
     return held
 
 
+class Cause(Record):
+    """Why a claim was likely not reproduced by the recorded run of profile ``small``.
+
+    Attributes:
+        state: ``tested`` by a run that moved only this, a ``guess``, or the ``scope`` that the claim would need.
+        says: it in a few sentences.
+        by: the experiment that tested it, ``paper/experiment``.
+        profile: of that run: the paper's size may be what moved.
+        shows: its numbers, which the tests hold to the record.
+    """
+
+    state: Literal["tested", "guess", "scope"]
+    says: str
+    by: str = ""
+    profile: Literal["small", "paper"] = "small"
+    shows: list[dict[str, Any]] = Field(default_factory=list)
+
+
 class Claim(Comparison):
     """One claim as the paper makes it, with the rule that judges it.
 
@@ -135,6 +141,7 @@ class Claim(Comparison):
             was pre-trained; that no search of them is recorded then bounds no verdict.
         main: whether it is the claim that its page answers first.
         sentence: what the page says of a verdict, by verdict.
+        cause: why it was likely not reproduced.
     """
 
     id: str
@@ -151,6 +158,7 @@ class Claim(Comparison):
     untuned: tuple[str, ...] = ()
     main: bool = False
     sentence: dict[Verdict, str] = Field(default_factory=dict)
+    cause: Cause | None = None
 
     @property
     def own(self) -> bool:
@@ -163,24 +171,6 @@ class Claim(Comparison):
         return f"{self.paper}/{self.experiment}"
 
 
-class Cause(Record):
-    """Why a claim was likely not reproduced by the recorded run of profile ``small``.
-
-    Attributes:
-        state: ``tested`` by a run that moved only this, a ``guess``, or the ``scope`` that the claim would need.
-        by: the experiment that tested it, ``paper/experiment``.
-        profile: of that run: the paper's size may be what moved.
-        shows: its numbers, which the tests hold to the record.
-    """
-
-    id: str
-    cause: str
-    state: Literal["tested", "guess", "scope"]
-    by: str = ""
-    profile: Literal["small", "paper"] = "small"
-    shows: list[dict[str, Any]] = Field(default_factory=list)
-
-
 @cache
 def papers() -> dict[str, Paper]:
     """Return the papers by their folders, in the order of the book."""
@@ -191,29 +181,21 @@ def papers() -> dict[str, Paper]:
 @cache
 def claims() -> dict[str, Claim]:
     """Return every claim by its id, in the order of the book."""
-    return {one.id: one for paper, text in _texts("claims") for one in parse(text, Claim, paper=paper)}
+    found: dict[str, Claim] = {}
+    for paper in papers():
+        path = files("sentbook.papers") / paper / "claims.yaml"
+        if path.is_file():
+            found |= {one.id: one for one in parse(path.read_text(encoding="utf-8"), paper)}
+    return found
 
 
-@cache
-def causes() -> dict[str, Cause]:
-    """Return every likely cause by its claim."""
-    return {one.id: one for _, text in _texts("causes") for one in parse(text, Cause)}
-
-
-def _texts(name: str) -> list[tuple[str, str]]:
-    paths = {paper: files("sentbook.papers") / paper / f"{name}.yaml" for paper in papers()}
-    return [(paper, path.read_text(encoding="utf-8")) for paper, path in paths.items() if path.is_file()]
-
-
-def parse(text: str, kind: type[T], **shared: str) -> list[T]:
-    """Read claims or causes from YAML: a list, or one under ``claims``.
+def parse(text: str, paper: str) -> list[Claim]:
+    """Read the claims of a paper from YAML.
 
     Raises:
         ConfigError: it is no such YAML, or a field of an entry is unknown, missing or of another kind.
     """
     try:
-        data = parse_yaml(text)
-        entries = data["claims"] if isinstance(data, dict) else data
-        return [kind.model_validate({**one, **shared}) for one in entries]
+        return [Claim.model_validate({**entry, "paper": paper}) for entry in parse_yaml(text)["claims"]]
     except (ValidationError, yaml.YAMLError, TypeError) as error:
-        raise ConfigError(f"This does not hold {kind.__name__.lower()}s ({error}); mend that entry.") from error
+        raise ConfigError(f"{paper}/claims.yaml does not hold claims ({error}); mend that entry.") from error

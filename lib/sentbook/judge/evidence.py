@@ -32,10 +32,11 @@ class Missing(Exception):
 
 
 class Place(NamedTuple):
-    """A method on a data set, as it was searched and trained."""
+    """A method on a data set in a measure."""
 
     method: str
     dataset: str
+    metric: str
 
 
 @dataclass(frozen=True)
@@ -113,11 +114,6 @@ class Evidence:
                 found[row.method, row.dataset, row.metric].append(row)
         return dict(found)
 
-    @property
-    def resamples(self) -> int:
-        """How many resamples the run's intervals are of."""
-        return int(self.run.provenance.config.get("resamples", 2000))
-
     def cells(self, where: str | list[str], metric: str | list[str] | None) -> list[tuple[str, str]]:
         """Return the rows that a claim is about in its measures; None: a row's first."""
         rows = where if isinstance(where, list) else [where]
@@ -153,10 +149,6 @@ class Evidence:
         """Return the mean over seeds."""
         return float(np.mean(list(self.seeds(method, row, metric).values())))
 
-    def trainings(self, place: Place) -> int:
-        """Count the trainings behind a method's numbers on a data set; 0 where nothing was trained."""
-        return sum(seed is not None for seed in self.seeds(*place, self.metric(place.dataset)))
-
     def searches(self, place: Place) -> list[Search]:
         """Return the searches of a method on a data set."""
         own = [search for search in self.run.searches if search.method == place.method]
@@ -173,11 +165,12 @@ class Evidence:
             self.seeds(name, row, metric)
         names = [self.chosen(name, dataset_of(row)) for name in sides]
         where = members(row) if row.startswith("mean of ") else dataset_of(row)
+        place, resamples = (where, metric), int(self.run.provenance.config.get("resamples", 2000))
         if self.book and all(self.book.has(name, where) for name in names):
             if b:
-                test = self.book.difference(names[0], names[1], where, metric, self.resamples, resample_seeds=False)
+                test = self.book.difference(names[0], names[1], *place, resamples, resample_seeds=False)
                 return self.number(test.model_copy(update={"a": a, "b": b, "dataset": row}))
-            one, kind = self.book.interval(names[0], where, metric, self.resamples), "bootstrap over items"
+            one, kind = self.book.interval(names[0], *place, resamples), "bootstrap over items"
             return self.number(Test.of(one, kind=kind, a=a, b=b, dataset=row, metric=metric))
         for test in [*self.run.tests, *(Test.model_validate(one) for one in self.finding("measured", []))]:
             sign = {(a, b): 1, (b, a): -1}.get((test.a, test.b), 0)
@@ -199,7 +192,7 @@ class Evidence:
             half = seed_spread(*(list(side.values()) for side in seeds))
             wide = two_levels(Estimate(value, low, high), half)
             low, high, how = wide.low, wide.high, how + AND_SEEDS * (half > 0)
-        a, b = (Place(name, dataset_of(test.dataset)) if name else None for name in sides)
+        a, b = (Place(name, dataset_of(test.dataset), test.metric) if name else None for name in sides)
         for side, place in (("a", a), ("b", b)):
             if (side, place) in self.ahead:
                 rises = (side == "a") != lower_is_better(test.metric)

@@ -1,7 +1,7 @@
 """The rules that ``claims.yaml`` names: which numbers each compares, and how these become a verdict.
 
-A rule's docstring is the sentence that ``book/reading.md`` prints. Correlations are stored in [-1, 1]; sentences show
-them x 100. An interval of no width is none (one seed, a p-value alone), and decides nothing.
+A rule's docstring is its name and the sentence that ``book/reading.md`` prints. Correlations are stored in [-1, 1];
+sentences show them x 100. An interval of no width is none (one seed, a p-value alone), and decides nothing.
 """
 
 from __future__ import annotations
@@ -146,7 +146,8 @@ def leaf(verdict: Verdict, one: Number, low: float, printed: Number | None, whos
 
 
 def judgement(evidence: Evidence, claim: Claim) -> Judgement:
-    """The worst verdict of the parts: not reproduced, then not run, inconclusive, exceeded, reproduced."""
+    """All parts hold. The worst verdict of the parts: not reproduced, then not run, inconclusive, exceeded,
+    reproduced."""
     parts = [part for one in claim.parts or [claim] for part in compared(evidence, one)]
     if len(parts) == 1:
         return parts[0]
@@ -163,17 +164,17 @@ def judgement(evidence: Evidence, claim: Claim) -> Judgement:
 
 def compared(evidence: Evidence, c: Comparison) -> list[Judgement]:
     """Judge one comparison: number by number, or several together."""
-    if c.rule in _WHOLE:
-        return [_WHOLE[c.rule](evidence, c)]
-    return [_EACH[c.rule](evidence, c, one) for one in numbers(evidence, c)]
+    if c.rule in WHOLE:
+        return [WHOLE[c.rule](evidence, c)]
+    return [EACH[c.rule](evidence, c, one) for one in numbers(evidence, c)]
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
 
 
 def beats(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
-    """Reproduced when the interval of A - B lies on A's side of 0; not reproduced when it lies on B's side, or
-    when it holds 0 and not the difference that the paper prints, which is larger; else inconclusive."""
+    """A beats B. Reproduced when the interval of A - B lies on A's side of 0; not reproduced when it lies on B's side,
+    or when it holds 0 and not the difference that the paper prints, which is larger; else inconclusive."""
     _, low, high = one.better()
     claimed, _, _ = replace(one, value=one.printed or 0.0).better()
     verdict: Verdict = "not reproduced" if low <= 0 <= high and low < high < claimed else side_of(low, high)
@@ -182,9 +183,9 @@ def beats(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
 
 
 def wins(evidence: Evidence, c: Comparison) -> Judgement:
-    """Reproduced when A is above B on k of n rows and significant losses do not outnumber significant wins; not
-    reproduced when they do by more than luck (a one-sided sign test, p < .05), or when A would win fewer than k if it
-    won all rows but its significant losses; else inconclusive."""
+    """A wins k of n. Reproduced when A is above B on k of n rows and significant losses do not outnumber significant
+    wins; not reproduced when they do by more than luck (a one-sided sign test, p < .05), or when A would win fewer than
+    k if it won all rows but its significant losses; else inconclusive."""
     rows = () if c.counts and evidence.book is None else tuple(numbers(evidence, c))
     found = _counted(rows, c.tie) if rows else evidence.finding(c.counts)
     n, won, better, worse = (found[name] for name in ("of", "won", "better", "worse"))
@@ -212,8 +213,8 @@ def _counted(rows: Sequence[Number], tie: float) -> dict[str, int]:
 
 
 def above(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
-    """Reproduced when our interval is all beyond the bound, not reproduced when it is all short of it, else
-    inconclusive."""
+    """A is beyond a bound. Reproduced when our interval is all beyond the bound, not reproduced when it is all short of
+    it, else inconclusive."""
     less, goal, whose = lower_is_better(one.unit), c.than, ""
     row = one.a.dataset if one.a else ""
     if isinstance(goal, dict) and "finding" in goal:
@@ -228,8 +229,8 @@ def above(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
 
 
 def scores(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
-    """Reproduced when our interval holds the printed value, exceeded when all of it is better, not reproduced when
-    all of it is worse; inconclusive without an interval."""
+    """A scores v. Reproduced when our interval holds the printed value, exceeded when all of it is better, not
+    reproduced when all of it is worse; inconclusive without an interval."""
     goal: Any = c.printed[one.unit] if isinstance(c.printed, dict) else c.printed
     if goal is None and one.a:
         goal, _ = evidence.printed([one.a.method], one.a.dataset, one.unit, c.table)
@@ -239,8 +240,8 @@ def scores(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
 
 
 def ranks(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
-    """Reproduced when both ends of our interval have the printed rank among the printed values, exceeded when both
-    have a better one, not reproduced when both have a worse one, else inconclusive."""
+    """A ranks k-th. Reproduced when both ends of our interval have the printed rank among the printed values, exceeded
+    when both have a better one, not reproduced when both have a worse one, else inconclusive."""
     theirs, place = int(c.printed), (one.a.dataset, one.unit, c.table)  # type: ignore
     others = [replace(one, value=evidence.printed([name], *place)[0]).better()[0] for name in _names(c.than)]
     ours, last, first = (1 + sum(other > end for other in others) for end in one.better())
@@ -253,8 +254,8 @@ def ranks(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
 
 
 def equivalent(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
-    """Two one-sided tests at a margin that the claim states: reproduced when the interval of A - B lies within it,
-    not reproduced when it lies outside, else inconclusive."""
+    """No difference. Two one-sided tests at a margin that the claim states: reproduced when the interval of A - B lies
+    within it, not reproduced when it lies outside, else inconclusive."""
     size = abs(c.margin[one.unit] if isinstance(c.margin, dict) else c.margin)
     _, low, high = one.better()
     verdict: Verdict = "reproduced" if -size < low and high < size else "not reproduced"
@@ -264,7 +265,8 @@ def equivalent(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
 
 
 def identity(evidence: Evidence, c: Comparison) -> Judgement:
-    """Reproduced when an exact number, in which there is no chance, is what the claim says, else not reproduced."""
+    """An exact number. Reproduced when an exact number, in which there is no chance, is what the claim says, else not
+    reproduced."""
     value, form = float(evidence.finding(c.of["finding"])), ".1e" if c.unit == "distance" else ",.0f"
     low, high = float(-inf if c.at_least is None else c.at_least), inf if c.at_most is None else c.at_most
     words, goal = ("exactly", low) if low == high else ("at most", high) if low == -inf else ("at least", low)
@@ -273,5 +275,10 @@ def identity(evidence: Evidence, c: Comparison) -> Judgement:
     return Judgement(verdict, said, Number(c.what, c.unit, value), bound(words, c.unit, goal, c.stated))
 
 
-_WHOLE = {"wins": wins, "identity": identity}
-_EACH = {"beats": beats, "above": above, "scores": scores, "ranks": ranks, "equivalent": equivalent}
+WHOLE = {"wins": wins, "identity": identity}
+EACH = {"beats": beats, "above": above, "scores": scores, "ranks": ranks, "equivalent": equivalent}
+
+
+def name_of(rule: str) -> str:
+    """Name a rule in a few words: how its docstring begins."""
+    return str({"all": judgement, **WHOLE, **EACH}[rule].__doc__).partition(".")[0]

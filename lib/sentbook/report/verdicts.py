@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from sentbook.judge import Entry, Number
-from sentbook.judge.claims import RULES
+from sentbook.judge.rules import name_of
 from sentbook.records import Run
 from sentbook.report import numbers
 from sentbook.report.html import Shown, render
@@ -89,8 +89,8 @@ def _claims(claims: list[Entry]) -> Shown:
     """List each claim with its verdict, the numbers that decided it, its rule and its cause."""
     rows = []
     for claim in claims:
-        why = [f"Rule: {RULES[claim.rule]}." if claim.rule else "", *claim.notes]
-        why += [f"{_STATES[claim.cause.state]}: {claim.cause.cause}"] if claim.cause else []
+        why = [f"Rule: {name_of(claim.rule)}." if claim.rule else "", *claim.notes]
+        why += [f"{_STATES[claim.why.state]}: {claim.why.says}"] if claim.why else []
         said = f"{'Ours: ' if claim.own else ''}{claim.text} ({claim.source})"
         rows.append([claim.id, said, claim.verdict, readable(claim.found.evidence), readable(" ".join(why))])
     return table(pd.DataFrame(rows, columns=["Claim", "It says", "Verdict", "Evidence", "Rule and cause"]))
