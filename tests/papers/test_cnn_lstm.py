@@ -230,6 +230,7 @@ PAGE4 = (
     "Captions",
     "RankingMaps",
     "ranking_loss",
+    "drawn_contrasts",
     "Ranking",
     "mapped",
 )
