@@ -10,12 +10,14 @@ import pytest
 import torch
 from torch import nn
 
+from cells import of_page
 from sentbook.data.text import Vocabulary
 from sentbook.models.cnn import CNN, CNNEncoder, redraw
-from sentbook.training.objectives import ClassifierTraining, Division, Labelled, Start
+from sentbook.training.objectives import Objective, Start
 from sentbook.training.train import train
 
-SETTINGS = ClassifierTraining(epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
+PAGE = of_page("cnn_lstm/figure3", "Division", "Labelled", "Classification")
+SETTINGS = PAGE["Classification"](epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
 WORDS = ["the", "a", "man", "woman", "dog", "runs", "walks", "in", "street", "small"]
 
 
@@ -32,9 +34,9 @@ def sentences(count: int, seed: int) -> tuple[list[str], np.ndarray]:
     return said, labels
 
 
-def divided(count: int, tested: int) -> Division:
+def divided(count: int, tested: int) -> Any:
     rows = np.random.default_rng(0).permutation(count)
-    return Division(rows[2 * tested :], rows[tested : 2 * tested], rows[:tested])
+    return PAGE["Division"](rows[2 * tested :], rows[tested : 2 * tested], rows[:tested])
 
 
 def encoder(seed: int = 0, filters: int = 4) -> CNN:
@@ -45,13 +47,13 @@ def encoder(seed: int = 0, filters: int = 4) -> CNN:
     return made
 
 
-def problem(count: int = 200, seed: int = 0, **changes: Any) -> ClassifierTraining:
+def problem(count: int = 200, seed: int = 0, **changes: Any) -> Any:
     (said, labels), words = sentences(count, 1), Vocabulary(WORDS)
-    data = Labelled(words.encode(said), labels, 2, divided(count, count // 10))
+    data = PAGE["Labelled"](words.encode(said), labels, 2, divided(count, count // 10))
     return SETTINGS.model_copy(update=changes).bind(Start(encoder(seed), words, seed=1), data)
 
 
-def softmax(made: ClassifierTraining) -> nn.Linear:
+def softmax(made: Objective) -> nn.Linear:
     linear = made.head[1]  # type: ignore[index]
     assert isinstance(linear, nn.Linear)
     return linear

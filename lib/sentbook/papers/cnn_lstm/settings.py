@@ -6,11 +6,25 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from sentbook.config import Coefficient, Rate, Section, Seeds, TrainingShare
+from sentbook.config import Coefficient, Rate, Section, Seeds, Share, TrainingShare
 from sentbook.data.tasks import TASKS, Task
 from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
-from sentbook.training.objectives import ClassifierTraining, GenerationTraining, Objective, Paper
+from sentbook.training.objectives import GenerationTraining, Objective, Paper
+
+
+class ClassifierTraining(Objective):
+    """An encoder and a softmax on top, trained together on a classification task, section 4.2 of Gan et al. 2017.
+
+    Optimiser, rate, dropout and batch size are unstated; these are Kim 2014's where they apply.
+    """
+
+    batch_size: int = Field(50, ge=2)
+    embedding_update: Literal["dense", "lazy", "frozen"] = "frozen"
+    pull_back_words: Coefficient = 0.0
+    checks_per_epoch: int = Field(1, ge=1, le=100)
+    head_dropout: Share = Field(0.5, description="on the sentence vector")
+    patience: int | None = Field(3, ge=1, description="checks without a better one after which training stops")
 
 
 class RankingTraining(Objective):

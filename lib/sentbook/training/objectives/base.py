@@ -24,6 +24,11 @@ Array = NDArray[np.float64]
 Penalty = tuple[nn.Parameter, float, Tensor | None]
 
 
+def added(default: Any, description: str, **limits: Any) -> Any:
+    """Declare a setting that came later: keys and records leave it out where it has its default, as they did before."""
+    return Field(default, description=description, exclude_if=lambda value: value == default, **limits)
+
+
 @dataclass(frozen=True)
 class Start:
     """What a training begins with: the encoder as the trainings before have left it.
@@ -78,35 +83,18 @@ class Objective(Section):
     batch_size: int = Field(100, ge=2)
     optimiser: Literal["adam", "sgd"] = "adam"
     learning_rate: Rate = 1e-3
-    composition_rate: Rate | None = Field(
-        None,
-        description="learning rate of the encoder's parameters but its word vectors; None: learning_rate",
-        exclude_if=lambda rate: rate is None,  # keys and records of trainings without it are those from before it
-    )
+    composition_rate: Rate | None = added(None, "of the encoder's parameters but its word vectors; None: learning_rate")
     embedding_update: Literal["dense", "lazy", "frozen"] = "lazy"
-    pull_back_words: Coefficient = Field(
-        1e-6, description="lambda_w of half the squared distance to the initial vectors"
-    )
-    composition_decay: Coefficient = Field(
-        0.0, description="lambda_c, towards 0, or to the loaded values when fine-tuning"
-    )
+    pull_back_words: Coefficient = Field(1e-6, description="lambda_w of half the squared distance to the first vectors")
+    composition_decay: Coefficient = Field(0.0, description="lambda_c, towards 0, or to loaded values in fine-tuning")
     dropout: Share = Field(0.0, description="on elements of the word vectors")
     clip: Annotated[float, Field(gt=0)] | None = Field(None, description="largest gradient norm")
     bucket: bool = Field(True, description="batches of similar length")
     checks_per_epoch: int = Field(4, ge=1, le=100)
     keep: Literal["best", "last"] = "best"
     precision: Literal["float32", "bf16"] = "float32"
-    patience: int | None = Field(
-        None,
-        ge=1,
-        description="checks without a better one after which training stops",
-        exclude_if=lambda checks: checks is None,  # as composition_rate
-    )
-    keep_checks: bool = Field(
-        False,
-        description="store the encoder of every check, not the best one's alone",
-        exclude_if=lambda keep: not keep,  # as composition_rate
-    )
+    patience: int | None = added(None, "checks without a better one after which training stops", ge=1)
+    keep_checks: bool = added(False, "store the encoder of every check, not the best one's alone")
     # One pass of Adam over a parameter in place of ten, where millions of them move at each step; it rounds otherwise.
     # On CUDA it is so always.
     fused: ClassVar[bool] = False

@@ -22,7 +22,7 @@ from sentbook.io import DataError, originals
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
 from sentbook.models.losses.reconstruction import reconstruction_loss
-from sentbook.training.objectives.base import Batch, Objective, Rows
+from sentbook.training.objectives.base import Batch, Objective, Rows, added
 
 # Cells of a batch of held-out text.
 _CELLS = 8_000
@@ -59,11 +59,7 @@ class GenerationTraining(Objective, DecoderOptions):
     model: Kind = "autoencoder"
     corpus: Literal["novels", "bookcorpus", "folder", "miniworld-stories"] = "novels"
     path: str = Field("", description="of a folder of .txt books, with corpus: folder")
-    layout: Layout = Field(
-        "prose",
-        description="of a folder's books: running text, or lines, each a sentence (BookCorpus)",
-        exclude_if=lambda layout: layout == "prose",  # as composition_rate
-    )
+    layout: Layout = added("prose", "of a folder's books: running text, or lines, each a sentence (BookCorpus)")
     books: int | None = Field(None, ge=5, description="the first so many books; None: all")
     limit: int | None = Field(None, ge=64, description="at most so many sentences in training, drawn by the seed")
     held_out: int | None = Field(None, ge=64, description="at most so many sentences for the held-out likelihood")

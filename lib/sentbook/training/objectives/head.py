@@ -24,7 +24,7 @@ from sentbook.models.losses.relatedness import (
     squared_error_loss,
 )
 from sentbook.training.correlation import MEASURES
-from sentbook.training.objectives.base import Array, Batch, Penalty, Rows
+from sentbook.training.objectives.base import Array, Batch, Penalty, Rows, added
 from sentbook.training.objectives.similarity import ScoredTraining, Splits
 
 Sides = tuple[TokenIds, TokenIds]
@@ -129,11 +129,7 @@ class RelatednessTraining(_PairTraining):
     hidden: int | None = Field(300, ge=1)
     normalise: bool | None = Field(None, description="scale sentence vectors to length one; None: both, see table 3")
     head_decay: Coefficient = Field(1e-7, description="lambda of equation 6")
-    error: Literal["squared", "absolute"] | None = Field(
-        None,
-        description="of the expected score, in place of the divergence",
-        exclude_if=lambda error: error is None,  # as composition_rate
-    )
+    error: Literal["squared", "absolute"] | None = added(None, "of the expected score, in place of the divergence")
 
     _anchors: list[Tensor]
 
@@ -166,11 +162,7 @@ class HeadTraining(_PairTraining):
     normalise: bool = Field(False, description="scale sentence vectors to length one")
     loss: Literal["mse", "kl"] = "kl"
     frozen: bool = Field(False, description="train the classifier alone: feature transfer")
-    rescale: bool = Field(
-        False,
-        description="divide vectors by the root mean square of the training sentences' before training",
-        exclude_if=lambda rescale: not rescale,  # as composition_rate
-    )
+    rescale: bool = added(False, "divide vectors by the root mean square of the training sentences' before training")
     patience: int | None = Field(None, ge=1, description="checks without a better one after which training stops")
     share: TrainingShare = 1.0
 

@@ -10,6 +10,7 @@ from sentbook.config import Profile, Rate, Section, Seeds
 from sentbook.data.suites import Suite
 from sentbook.data.text import Tokenisation
 from sentbook.data.vectors import Vectors
+from sentbook.training.objectives.base import added
 
 
 class Grid(Section):
@@ -25,12 +26,8 @@ class Grid(Section):
     epochs: tuple[Annotated[int, Field(ge=1)], ...] = Field((10, 30, 50), min_length=1)
     patience: int | None = Field(5, ge=1, description="epochs without a better one after which training stops")
     pairs: int | None = Field(None, ge=2, description="at most so many training pairs while the grid is searched")
-    beyond: int = Field(
-        0, ge=0, description="steps beyond a best rate or batch at the edge", exclude_if=lambda steps: not steps
-    )
-    rescale: tuple[bool, ...] = Field(
-        (), description="of heads: vectors as they are, or of size one", exclude_if=lambda values: not values
-    )
+    beyond: int = added(0, "steps beyond a best rate or batch at the edge", ge=0)
+    rescale: tuple[bool, ...] = added((), "of heads: vectors as they are, or of size one")
 
 
 class Paper(Section):

@@ -16,7 +16,7 @@ from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.models.losses.margin import Candidates, Selection, margin_loss
 from sentbook.training.correlation import pearson
 from sentbook.training.cosine import cosine_scores, tokenise_sets
-from sentbook.training.objectives.base import Array, Batch, Objective, Rows, longest
+from sentbook.training.objectives.base import Array, Batch, Objective, Rows, added, longest
 
 Data = tuple[ParaphrasePairs, list[ScoredPairs]]
 
@@ -28,11 +28,7 @@ class MarginTraining(Objective):
     """
 
     corpora: tuple[str, ...] = Field(("ppdb",), min_length=1)
-    path: str = Field(
-        "",
-        description="of pairs with a tab between, plain or as .gz, with corpora: [file]",
-        exclude_if=lambda path: not path,  # as composition_rate
-    )
+    path: str = added("", "of pairs with a tab between, plain or as .gz, with corpora: [file]")
     limit: int | None = Field(None, ge=4, description="at most so many pairs, drawn by the seed")
     exclude_overlap: bool = Field(True, description="drop pairs that hold a sentence of a test set")
     margin: float = Field(0.6, ge=0, le=2)

@@ -18,7 +18,7 @@ from sentbook.data.types import ScoredPairs
 from sentbook.models import encode_ids
 from sentbook.models.losses.similarity import Falling, PairScore, ScoreLoss, pair_score, score_loss
 from sentbook.training.correlation import MEASURES, mse, pearson
-from sentbook.training.objectives.base import Array, Batch, Objective, Rows
+from sentbook.training.objectives.base import Array, Batch, Objective, Rows, added
 
 Splits = Mapping[str, ScoredPairs]
 
@@ -33,7 +33,7 @@ class ScoredTraining(Objective):
     pull_back_words: Coefficient = 0.0
     checks_per_epoch: int = Field(1, ge=1, le=100)
     dataset: Dataset = "sick"
-    share: TrainingShare = Field(1.0, exclude_if=lambda share: share == 1)
+    share: TrainingShare = added(1.0, "of the training pairs, drawn by the seed")
 
     _pairs: Splits
 
