@@ -31,22 +31,41 @@ class WordEmbedding(nn.Module):
     """The trained table W_w of word vectors, (V, D); row 0 is padding and stays zero, row 1 stands for unknown words.
 
     A dense gradient of W_w costs O(V D) a step although a batch touches a few hundred rows. With ``lazy`` set, a
-    training step gathers only the batch's distinct rows into a leaf tensor; the optimiser then finds them in
-    `take_touched` and updates them alone (`sentbook.training.optim.LazyAdam`).
+    training step gathers the rows of its distinct words into a leaf tensor, which has the gradient, and
+    `sentbook.training.optim.LazyAdam` updates them alone.
 
     Args:
         weight: (V, D) float32 initial vectors, rows 0 and 1 included.
+
+    Attributes:
+        words: (U,) distinct words of the present step, sorted, padding first; None between steps.
+        rows: (U, D) their vectors in a step with ``lazy``.
     """
+
+    words: Tensor | None = None
+    rows: Tensor | None = None
+    lazy = False
+    _places: Tensor
 
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
         self.weight = nn.Parameter(weight.clone())
-        self.lazy = False
-        self._touched: list[tuple[Tensor, Tensor]] = []
+        self.register_buffer("_places", torch.zeros(len(weight), dtype=torch.int64), persistent=False)
 
     @property
     def dimension(self) -> int:
         return int(self.weight.shape[1])
+
+    def gather(self, words: Tensor) -> None:
+        """Begin a training step over the distinct ``words``, (U,), sorted, padding first."""
+        self._places.index_copy_(0, words, torch.arange(len(words), device=words.device))
+        self.words, self.rows = words, None
+        if self.lazy:
+            self.rows = self.weight.detach().index_select(0, words).requires_grad_()
+
+    def release(self) -> None:
+        """End the last step: words are looked up in the whole table again."""
+        self.words = self.rows = None
 
     def forward(self, ids: Tensor) -> Tensor:
         """Look up (B, T) ids: (B, T, D) vectors."""
@@ -54,26 +73,28 @@ class WordEmbedding(nn.Module):
 
     def mean(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Average the words of (B, T) ids with (B,) lengths, and gather none of their vectors: (B, D)."""
-        inside = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
-        words, table = self._found(ids[inside])
-        return functional.embedding_bag(words, table, lengths.cumsum(0) - lengths)
+        places, table = self._found(ids)
+        if ids.device.type != "cpu":  # which would wait for the mask
+            return functional.embedding_bag(places, table, mode="mean", padding_idx=PADDING)
+        inside = torch.arange(ids.shape[1]) < lengths.unsqueeze(1)
+        return functional.embedding_bag(places[inside], table, lengths.cumsum(0) - lengths)
+
+    def distinct(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Look up (U, D) vectors of distinct words, padding's first and zero, and the places of ``ids`` among them."""
+        words = self.words if torch.is_grad_enabled() else None
+        if words is None:
+            words, places = torch.unique(torch.cat([ids.new_full((1,), PADDING), ids.reshape(-1)]), return_inverse=True)
+            return self(words), places[1:].view(ids.shape)
+        return self(words), self._places[ids]
 
     def _found(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Places, shaped as ``ids``, and the rows that they count: in training with ``lazy``, of these words alone."""
-        if not (self.lazy and torch.is_grad_enabled()):
+        """Return places, shaped as ``ids``, and the rows that they count: in a lazy step those of its words."""
+        if self.rows is None or not torch.is_grad_enabled():
             return ids, self.weight
-        words, places = torch.unique(ids, return_inverse=True)
-        rows = self.weight.detach().index_select(0, words).requires_grad_()
-        self._touched.append((words, rows))
-        return places, rows
+        return self._places[ids], self.rows
 
     def extra_repr(self) -> str:
         return f"{len(self.weight)} words of {self.dimension}"
-
-    def take_touched(self) -> list[tuple[Tensor, Tensor]]:
-        """Hand over the (ids, rows with gradient) gathered since the last call; the optimiser leaves out padding."""
-        touched, self._touched = self._touched, []
-        return touched
 
 
 class SentenceEncoder(nn.Module, ABC):

@@ -10,7 +10,6 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sentbook.data.text import PADDING
 from sentbook.io import DataError
 from sentbook.models import additive
 from sentbook.models.base import EncoderOptions, SentenceEncoder
@@ -130,9 +129,9 @@ class WSV(SentenceEncoder):
 
     def _distinct(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Look up (U, D) vectors of distinct words, padding first and zero, and the (B, T) rows of `ids` in them."""
-        words, places = torch.unique(torch.cat([ids.new_full((1,), PADDING), ids.reshape(-1)]), return_inverse=True)
-        vectors = functional.dropout(self.embedding(words), self.dropout, self.training)
-        return vectors * (words != PADDING).unsqueeze(1), places[1:].view(ids.shape)
+        found, places = self.embedding.distinct(ids)
+        vectors = functional.dropout(found, self.dropout, self.training)
+        return vectors * (torch.arange(len(vectors), device=ids.device) > 0).unsqueeze(1), places
 
     def _mean(self, values: Tensor, cells: Tensor) -> Tensor:
         """Apply bias, activation and mean to the (k, B, F) chosen values; a sentence may have fewer cells than k."""

@@ -38,18 +38,32 @@ def optimisers(objective: Objective, parameters: Iterable[nn.Parameter]) -> list
     if words.lazy:
         if objective.optimiser != "adam":
             raise ConfigError("embedding_update 'lazy' is Adam's; set it to 'dense' for another optimiser.")
-        found.append(LazyAdam(words, rate, objective.pull_back_words))
+        found.append(LazyAdam(words, rate))
     return found
 
 
 @torch.no_grad()
-def penalise(words: WordEmbedding, penalties: Iterable[Penalty]) -> None:
-    """Add the gradients of penalties, half a coefficient times a squared distance, and keep padding where it is."""
-    if words.weight.grad is not None:
-        words.weight.grad[0] = 0
+def penalise(words: WordEmbedding, pull_back: float, initial: Tensor | None, penalties: Iterable[Penalty]) -> None:
+    """Add the gradients of penalties, half a coefficient times a squared distance, and none of padding.
+
+    Args:
+        pull_back: coefficient of the distance of the word vectors to the ``initial`` ones, in a lazy step of its words.
+    """
+    table = words.weight if words.rows is None else words.rows
+    if table.grad is not None:
+        table.grad[0] = 0
+        if initial is not None:
+            before = initial if words.rows is None or words.words is None else initial.index_select(0, words.words)
+            table.grad.add_(table - before, alpha=pull_back)
     for parameter, coefficient, anchor in penalties:
         if parameter.grad is not None:
             parameter.grad.add_(parameter if anchor is None else parameter - anchor, alpha=coefficient)
+
+
+def clip(modules: nn.Module, words: WordEmbedding, largest: float) -> None:
+    """Scale all gradients, those of a lazy step's words included, so that their norm is at most ``largest``."""
+    rows = [] if words.rows is None else [words.rows]
+    nn.utils.clip_grad_norm_([*modules.parameters(), *rows], largest)
 
 
 class LazyAdam(torch.optim.Optimizer):
@@ -58,66 +72,44 @@ class LazyAdam(torch.optim.Optimizer):
     For a touched row with gradient $g_t$: $m = \beta_1 m + (1-\beta_1) g_t$, $v = \beta_2 v + (1-\beta_2) g_t^2$,
     $W \mathrel{-}= \eta\, \hat m / (\sqrt{\hat v} + \epsilon)$, with the bias corrections of the global step t.
     Untouched rows and their moments stay as they are, whereas dense Adam goes on moving them by the decaying momentum;
-    the pull-back $\lambda (W - W_0)$ likewise acts on a row only when it is touched.
+    the pull-back $\lambda (W - W_0)$ of `penalise` likewise acts on a row only when it is touched.
     Cost: O(touched rows x D), not O(V D).
 
     Attributes:
         touched: (V,) whether a row was ever updated; all other rows are as they began.
 
     Args:
-        embedding: the table, at its initial values $W_0$; its `lazy` flag is set.
+        embedding: the table; its `lazy` flag is set, so that `WordEmbedding.gather` begins a step.
         learning_rate: $\eta$; $\beta_1 = .9$, $\beta_2 = .999$, $\epsilon = 10^{-8}$.
-        pull_back: $\lambda_w$ of the term $\frac{\lambda_w}{2} \|W - W_0\|^2$.
 
     Source: Kingma and Ba 2015, algorithm 1; the sparse semantics of `LazyAdam` and torch's `SparseAdam`.
     """
 
-    def __init__(self, embedding: WordEmbedding, learning_rate: float, pull_back: float = 0.0) -> None:
+    def __init__(self, embedding: WordEmbedding, learning_rate: float) -> None:
         embedding.lazy = True
         embedding.weight.requires_grad_(False)
         super().__init__([embedding.weight], {"lr": learning_rate})
-        self.embedding, self.pull_back, self.steps = embedding, pull_back, 0
-        self.initial = embedding.weight.detach().clone() if pull_back else None
+        self.embedding, self.steps = embedding, 0
         self.first, self.second = torch.zeros_like(embedding.weight), torch.zeros_like(embedding.weight)
         self.touched = torch.zeros(len(embedding.weight), dtype=torch.bool, device=embedding.weight.device)
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
-        """Update the rows touched since the last call; padding (row 0) is never moved."""
+        """Update the rows of the present step; padding, whose gradient is 0, does not move."""
         self.steps += 1
         rate = self.param_groups[0]["lr"] / (1 - 0.9**self.steps)
         correction = (1 - 0.999**self.steps) ** 0.5
-        for words, rows, gradient in self._gradients():
-            self.touched[words] = True
-            moment = self.first.index_select(0, words).lerp_(gradient, 1 - 0.9)
-            square = self.second.index_select(0, words).mul_(0.999).addcmul_(gradient, gradient, value=1 - 0.999)
-            self.first.index_copy_(0, words, moment)
-            self.second.index_copy_(0, words, square)
-            change = square.sqrt_().div_(correction).add_(1e-8)
-            self.embedding.weight.data.index_copy_(0, words, rows - moment.mul_(rate).div_(change))
-
-    def _gradients(self) -> list[tuple[Tensor, Tensor, Tensor]]:
-        """Distinct (words, current rows, gradient with pull-back), padding left out."""
-        touched = [
-            (words, rows.detach(), rows.grad) for words, rows in self.embedding.take_touched() if rows.grad is not None
-        ]
-        if len(touched) > 1:  # the encoder ran more than once this step: add the gradients of a word up
-            ids = torch.cat([words for words, _, _ in touched])
-            words, places = torch.unique(ids, return_inverse=True)
-            gradient = torch.zeros(
-                len(words), self.embedding.dimension, dtype=self.first.dtype, device=self.first.device
-            )
-            gradient.index_add_(0, places, torch.cat([part for _, _, part in touched if part is not None]))
-            touched = [(words, self.embedding.weight.data[words], gradient)]
-        result = []
-        for words, rows, gradient in touched:
-            assert gradient is not None
-            if len(words) and int(words[0]) == 0:  # unique ids are sorted: padding comes first
-                words, rows, gradient = words[1:], rows[1:], gradient[1:]
-            if self.initial is not None:
-                gradient = gradient.add(rows - self.initial[words], alpha=self.pull_back)
-            result.append((words, rows, gradient))
-        return result
+        words, rows = self.embedding.words, self.embedding.rows
+        assert words is not None and rows is not None, "no words were gathered"
+        if (gradient := rows.grad) is None:
+            return
+        self.touched.index_fill_(0, words, True)
+        moment = self.first.index_select(0, words).lerp_(gradient, 1 - 0.9)
+        square = self.second.index_select(0, words).mul_(0.999).addcmul_(gradient, gradient, value=1 - 0.999)
+        self.first.index_copy_(0, words, moment)
+        self.second.index_copy_(0, words, square)
+        change = square.sqrt_().div_(correction).add_(1e-8)
+        self.embedding.weight.data.index_copy_(0, words, rows - moment.mul_(rate).div_(change))
 
     def state_dict(self) -> dict[str, Any]:
         """Return the count of steps, the rows touched and their moments, as torch's optimisers have it."""

@@ -11,6 +11,7 @@ import datetime
 import math
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,11 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sentbook.data.text import bucketed_batches, shuffled_batches
+from sentbook.data.text import PADDING, bucketed_batches, shuffled_batches
 from sentbook.io import DamagedCheckpointError, NumericalError
+from sentbook.models.base import to_device
 from sentbook.training import checkpoint, optim
 from sentbook.training.devices import count_memory_anew, device_of, peak_memory_bytes, tensor_cores
-from sentbook.training.objectives import Objective, Rows
+from sentbook.training.objectives import Batch, Objective, Rows
 
 CHECKPOINT_SECONDS = 60.0
 # A checkpoint that takes long to write is written the more rarely: twenty times as long lies between two.
@@ -104,19 +106,19 @@ def train(
         modules.train()
         clock, processor = time.monotonic(), time.process_time()
         with _numbers_from(int(rng.integers(2**62)), place), tensor_cores(place):
-            for step, rows in enumerate(batches):
-                batch = objective.to_device(objective.batch(rows, rng))
+            for step, (distinct, batch) in enumerate(prepared(objective, batches, rng)):
+                words.gather(distinct)
                 with torch.autocast(place.type, torch.bfloat16, enabled=objective.precision == "bf16"):
                     loss = objective.compute_loss(batch)
                 loss.backward()
-                optim.penalise(words, state.penalties)
+                optim.penalise(words, objective.pull_back_words, state.words, state.penalties)
                 if objective.clip is not None:
-                    nn.utils.clip_grad_norm_(modules.parameters(), objective.clip)
+                    optim.clip(modules, words, objective.clip)
                 for optimiser in optimisers:
                     optimiser.step()
                     optimiser.zero_grad(set_to_none=True)
                 losses[step] = loss.detach()
-                history.examples += len(rows)
+                history.examples += len(batches[step])
                 if step % 100 == 99:  # NaN is caught early without a device synchronisation at each step
                     _require_finite(losses[step], epoch, objective)
                 now = time.monotonic()
@@ -131,6 +133,7 @@ def train(
         mean = _require_finite(losses.mean(), epoch, objective)
         history.seconds += time.monotonic() - clock
         history.processor_seconds += time.process_time() - processor
+        words.release()
         modules.eval()
         value = objective.judge()
         history.curve += [
@@ -185,6 +188,25 @@ def segments(objective: Objective, seed: int, first: int = 0) -> Iterator[tuple[
                 yield epoch * checks + segment, batches[cuts[segment] : cuts[segment + 1]]
 
 
+def prepared(objective: Objective, batches: list[Rows], rng: np.random.Generator) -> Iterator[tuple[Tensor, Batch]]:
+    """Yield the distinct words of each batch, sorted, padding first, and the batch itself; both on the device.
+
+    A thread gathers and copies each during the step before it.
+    """
+
+    def made(rows: Rows) -> tuple[Tensor, Batch]:
+        batch = objective.batch(rows, rng)
+        words = np.unique(np.concatenate([[PADDING], *(sentences.ids.ravel() for sentences in batch.sentences)]))
+        return to_device(torch.from_numpy(words), objective.encoder.embedding.weight.device), objective.to_device(batch)
+
+    with ThreadPoolExecutor(1) as worker:
+        coming = worker.submit(made, batches[0])
+        for rows in batches[1:]:
+            found, coming = coming.result(), worker.submit(made, rows)
+            yield found
+        yield coming.result()
+
+
 @contextmanager
 def _numbers_from(seed: int, device: torch.device) -> Iterator[None]:
     """Draw torch's random numbers from ``seed``; afterwards its generators go on as before."""
@@ -206,7 +228,7 @@ class _State:
     """All that the rest of a training depends on: parameters, moments, the history, the best parameters so far.
 
     Attributes:
-        penalties: see `optim.penalise`.
+        penalties, words: see `optim.penalise`; the initial word vectors, where they are pulled back to them.
         check: number of the next check.
         best: what training moves, as it was at the best check; empty where the last state is kept.
     """
@@ -223,9 +245,8 @@ class _State:
             name for name in self.modules.state_dict() if name not in still or (self.lazy and name == _WORDS)
         ]
         self.penalties = [item for item in objective.penalties() if item[1] > 0]
-        words, pull_back = objective.encoder.embedding.weight, objective.pull_back_words
-        if pull_back and words.requires_grad:
-            self.penalties.append((words, pull_back, words.detach().clone()))
+        pulled = objective.pull_back_words and objective.embedding_update != "frozen"
+        self.words = objective.encoder.embedding.weight.detach().clone() if pulled else None
         self.best: dict[str, Tensor] = {}
         self.history, self.check = History(), 0
 
