@@ -159,14 +159,14 @@ def test_mohlers_archive_has_the_answers_of_the_flat_file(
     mirror: Path, originals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SENTBOOK_DATA", str(mirror))
-    flat, questions = readers.short_answers()
+    flat, questions = readers.graded_answers()
     put_answers(originals, mirror / "eval" / "short-answer-grading" / "sag_v2_flat.tsv")
     (originals / "STS2012-train").symlink_to(mirror / "eval" / "sts2012-train")
     monkeypatch.setenv("SENTBOOK_DATA", str(originals.parent / "DATA"))
-    archived, named = readers.short_answers()
+    archived, named = readers.graded_answers()
     assert named == questions and (archived.first, archived.second) == (flat.first, flat.second)
     np.testing.assert_array_equal(archived.gold, flat.gold)
     assert len(readers.sts2012_train()) == 3  # by their names and contents, as SemEval published them
     (originals / "ShortAnswerGrading_v2.0" / "data" / "raw" / "1.1").unlink()
     with pytest.raises(DataError, match=r"raw/1\.1 cannot be read"):
-        readers.short_answers()
+        readers.graded_answers()

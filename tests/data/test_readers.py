@@ -22,7 +22,8 @@ def test_cells_are_never_quoted_and_lines_end_at_line_feeds(put: Put) -> None:
     for name, content in {"a.txt": text, "a.txt.gz": gzip.compress(text), "a.xz": lzma.compress(text)}.items():
         found = readers.table(put(name, content), (0, 1), 2, header=True)
         assert found.to_numpy().tolist() == [["one\u2028still one", '"b'], ["c", ""]]
-    assert readers.lines(put("b.txt", b"caf\xe9\x0c\r\n two  \n\n"), "latin-1") == ["caf\u00e9\x0c", " two  ", ""]
+    text = put("b.txt", b"caf\xe9\x0c\r\n two  \n\n")
+    assert [*sources.lines(sources.path(text), "latin-1")] == ["caf\u00e9\x0c", " two  ", ""]
 
 
 @pytest.mark.usefixtures("forgetful")
@@ -73,7 +74,7 @@ def test_pairs_with_a_score_or_a_class(mirror: Path) -> None:
             found = readers.scored(name, split)
             low, high = found.scale  # every dimension reaches its upper limit, and all but PAC the lower one
             assert found.gold.max() == high and (found.gold.min() == low or name == "pac")
-    answers, questions = readers.short_answers()
+    answers, questions = readers.graded_answers()
     assert len(answers) == len(questions) == 2273 and len(set(questions)) == 81
     assert answers.gold.mean() == pytest.approx(4.18, abs=0.01) and (answers.gold == 5).sum() == 1121
 

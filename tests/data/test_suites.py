@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from sentbook.data import readers, suites, tasks
+from sentbook.data import overlap, readers, suites, tasks
 from sentbook.data.miniworld import World
-from sentbook.data.overlap import key, test_keys
+from sentbook.data.overlap import key
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import sts_predictions
 from sentbook.io import ConfigError
@@ -48,7 +49,7 @@ def test_the_sets_of_a_suite_and_what_no_training_pair_may_hold(stand_ins: None)
 
 
 def test_pairs_of_every_data_set(stand_ins: None) -> None:
-    assert set(suites.DATASETS) == set(suites.TEST_NAMES) == {
+    assert {*get_args(suites.Dataset)} == set(suites.TEST_NAMES) == {
         *DNT, "msrp", "sag-random", "miniworld", "miniworld-paraphrase", "miniworld-answers", *tasks.TASK_OF
     }  # fmt: skip
     assert suites.pairs("sick", "trial").name == "SICK2014-trial"
@@ -82,13 +83,13 @@ def test_trial_and_test_sentences_are_kept_out_of_pre_training(stand_ins: None) 
     assert suites.excluded_for([]) == frozenset()
 
 
-@pytest.mark.parametrize("dataset", suites.DATASETS)
+@pytest.mark.parametrize("dataset", suites.TEST_NAMES)
 def test_unknown_names_are_refused_before_a_file_is_read(dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SENTBOOK_DATA", raising=False)
     with pytest.raises(ConfigError, match="split 'validation'"):
         suites.pairs(dataset, "validation")
     for function in (suites.parts, suites.measure_of, suites.test_name):
-        with pytest.raises(ConfigError, match="Unknown data set 'quora'; choose among sick, "):
+        with pytest.raises(ConfigError, match="Unknown data set 'quora'; choose among stsb, "):
             function("quora")
 
 
@@ -134,7 +135,7 @@ def test_pairs_that_choose_the_epoch_of_a_pre_training_hold_no_test_sentence(mir
     [found] = suites.validation_sets("stsb-dev")
     tests = [*readers.sts_all(), *(suites.pairs(dataset, "test") for dataset in DNT)]
     assert 300 < len(found) < len(suites.pairs("stsb", "trial")) == 1500
-    assert not {key(text) for text in (*found.first, *found.second)} & test_keys(tests)
+    assert not {key(text) for text in (*found.first, *found.second)} & overlap.test_keys(tests)
 
 
 @pytest.mark.real_data

@@ -111,7 +111,7 @@ class World:
                 if text not in found and stable_hash("split", text.lower()) % 10 in SENTENCE_CELLS[split]:
                     break
             found[text] = None
-        return Examples(list(found), None, np.asarray(labels, dtype=np.int64), f"miniworld/{task}", classes)
+        return Examples(list(found), None, np.asarray(labels, dtype=np.int64), classes)
 
     def stories(self, n: int) -> SimpleNamespace:
         """``n`` stories of 5-9 sentences about two characters, as in novels."""

@@ -203,18 +203,18 @@ def load(
     """
     for name in names:
         one_of("corpus", name, CORPORA | dict.fromkeys([*published.PARAPHRASES, "file"]))
-    found: list[tuple[str, str, str]] = []
+    found = []
     for name in dict.fromkeys(names):
         if name == "file":
             pairs = published.pairs(published.own_pairs(path))
         else:
             pairs = read(name, seed) if name in CORPORA else published.paraphrases(name)
-        pairs = remove(pairs, exclude)
-        found += zip(pairs.first, pairs.second, [name] * len(pairs), strict=True)
-    order = np.random.default_rng([seed, 1]).permutation(len(found))[:limit]
+        found.append(remove(pairs, exclude))
+    mixed = ParaphrasePairs.joined(found, name="+".join(names))
+    drawn = mixed.take(np.random.default_rng([seed, 1]).permutation(len(mixed))[:limit])
     # Marks alone (a lone bullet, say) leave no token.
-    chosen = [found[at] for at in order if tokenise_ptb(found[at][0]) and tokenise_ptb(found[at][1])]
-    return ParaphrasePairs("+".join(names), *([row[column] for row in chosen] for column in range(3)))
+    sides = zip(drawn.first, drawn.second, strict=True)
+    return drawn.take(np.array([bool(tokenise_ptb(one) and tokenise_ptb(other)) for one, other in sides], dtype=bool))
 
 
 def inference(corpus: str, *, exclude: frozenset[str] = frozenset()) -> tuple[LabelledPairs, LabelledPairs]:

@@ -94,7 +94,7 @@ class World:
     def classification(self, task: str, split: str) -> Examples:
         """Return labelled sentences of one of `TASKS`, no sentence twice; the classes are of equal size."""
         sentences, labels = _lines(f"{task}/{split}/sentences"), _array(f"{task}/{split}/labels")
-        return Examples(sentences, None, labels, f"miniworld/{task}", self.CLASSES[task])
+        return Examples(sentences, None, labels, self.CLASSES[task])
 
     def stories(self, n: int | None = None) -> list[list[str]]:
         """Return the first ``n`` stories of 5-9 sentences about two characters, as in novels."""

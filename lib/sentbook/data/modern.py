@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.data import sources, splits, suites
+from sentbook.data import sources, suites
 from sentbook.data.text import tokenise_sentence
+from sentbook.data.types import SPLITS
 from sentbook.io import DataError
 
 # Of each encoder the distribution of an optional package that holds its weights, and its module.
@@ -79,7 +80,7 @@ def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]
 
 def transfer_sentences() -> list[str]:
     """Return every distinct sentence, stripped, of `DATASETS`, all their parts, in the order met."""
-    made = (suites.pairs(dataset, split) for split in splits.SPLITS for dataset in DATASETS)
+    made = (suites.pairs(dataset, split) for split in SPLITS for dataset in DATASETS)
     whole = (token for found in made for text in (*found.first, *found.second) for token in tokenise_sentence(text))
     return list(dict.fromkeys(whole))
 

@@ -78,7 +78,6 @@ class Books:
     names: tuple[str, ...]
     held: NDArray[np.bool_]
     vocabulary: Vocabulary
-    tokenisation: Tokenisation
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -237,8 +236,7 @@ def prepare(
         f"books-{identity.hexdigest()[:16]}", lambda: _token_ids(collection, words, tokenisation, every)
     )
     tokens, vocabulary = TokenIds(found["flat"], found["sentences"]), Vocabulary(found["words"])
-    names, held = tuple(collection.books), found["held"]
-    return Books(collection.name, tokens, found["books"], names, held, vocabulary, tokenisation)
+    return Books(collection.name, tokens, found["books"], tuple(collection.books), found["held"], vocabulary)
 
 
 def _token_ids(collection: Collection, words: int, tokenisation: Tokenisation, every: int) -> dict[str, Any]:

@@ -28,9 +28,6 @@ def test_keys(tests: Iterable[ScoredPairs]) -> frozenset[str]:
     return frozenset(key(sentence) for pairs in tests for sentence in (*pairs.first, *pairs.second)) - {""}
 
 
-test_keys.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
-
-
 def remove(pairs: Pairs, keys: frozenset[str]) -> Pairs:
     """Return ``pairs`` without those that hold a sentence of ``keys``."""
     kept = [

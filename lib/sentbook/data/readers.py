@@ -1,4 +1,4 @@
-"""Published sets with a score or a class, as typed data with their official sizes asserted.
+"""Published sets with a score or a class, as typed data with their official sizes asserted, and their parts.
 
 Cells are separated by tabs and never quoted; a default CSV reader joins lines at unbalanced quotes and loses rows.
 Registered files are verified before they are read (`sentbook.data.sources.path`), so that a line of one needs no check.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from sentbook.data import published, sources
-from sentbook.data.types import Examples, LabelledPairs, ScoredPairs
+from sentbook.data.types import SPLITS, Examples, LabelledPairs, ScoredPairs, held_out, held_out_share
 from sentbook.io import ConfigError, DataError
 
 T = TypeVar("T")
@@ -77,8 +77,7 @@ STS: dict[int, tuple[tuple[str, str, int], ...]] = {
 }  # fmt: skip
 STS2012_TRAIN = (("MSRpar", 750), ("MSRvid", 750), ("SMTeuroparl", 734))
 # The three-way sources of the pool; JOCI and DNC are in the file too, but their labels are ordinal or two-way.
-NLI_PARTS = [("snli", "dev"), ("snli", "test"), ("cad_nli", "train"), ("cad_nli", "dev"), ("cad_nli", "test"),
-             ("conjnli", "train"), ("conjnli", "dev")]  # fmt: skip
+NLI_SOURCES = ("snli", "cad_nli", "conjnli")
 # Of each class its name, its file and its sentences (CR has 2 + 2 blank lines, MPQA 1 + 2).
 BINARY: dict[str, tuple[tuple[str, str, int], ...]] = {
     "MR": (("negative", "mr/rt-polarity.neg", 5331), ("positive", "mr/rt-polarity.pos", 5331)),
@@ -88,6 +87,15 @@ BINARY: dict[str, tuple[tuple[str, str, int], ...]] = {
 }
 TREC = {"train": ("eval/trec/train_5500.label", 5452), "test": ("eval/trec/TREC_10.label", 500)}
 TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
+# Of MSRP's training pairs: those that choose epochs and thresholds.
+MSRP_TRIAL = 0.1
+# The sources of 2012 with training pairs; the other two are surprise sets.
+STS2012_SOURCES = ("MSRpar", "MSRvid", "SMT-eur")
+# Of each source its share of the 234 trial pairs.
+STS2012_TRIAL = {0: 79, 1: 78, 2: 77}
+# Short answers: questions 11.x and 12.x are the two exams.
+EXAMS = ("11", "12")
+ANSWERS_TRAIN, ANSWERS_TEST = 1460, 552
 
 
 def table(name: str, columns: Sequence[int], official: int, *, header: bool = False) -> pd.DataFrame:
@@ -105,12 +113,6 @@ def table(name: str, columns: Sequence[int], official: int, *, header: bool = Fa
     )
     expect(name, len(found), official)
     return found
-
-
-def lines(name: str, encoding: str = "utf-8") -> list[str]:
-    """Return the lines of a registered file; they end at LF alone, since other marks of lines occur in sentences."""
-    text = sources.path(name).read_bytes().decode(encoding)
-    return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
 
 
 def expect(name: str, found: int, official: int) -> None:
@@ -154,7 +156,7 @@ def sts(year: int) -> list[ScoredPairs]:
 
 
 def _sts(name: str, stem: str, release: str, official: int) -> ScoredPairs:
-    scores = lines(f"{stem}.gs.{release}.txt")
+    scores = list(sources.lines(sources.path(f"{stem}.gs.{release}.txt")))
     pairs = table(f"{stem}.input.{release}.txt", (0, 1), len(scores))
     # A blank gold line means that the pair was not scored; it is not a 0.
     pairs = pairs.assign(gold=scores)[[bool(score.strip()) for score in scores]]
@@ -179,8 +181,8 @@ def nli() -> LabelledPairs:
     them may not report SNLI. ``cad_nli`` is SNLI items and human edits of them (Kaushik et al. 2020); ``conjnli`` is
     conjunctions, its train part made automatically (Saha et al. 2020). Last come the 4,500 training pairs of SICK.
     """
-    found = table("train/nli/nli_pool.tsv.gz", range(5), 122_095).set_index([0, 1])
-    found = found[found.index.isin(NLI_PARTS)]
+    found = table("train/nli/nli_pool.tsv.gz", (0, 2, 3, 4), 122_095)
+    found = found[found[0].isin(NLI_SOURCES)][[2, 3, 4]]
     expect("NLI", len(found), 46_619)
     sick = table("eval/sick2014/SICK_train.txt", (1, 2, 4), 4500, header=True)
     first, second, labels = np.concatenate([found, sick]).T.tolist()
@@ -188,7 +190,7 @@ def nli() -> LabelledPairs:
     return LabelledPairs("NLI", first, second, classes, published.CLASSES)
 
 
-def short_answers() -> tuple[ScoredPairs, list[str]]:
+def graded_answers() -> tuple[ScoredPairs, list[str]]:
     """Return reference and student's answer with a mean grade on 0-5 (Mohler, Bunescu and Mihalcea 2011): 2273 pairs.
 
     169 answers to the six questions that the authors left out are dropped. There is no official split: hold out whole
@@ -218,11 +220,11 @@ def binary(task: str) -> Examples:
     """
     classes, sentences = BINARY[task], list[str]()
     for name, file, size in classes:
-        found = [line for line in lines(f"eval/{file}") if line.strip()]
+        found = [line for line in sources.lines(sources.path(f"eval/{file}")) if line.strip()]
         expect(f"{task} {name}", len(found), size)
         sentences += found
     labels = np.repeat(np.arange(2), [size for *_, size in classes])
-    return Examples(sentences, None, labels, task, tuple(name for name, *_ in classes))
+    return Examples(sentences, None, labels, tuple(name for name, *_ in classes))
 
 
 def trec(split: str) -> Examples:
@@ -232,7 +234,66 @@ def trec(split: str) -> Examples:
     """
     name, size = TREC[split]
     # A type, coarse and fine, stands before the first space.
-    found = [line.partition(" ")[::2] for line in lines(name, "latin-1")]
+    found = [line.partition(" ")[::2] for line in sources.lines(sources.path(name), "latin-1")]
     expect(name, len(found), size)
     labels = np.array([TREC_CLASSES.index(kind.partition(":")[0]) for kind, _ in found], dtype=np.int64)
-    return Examples([text for _, text in found], None, labels, "TREC", TREC_CLASSES)
+    return Examples([text for _, text in found], None, labels, TREC_CLASSES)
+
+
+# -- parts that no release defines, the same every time ----------------------------------------------------------------
+
+
+def msrp(split: str) -> ScoredPairs:
+    """Return MSRP with a ``trial`` part: a tenth of its training pairs, of each label alike; a paraphrase scores 1."""
+    if split == "test":
+        return scored("msrp", "test")
+    everything = scored("msrp", "train")
+    trial = held_out_share(everything.gold.astype(np.int64), MSRP_TRIAL)
+    return everything.take(trial if split == "trial" else ~trial)
+
+
+def sts2012_tests() -> list[ScoredPairs]:
+    """Return the three test sets of 2012 that have training pairs: MSRpar 750, MSRvid 750 and SMT-eur 459."""
+    named = {pairs.name: pairs for pairs in sts(2012)}
+    return [replace(named[f"STS2012/{source}"], name=f"STS12/{source}") for source in STS2012_SOURCES]
+
+
+def sts2012(split: str) -> ScoredPairs:
+    """Return STS 2012 as one set named ``STS12``: ``train`` 2000, ``trial`` 234 or ``test`` 1959 pairs.
+
+    The trial pairs are drawn at random (seed 0) from the 2234 training pairs, of each source by its share.
+
+    Source: Zhang et al. 2018, section 4.1, which gives the sizes; how its development pairs were chosen, and that the
+    surprise sets are left out of the test, is not said (750 + 750 + 459 = 1959).
+    """
+    if split == "test":
+        return ScoredPairs.joined(sts2012_tests(), name="STS12")
+    sets = sts2012_train()
+    trial = held_out(np.repeat(np.arange(len(sets)), [len(pairs) for pairs in sets]), STS2012_TRIAL)
+    return ScoredPairs.joined(sets, name="STS12").take(trial if split == "trial" else ~trial)
+
+
+def short_answers(split: str) -> ScoredPairs:
+    """Return short answers: ``train`` 1460 and ``trial`` 261 of the assignments, ``test`` 552 of the exams.
+
+    The trial answers are drawn at random (seed 0), so their questions are met in training too. Of the 19 questions of
+    the exams two repeat an assignment's question (12.1 and 6.1, 12.6 and 9.1), and 12.7 has the reference of 8.2.
+
+    Source: Zhang et al. 2018, section 4.1.
+    Deviations: the paper states 500 development answers, but the assignments hold 1721, not 1960; its 1460 are kept.
+    """
+    answers, questions = graded_answers()
+    exam = np.array([question.split(".")[0] in EXAMS for question in questions])
+    trial = held_out(exam, {0: int((~exam).sum()) - ANSWERS_TRAIN})
+    return answers.take({"train": ~exam & ~trial, "trial": trial, "test": exam}[split])
+
+
+def short_answers_at_random(split: str) -> ScoredPairs:
+    """Return the same answers and sizes, divided at random (seed 0): every question is met in training.
+
+    Source: none; whether the exams are the paper's 552 test answers is inferred from their number.
+    """
+    answers, _ = graded_answers()
+    order = np.random.default_rng(0).permutation(len(answers))
+    parts = np.split(order, [ANSWERS_TRAIN, len(answers) - ANSWERS_TEST])
+    return answers.take(np.sort(parts[SPLITS.index(split)]))

@@ -194,7 +194,7 @@ def opened(file: Path) -> Iterator[gzip.GzipFile | io.BufferedReader]:
         raise DataError(f"{file} cannot be read ({error}); replace it by a whole file, text in UTF-8.") from error
 
 
-def lines(file: Path, errors: str = "strict") -> Iterator[str]:
-    """Yield the lines of a user's file of text; they end at LF alone."""
-    with opened(file) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors=errors, newline="\n") as text:
+def lines(file: Path, encoding: str = "utf-8-sig", errors: str = "strict") -> Iterator[str]:
+    """Yield the lines of a file of text; they end at LF alone, since other marks of lines occur in sentences."""
+    with opened(file) as stream, io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="\n") as text:
         yield from (line.rstrip("\r\n") for line in text)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Literal, get_args
+from typing import Literal
 
-from sentbook.data import readers, splits, tasks
+from sentbook.data import readers, tasks
 from sentbook.data.miniworld import World
 from sentbook.data.overlap import remove, test_keys
 from sentbook.data.readers import one_of
-from sentbook.data.types import ScoredPairs
+from sentbook.data.types import SPLITS, ScoredPairs
 
 Suite = Literal["sts", "dnt", "miniworld"]
 Dataset = Literal[
@@ -19,7 +19,6 @@ Dataset = Literal[
     "sag-random", "miniworld-answers", "mr", "cr", "subj", "mpqa", "trec", "miniworld-sentiment",
     "miniworld-question",
 ]  # fmt: skip
-DATASETS: tuple[str, ...] = get_args(Dataset)
 # The eight of Zhang et al. 2018, in the order of table 4.
 TRANSFER: tuple[Dataset, ...] = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
 # The four dimensions in which pairs of human activities are scored.
@@ -66,10 +65,10 @@ def pairs(dataset: str, split: str) -> ScoredPairs:
     """Return ``train``, ``trial`` or ``test`` pairs for training by similarity, on the published scale.
 
     Labels are scores of 0 and 1; of a graded answer the pair is the reference answer and the student's. Parts that no
-    release defines are those of `sentbook.data.splits`.
+    release defines are those of `sentbook.data.readers`.
     """
-    _, read = _SETS[_known(dataset)]
-    one_of(f"{dataset} split", split, dict.fromkeys(splits.SPLITS))
+    _, read = one_of("data set", dataset, _SETS)
+    one_of(f"{dataset} split", split, dict.fromkeys(SPLITS))
     return read(split)
 
 
@@ -78,7 +77,7 @@ def parts(dataset: str) -> tuple[ScoredPairs, ...]:
 
     STS 2012 has three, so that the mean over them can be reported beside the pooled number.
     """
-    return tuple(splits.sts2012_tests()) if _known(dataset) == "sts12" else (pairs(dataset, "test"),)
+    return tuple(readers.sts2012_tests()) if dataset == "sts12" else (pairs(dataset, "test"),)
 
 
 def transfer_sets(datasets: Sequence[str]) -> list[ScoredPairs]:
@@ -114,7 +113,8 @@ def measure_of(dataset: str) -> Literal["pearson", "spearman"]:
         >>> measure_of("pac"), measure_of("sag")
         ('spearman', 'pearson')
     """
-    return "spearman" if _known(dataset) in ACTIVITIES else "pearson"
+    one_of("data set", dataset, _SETS)
+    return "spearman" if dataset in ACTIVITIES else "pearson"
 
 
 def test_name(dataset: str) -> str:
@@ -124,26 +124,18 @@ def test_name(dataset: str) -> str:
         >>> test_name("stsb"), test_name("sick")
         ('STSB-test', 'SICK')
     """
-    return TEST_NAMES[_known(dataset)]
-
-
-test_name.__test__ = False  # type: ignore[attr-defined]  # not a pytest function
-
-
-def _known(dataset: str) -> str:
-    one_of("data set", dataset, dict.fromkeys(DATASETS))
-    return dataset
+    return one_of("data set", dataset, TEST_NAMES)
 
 
 # Of each data set its test set's name in the papers' tables, ``papers/dnt_table4.csv`` first, and its pairs by split.
 _SETS: dict[str, tuple[str, Callable[[str], ScoredPairs]]] = {
     "stsb": ("STSB-test", partial(readers.scored, "stsb")),
     "sick": ("SICK", partial(readers.scored, "sick")),
-    "sts12": ("STS12", splits.sts2012),
+    "sts12": ("STS12", readers.sts2012),
     **{name: (name.upper(), partial(readers.scored, name)) for name in ACTIVITIES},
-    "sag": ("SAG", splits.short_answers),
-    "sag-random": ("SAG at random", splits.short_answers_at_random),
-    "msrp": ("MSRP", splits.msrp),
+    "sag": ("SAG", readers.short_answers),
+    "sag-random": ("SAG at random", readers.short_answers_at_random),
+    "msrp": ("MSRP", readers.msrp),
     "miniworld": ("miniworld/relatedness", World().relatedness),
     "miniworld-paraphrase": ("miniworld/paraphrase", World().paraphrase),
     "miniworld-answers": ("miniworld/answers", World().graded_answers),

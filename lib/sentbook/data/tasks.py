@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from sentbook.data import readers
 from sentbook.data.miniworld import World
 from sentbook.data.readers import one_of
-from sentbook.data.splits import SPLITS, held_out_share
-from sentbook.data.types import Examples, ScoredPairs
+from sentbook.data.types import SPLITS, Examples, ScoredPairs, held_out_share
 
 Task = Literal[
     "MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP", "miniworld/sentiment", "miniworld/product", "miniworld/subjectivity",
@@ -24,7 +23,6 @@ Task = Literal[
 ]  # fmt: skip
 # Of Gan et al. 2017, in the order of table 3.
 TASKS: tuple[Task, ...] = ("MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP")
-NAMES: tuple[Task, ...] = get_args(Task)
 # Data set of pairs -> the task whose sentences it pairs.
 TASK_OF: dict[str, Task] = {
     "mr": "MR",

@@ -1,16 +1,18 @@
-"""The shapes in which data leave this room; readers and the mini-world both return them."""
+"""The shapes in which data leave this room, and shares of them; readers and the mini-world both return them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sentbook.io import DataError
+
+SPLITS = ("train", "trial", "test")
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,8 @@ class Columns:
     """
 
     def __post_init__(self) -> None:
-        sizes = {name: len(column) for name, column in self._columns().items()}
-        if len(set(sizes.values())) > 1:
-            name = getattr(self, "name", type(self).__name__)
-            raise DataError(f"{name} is misaligned ({sizes}); fetch it again with `sentbook data fetch`.")
+        if len(sizes := {len(column) for column in self._columns().values()}) > 1:
+            raise DataError(f"{type(self).__name__} with columns of {sorted(sizes)} rows; fetch them again.")
 
     def __len__(self) -> int:
         return len(next(iter(self._columns().values())))
@@ -112,7 +112,6 @@ class Examples(Columns):
     first: list[str]
     second: list[str] | None
     labels: NDArray[np.int64]
-    name: str = ""
     classes: tuple[str, ...] = ()
 
     @property
@@ -128,3 +127,43 @@ class CaptionedScenes(Columns):
     name: str
     features: NDArray[np.float32]
     captions: list[list[str]]
+
+
+# -- shares ------------------------------------------------------------------------------------------------------------
+
+Data = TypeVar("Data", bound=Columns)
+
+
+def share_of(data: Data, share: float, seed: int) -> Data:
+    """Return a share of ``data``'s rows, drawn by ``seed``; a larger share holds every smaller one.
+
+    At least two rows are kept, the fewest that a batch can hold.
+    """
+    if share == 1:
+        return data
+    size = len(data)
+    chosen = np.random.default_rng([seed, size]).permutation(size)[: max(2, round(share * size))]
+    return data.take(np.sort(chosen))
+
+
+def held_out(groups: ArrayLike, sizes: Mapping[int, int], seed: int = 0) -> NDArray[np.bool_]:
+    """Tell which rows are held out: of each group its number, drawn at random.
+
+    Args:
+        groups: (N,) the group of each row.
+        sizes: group -> rows to hold out.
+
+    Example:
+        >>> held_out([0, 0, 0, 1, 1], {0: 2, 1: 1}).sum()
+        np.int64(3)
+    """
+    members, rng = np.asarray(groups), np.random.default_rng(seed)
+    held: list[int] = []
+    for group, size in sizes.items():
+        held += rng.permutation(np.flatnonzero(members == group))[:size].tolist()
+    return np.isin(np.arange(len(members)), held)
+
+
+def held_out_share(labels: NDArray[np.int64], share: float) -> NDArray[np.bool_]:
+    """Tell which of (N,) labelled rows are held out: of each label its share, drawn at random (seed 0)."""
+    return held_out(labels, {label: round(share * count) for label, count in enumerate(np.bincount(labels))})

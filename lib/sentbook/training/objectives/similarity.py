@@ -11,10 +11,9 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from sentbook.config import Coefficient, TrainingShare
-from sentbook.data.splits import share_of
 from sentbook.data.suites import Dataset, Suite, measure_of, pairs
 from sentbook.data.text import TokenIds, Tokenisation
-from sentbook.data.types import ScoredPairs
+from sentbook.data.types import ScoredPairs, share_of
 from sentbook.models import encode_ids
 from sentbook.models.losses.similarity import Falling, PairScore, ScoreLoss, pair_score, score_loss
 from sentbook.training.correlation import MEASURES, mse, pearson
