@@ -56,9 +56,9 @@ def put_pairs(folder: Path) -> None:
         put(folder / f"{name.format(held_out)}.jsonl", texts[150:180])
 
 
-def put_books(folder: Path) -> None:
+def put_books(folder: Path, size: int = 800) -> None:
     """BookCorpus: a tokenised sentence a line; rare words make its vocabulary as large as the published one."""
-    stories, rare = World().stories(800), map("".join, itertools.product("bcdfghjklmnpqrstvwxz", repeat=4))
+    stories, rare = World().stories(size), map("".join, itertools.product("bcdfghjklmnpqrstvwxz", repeat=4))
     for part in range(5):
         lines = [sentence.lower() for story in stories[part::5] for sentence in story]
         said = (

@@ -40,7 +40,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     checkout, originals = home / "checkout", home / "originals"
     put_vectors(originals, list(World().vectors()[0]))
     put_pairs(originals)
-    put_books(originals / "bookcorpus")
+    put_books(originals / "bookcorpus", 80)
     for name in ("params", "results"):
         shutil.copytree(ROOT / name, checkout / name)
     for name in ("notebooks", "book"):

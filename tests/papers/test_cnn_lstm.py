@@ -94,23 +94,6 @@ def test_every_seed_is_a_row_called_as_it_is_printed() -> None:
     assert {method for pair in [*experiments.WORDS, *experiments.STARTS] for method in pair} <= known
 
 
-def test_what_is_moved_is_one_thing() -> None:
-    s = paper()
-    made = {**experiments.variants(s), **experiments.lstms(s)}
-    base = {name: group[0] for name, group in experiments.models(s).items()}
-
-    def moved(name: str, of: str) -> set[str]:
-        one, other = made[name][0], base[of]
-        pairs = ((one.encoder, other.encoder), (one.stages[0], other.stages[0]))
-        values = [(a.model_dump(), b.model_dump()) for a, b in pairs]
-        return {key for a, b in values for key in a.keys() | b.keys() if a.get(key) != b.get(key)}
-
-    assert moved("hierarchical model (2)", "hierarchical model") == {"paragraph", "batch_size"}
-    assert moved(experiments.WIDE, "composite model+emb.") == {"filters"}
-    assert made["LSTM autoencoder"][0].stages == base["autoencoder"].stages
-    assert made["LSTM autoencoder"][0].encoder.hidden == s.encoder.filters * len(s.encoder.widths)
-
-
 def test_combine_is_both_halves_and_a_projection_keeps_the_largest_directions(trained: dict[str, Trained]) -> None:
     s = paper()
     rows = {row.method: row for row in experiments.features(experiments.models(s))}
@@ -252,12 +235,15 @@ def test_ranks_by_hand() -> None:
     assert [set(one.tolist()) for one in same] == [{16}, {4}]
 
 
+ranks = of_page("cnn_lstm/table4", "ranks")["ranks"]
+
+
 @given(images=st.integers(1, 8), captions=st.integers(1, 5), seed=st.integers(0, 9999))
 def test_without_ties_ranks_are_places_in_the_sorted_order(images: int, captions: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     owner = rng.permutation(np.repeat(np.arange(images), captions))
     scores = rng.permutation(images * len(owner)).reshape(images, -1) / 7
-    annotation, search = of_page("cnn_lstm/table4", "ranks")["ranks"](scores, owner)
+    annotation, search = ranks(scores, owner)
     by_image = [np.flatnonzero(owner[np.argsort(-row)] == image)[0] + 1 for image, row in enumerate(scores)]
     assert annotation.tolist() == by_image
     assert search.tolist() == [list(np.argsort(-scores[:, at])).index(owner[at]) + 1 for at in range(len(owner))]
