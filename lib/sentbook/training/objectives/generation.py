@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -103,10 +103,8 @@ class GenerationTraining(Objective, DecoderOptions):
         return {"path": self.collection().identity} if self.corpus in ("folder", "bookcorpus") else {}
 
     def read(self, tokenisation: Tokenisation) -> Books:
-        """Return the books as token ids, and their vocabulary. What decides no id does not make them again."""
-        names = ("corpus", "path", "layout", "books", "vocabulary")
-        only = GenerationTraining(**{name: getattr(self, name) for name in names})
-        return _prepared(only, tokenisation, self.digests().get("path", ""))
+        """Return the books as token ids, and their vocabulary."""
+        return novels.prepare(self.collection(), words=self.vocabulary, tokenisation=tokenisation)
 
     def lexicon(self, books: Books, known: WordVectors, seed: int) -> tuple[Vocabulary, Tensor]:
         """Return the words of the books, then the other words of ``known``; and their (V, D) vectors before training.
@@ -224,11 +222,6 @@ class GenerationTraining(Objective, DecoderOptions):
 
     def kept(self) -> dict[str, nn.Module]:
         return {"decoders": self._decoding.decoders}
-
-
-@lru_cache(maxsize=2)
-def _prepared(stage: GenerationTraining, tokenisation: Tokenisation, identity: str) -> Books:
-    return novels.prepare(stage.collection(), words=stage.vocabulary, tokenisation=tokenisation)
 
 
 def word_table(vocabulary: Vocabulary, dimension: int = 300, bound: float = 0.01, *, seed: int) -> Tensor:
