@@ -242,7 +242,7 @@ def obtain(
 def is_made(recipe: Recipe, encoder: bool = True) -> bool:
     """Tell whether a recipe was trained, and its encoder was kept where that is asked."""
     key = recipe.key()
-    return checkpoint.is_made(_file(key, "run")) and (not encoder or _file(key, "encoder").exists())
+    return _file(key, "run").exists() and (not encoder or _file(key, "encoder").exists())
 
 
 def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> None:
@@ -340,7 +340,7 @@ def outcomes(
     missing = {
         key: (key, function, given)
         for key, given in zip(keys, arguments, strict=True)
-        if not checkpoint.is_made(_file(key, "run"))
+        if not _file(key, "run").exists()
     }
     if jobs > 1:
         _in_processes(_keep, missing.values(), jobs)
@@ -353,7 +353,7 @@ def outcomes(
 
 def _keep(key: str, function: Callable[..., Outcome], given: tuple[Any, ...]) -> None:
     with io.locked(_file(key, "run").parent):
-        if not checkpoint.is_made(_file(key, "run")):
+        if not _file(key, "run").exists():
             began, (arrays, about) = time.time(), function(*given)
             tensors = {name: torch.from_numpy(np.asarray(one)) for name, one in arrays.items()}
             _write(key, {"run": tensors}, began, about)
