@@ -96,13 +96,6 @@ def test_a_run_reaches_results_with_its_scores_when_it_is_recorded_alone(checkou
             records.commit(NAME, profile)
 
 
-def test_a_record_of_an_earlier_version_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = run()
-    assert not made.stale
-    monkeypatch.setattr(records, "VERSION", records.VERSION + 1)
-    assert made.stale
-
-
 names = st.text(min_size=1, max_size=12)
 
 
@@ -128,19 +121,12 @@ def test_scores_are_read_as_they_were_written(checkout: Path, scores: Scores) ->
     path = checkout / "x.npz"
     scores.save(path)
     first, found = path.read_bytes(), Scores.load(path)
-    for name in ("gold", "predictions", "folds"):
-        ours, read = getattr(scores, name), getattr(found, name)
+    for ours, read in ((scores.gold, found.gold), (scores.predictions, found.predictions), (scores.folds, found.folds)):
         assert ours.keys() == read.keys() and all(np.array_equal(ours[key], read[key]) for key in ours)
     assert found.layout == scores.layout
+    assert all(np.array_equal(rounded(kept), kept) for kept in scores.predictions.values())
     found.save(path)
     assert path.read_bytes() == first
-
-
-@given(values=arrays(np.float64, 5, elements=st.floats(-5, 5)))
-def test_a_score_is_stored_to_four_digits(values: np.ndarray) -> None:
-    stored = Scores({"x": np.zeros(5)}, {("A", 1, "x"): values}).predictions["A", 1, "x"]
-    assert np.abs(stored - values).max() <= 2.0**-12  # a step between 4 and 8
-    assert np.array_equal(rounded(stored), stored)
 
 
 @pytest.mark.parametrize("values", [[np.nan], [np.inf], [0.1, 0.2]])
@@ -156,11 +142,7 @@ def test_damaged_scores_are_refused(tmp_path: Path, content: bytes) -> None:
         Scores.load(tmp_path / "x.npz")
 
 
-ODD = ["", "{", "[]", '{"paper": "cse"}', "<html>404</html>", "null"]
-OTHER_SCHEMA = [{"schema_version": 1}, {"unknown": 1}, {"metrics": [{"method": "CSE"}]}]
-
-
-@pytest.mark.parametrize("content", [*ODD, *OTHER_SCHEMA])
+@pytest.mark.parametrize("content", ["", '{"paper": "cse"}', "null", {"schema_version": 1}, {"unknown": 1}])
 def test_what_is_not_a_run_is_refused_with_the_command_that_mends_it(checkout: Path, content: Any) -> None:
     path = records.write(run())
     text = content if isinstance(content, str) else json.dumps(run().model_dump(mode="json") | content)
@@ -169,17 +151,11 @@ def test_what_is_not_a_run_is_refused_with_the_command_that_mends_it(checkout: P
         records.read_own(NAME, "small")
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_no_number_that_is_none(bad: float) -> None:
+@pytest.mark.parametrize("change", [{"value": float("nan")}, {"value": float("inf")}, {"sead": 2}])
+def test_no_number_that_is_none_and_no_misspelt_field(change: dict[str, float]) -> None:
+    row = run().metrics[0].model_dump()
     with pytest.raises(ValidationError):
-        Metric(method="a", dataset="b", metric="c", protocol="d", seed=1, value=bad, n=1)
-    with pytest.raises(ValidationError):
-        Test(kind="k", a="a", b="b", dataset="d", metric="m", estimate=0, low=bad, high=1)
-
-
-def test_a_misspelt_field_is_refused() -> None:
-    with pytest.raises(ValidationError):
-        Metric(method="a", dataset="b", metric="c", protocol="d", seed=1, value=1, n=1, sead=2)  # type: ignore[call-arg]
+        Metric.model_validate(row | change)
 
 
 def test_the_commit_is_of_the_checkouts_own_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,12 +84,6 @@ def test_a_claim_about_models_has_seeds_in_its_interval_or_decides_nothing() -> 
             assert not alone or entry.verdict not in ("reproduced", "exceeded", "not reproduced"), name
 
 
-def test_without_a_run_every_claim_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "root", lambda: tmp_path)
-    found = judge.gather("small")
-    assert {(entry.verdict, entry.found.evidence, entry.run) for entry in found} == {("not run", judge.NO_RUN, None)}
-
-
 def test_chance_is_bounded_by_the_rules_levels() -> None:
     """One rule of 2.5 % in a "reproduced", else as many as there are parts; counts and values held have none."""
 

@@ -9,12 +9,11 @@ from sentbook.evaluation.predictions import Predictions
 from sentbook.io import ConfigError
 from sentbook.judge.claims import Cause, Claim, Verdict, claims
 from sentbook.judge.evidence import Evidence, Missing, Number, Place
-from sentbook.judge.rules import Judgement, judgement
+from sentbook.judge.rules import HOLDS, Judgement, judgement
 from sentbook.records import Run, Scores, read, read_scores
 
-__all__ = ["Claim", "Entry", "Judgement", "Number", "Verdict", "claims", "gather", "judge", "judged"]
 NO_RUN, TOY = "no run of this profile is recorded", "a run on toy data carries no verdict"
-DECIDED: tuple[Verdict, ...] = ("reproduced", "exceeded", "not reproduced")
+DECIDED: tuple[Verdict, ...] = (*HOLDS, "not reproduced")
 # Searches step by step cannot have the same number of trainings on both sides to the last one.
 ENOUGH = 0.8
 
@@ -110,9 +109,7 @@ def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict,
     if unsearched:
         notes.append(f"no search of the settings of {_listed(unsearched)} is recorded")
     scale = claim.scale
-    lacking = scale.lacking(run) if scale else []
-    stays = verdict in ("reproduced", "exceeded") or (verdict == "not run" and not (scale and scale.files))
-    if scale and lacking and not stays:
+    if scale and (lacking := scale.lacking(run)) and verdict not in HOLDS and (verdict != "not run" or scale.files):
         verdict = "out of scale"
         notes.append(f"the claim is about {scale.says}; this run has {', '.join(lacking)}")
     if claim.contradicts:

@@ -128,7 +128,7 @@ class Evidence:
 
     def chosen(self, method: str, dataset: str) -> str:
         """Name the recorded row of a method that stands for several, of which development pairs chose one."""
-        return str(self.finding("chosen rows", {}).get(dataset, {}).get(method, method))
+        return str(self.run.findings.get("chosen rows", {}).get(dataset, {}).get(method, method))
 
     def seeds(self, method: str, row: str, metric: str) -> Mapping[int | None, float]:
         """Return the value of every seed, of a mean of data sets their mean.
@@ -172,7 +172,7 @@ class Evidence:
                 return self.number(test.model_copy(update={"a": a, "b": b, "dataset": row}))
             one, kind = self.book.interval(names[0], *place, resamples), "bootstrap over items"
             return self.number(Test.of(one, kind=kind, a=a, b=b, dataset=row, metric=metric))
-        for test in [*self.run.tests, *(Test.model_validate(one) for one in self.finding("measured", []))]:
+        for test in [*self.run.tests, *(Test.model_validate(one) for one in self.run.findings.get("measured", []))]:
             sign = {(a, b): 1, (b, a): -1}.get((test.a, test.b), 0)
             if sign and test.kind != "williams" and test.metric == metric and test.dataset in (row, dataset_of(row)):
                 low, high = sorted((sign * test.low, sign * test.high))
@@ -214,13 +214,13 @@ class Evidence:
         name = best(found, metric)
         return found[name], name
 
-    def finding(self, name: str, default: Any = None) -> Any:
+    def finding(self, name: str) -> Any:
         """Return a finding of the run, ``name`` or ``name.part``.
 
         Raises:
-            Missing: nothing of that name, and no ``default``.
+            Missing: nothing of that name.
         """
         found = at(self.run.findings, name)
-        if found in (None, [], {}) and default is None:
+        if found in (None, [], {}):
             raise Missing(f"needs {name}, which this run did not measure")
-        return default if found is None else found
+        return found

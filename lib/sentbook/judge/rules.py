@@ -21,6 +21,7 @@ from sentbook.records import Test
 PRINTED = "printed"
 # An interval of 95 % lies wholly on the wrong side of the truth this often, on either side.
 LEVEL = 0.025
+HOLDS: tuple[Verdict, ...] = ("reproduced", "exceeded")
 _WORST: tuple[Verdict, ...] = ("not reproduced", "not run", "inconclusive", "exceeded", "reproduced")
 # How a number of a unit is shown: its scale and its places; others x 100, with one.
 _SHOWN = {"mse": (1, 4), "mae": (1, 4), "ratio": (1, 2), "score": (1, 2), "seconds": (1, 0)}
@@ -148,11 +149,14 @@ def leaf(verdict: Verdict, one: Number, low: float, printed: Number | None, whos
 def judgement(evidence: Evidence, claim: Claim) -> Judgement:
     """All parts hold. The worst verdict of the parts: not reproduced, then not run, inconclusive, exceeded,
     reproduced."""
-    parts = [part for one in claim.parts or [claim] for part in compared(evidence, one)]
+    parts: list[Judgement] = []
+    for c in claim.parts or [claim]:
+        whole = WHOLE.get(c.rule)
+        parts += [whole(evidence, c)] if whole else [EACH[c.rule](evidence, c, one) for one in numbers(evidence, c)]
     if len(parts) == 1:
         return parts[0]
     verdicts, of = [part.verdict for part in parts], len(parts)
-    holding = sum(one in ("reproduced", "exceeded") for one in verdicts)
+    holding = sum(one in HOLDS for one in verdicts)
     words = "; ".join(part.evidence for part in parts)
     if of >= _MANY:
         least = min(parts, key=lambda part: part.low)
@@ -160,13 +164,6 @@ def judgement(evidence: Evidence, claim: Claim) -> Judgement:
     ours, goal = Number("parts that hold", "parts", holding, of=of), bound("all parts", "parts", of, False, of)
     worst = next(verdict for verdict in _WORST if verdict in verdicts)
     return Judgement(worst, words, ours, goal, tuple(one for part in parts for one in part.numbers), parts=tuple(parts))
-
-
-def compared(evidence: Evidence, c: Comparison) -> list[Judgement]:
-    """Judge one comparison: number by number, or several together."""
-    if c.rule in WHOLE:
-        return [WHOLE[c.rule](evidence, c)]
-    return [EACH[c.rule](evidence, c, one) for one in numbers(evidence, c)]
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
