@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from sentbook.models.average import AverageEncoder
 from sentbook.papers.dnt.settings import Settings
 from sentbook.papers.dnt.winners import named
 from sentbook.records import Cost, CurvePoint, Metric, Search
-from sentbook.report import describe_errors
 from sentbook.study import Study
 from sentbook.training.devices import device_of
 from sentbook.training.objectives import DirectTransfer, Grid, HeadTraining
@@ -177,12 +175,6 @@ def metric_rows(s: Settings, scores: Predictions) -> list[Metric]:
             how = {"STS12": Aggregation.POOLED, "STS12/avg": Aggregation.MEAN}.get(name, Aggregation.PER_SET)
             found += scores.metric_rows(Protocol(kind, measure_on(name), how, s.tokenisation), [name], [method])
     return found
-
-
-def errors(scores: Predictions, a: str, b: str, dataset: str = "SICK") -> list[dict[str, Any]]:
-    """Describe the errors of two methods on a data set, or on the first where ``scores`` do not have it."""
-    name = dataset if dataset in scores.names else scores.names[0]
-    return [describe_errors(scores.pairs[name], {one: scores.stacked(one, name) for one in (a, b)}, a, b)]
 
 
 def searches(found: Iterable[Found]) -> list[Search]:
