@@ -38,6 +38,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The variables of an owner's shell: a checkout with cut profiles, the originals, and no other data."""
     home = tmp_path_factory.mktemp("owner")
     checkout, originals = home / "checkout", home / "originals"
+    (home / "DATA").mkdir(parents=True)  # an empty mirror
     put_vectors(originals, list(World().vectors()[0]))
     put_pairs(originals)
     put_books(originals / "bookcorpus", 80)

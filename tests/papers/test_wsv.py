@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cells import of_page
 from sentbook import records
 from sentbook.data import suites, vectors
 from sentbook.data.vectors import WordVectors
 from sentbook.io import DataError
 from sentbook.judge.printed import table as reported
-from sentbook.papers.wsv.experiments import dimension_of, dimension_recipes, scored
+from sentbook.papers.wsv.experiments import dimension_recipes, scored
 from sentbook.papers.wsv.ranking import systems
 from sentbook.papers.wsv.settings import Settings
 from sentbook.records import Metric, Run
@@ -67,9 +68,9 @@ def test_rows_take_the_first_vectors_that_are_here_and_count_as_printed(
     assert larger.method == "WSV-SCNN-SV d=50 L=1, GloVe 840B"
     printed = reported("wsv", "table2")
     counts = printed[printed["metric"] == "trainable_params"].set_index("method")["value"]
-    assert {one.method: 9 * (dimension_of(one.method) or 0) * one.encoder.filters + 2 for one in as_printed} == dict(
-        counts
-    )
+    dimension_of = of_page("wsv/table2", "dimension_of")["dimension_of"]
+    found = {one.method: 9 * dimension_of(one.method) * one.encoder.filters + 2 for one in as_printed}
+    assert found == dict(counts)
 
 
 def test_without_any_vectors_of_a_row_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

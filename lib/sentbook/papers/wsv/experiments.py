@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -18,17 +17,6 @@ from sentbook.training.runs import Trained
 def pretrained(settings: Settings) -> dict[str, list[Recipe]]:
     """Return the encoders that several notebooks start from: the paper's own configuration, trained on SICK."""
     return {"WSV-SCNN-SV": recipes(settings, "WSV-SCNN-SV", settings.wsv, settings.sick)}
-
-
-def dimension_of(method: str) -> int | None:
-    """Read the d of a row's name.
-
-    Example:
-        >>> dimension_of("WSV-SCNN-SV d=300 L=1"), dimension_of("ours")
-        (300, None)
-    """
-    found = re.search(r"\bd=(\d+)", method)
-    return int(found.group(1)) if found else None
 
 
 def dimension_recipes(settings: Settings) -> list[list[Recipe]]:
