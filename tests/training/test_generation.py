@@ -1,7 +1,8 @@
-"""The four models: what each predicts from what, sums of losses, and training through the one loop."""
+"""The four models: books before training, what each predicts from what, sums of losses, and words after training."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,19 +13,47 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sentbook.data import novels
-from sentbook.data.text import TokenIds, Vocabulary
+from sentbook import config
+from sentbook.data import novels, vectors
+from sentbook.data.corpora import substitute
+from sentbook.data.miniworld import World
+from sentbook.data.novels import Books
+from sentbook.data.text import TOKENISERS, TokenIds, Vocabulary
+from sentbook.data.vectors import WordVectors
 from sentbook.io import DataError
 from sentbook.models.cnn import CNN, CNNEncoder
-from sentbook.models.decoders import DecoderOptions
-from sentbook.models.encoder_decoder import EncoderDecoder, Kind
+from sentbook.models.encoder_decoder import Kind
 from sentbook.training.objectives import GenerationTraining, Start, Text
-from sentbook.training.objectives.generation import word_table
+from sentbook.training.objectives.generation import expand, word_table
+from sentbook.training.recipes import Recipe
 from sentbook.training.train import train
 
 KINDS: list[Kind] = ["autoencoder", "future predictor", "composite", "hierarchical"]
 kinds = pytest.mark.parametrize("kind", KINDS)
 VOCABULARY = Vocabulary([f"w{chr(97 + number)}" for number in range(10)])
+STAGE = GenerationTraining(
+    corpus="miniworld-stories", books=60, vocabulary=200, hidden=8, paragraph=4, held_out=64, bound=0.1
+)
+
+pytestmark = pytest.mark.usefixtures("forgetful", "cache")
+
+
+@pytest.fixture
+def found() -> Books:
+    return STAGE.read("ptb")
+
+
+@pytest.fixture(scope="module")
+def known() -> WordVectors:
+    return vectors.load("miniworld")
+
+
+def shelf(folder: Path, text: str) -> Path:
+    """Five books of one text."""
+    folder.mkdir()
+    for name in "edcba":
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    return folder
 
 
 def written(kind: Kind, books: list[int], seed: int = 0) -> Text:
@@ -47,10 +76,6 @@ def cnn(bound: float = 0.3) -> CNN:
         return CNN(word_table(VOCABULARY, 6, bound=1.0, seed=1), CNNEncoder(filters=4, bound=bound))
 
 
-def model(kind: Kind, bound: float = 0.3) -> EncoderDecoder:
-    return EncoderDecoder(cnn(bound), kind, DecoderOptions(hidden=5, bound=bound), seed=2)
-
-
 def problem(kind: Kind, texts: tuple[Text, Text] | None = None, **changes: object) -> GenerationTraining:
     values = {"model": kind, "hidden": 5, "bound": 0.3, "epochs": 2, "batch_size": 4, "learning_rate": 0.01}
     values |= {"checks_per_epoch": 2, "paragraph": 3}
@@ -68,7 +93,60 @@ def nats(forced: object) -> Tensor:
     return functional.cross_entropy(functional.linear(features, rows, bias), target, reduction="sum")
 
 
-# -- text --------------------------------------------------------------------------------------------------------------
+# -- which books -------------------------------------------------------------------------------------------------------
+
+
+def test_own_books_are_those_of_a_folder_and_a_text_without_an_example_is_one_sentence(tmp_path: Path) -> None:
+    own = STAGE.changed(corpus="folder", path=str(shelf(tmp_path / "shelf", "A short one.")), books=None)
+    assert list(own.collection().books) == [*"abcde"]
+    stage, read = own.changed(model="future predictor"), own.read("ptb")
+    with pytest.raises(DataError, match="no example for the future predictor model; give more or longer books"):
+        stage.bind(Start(CNN(word_table(read.vocabulary, 6, seed=1), CNNEncoder(filters=4)), read.vocabulary))
+
+
+def test_bookcorpus_is_missed_before_any_training_and_novels_are_read_where_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path))
+    settings = config.load("cnn_lstm", {"profile": "paper", "vectors": {"name": "miniworld"}})
+    for stage in (settings.pretraining, settings.hierarchical):
+        recipe = Recipe(method="m", seed=1, vectors=settings.vectors, encoder=settings.encoder, stages=(stage,))
+        with pytest.raises(DataError, match=r"bookcorpus holds 0 \.txt files; .* 'novels'"):
+            recipe.key()
+    shelf(tmp_path / "bookcorpus", "one of mr .\ntwo")
+    stage = settings.pretraining
+    assert stage.collection().layout == "lines" and stage.digests()
+    assert not substitute("bookcorpus", "cnn_lstm")
+    monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
+    settings = config.load("cnn_lstm", {"profile": "paper"})
+    for stage in (settings.pretraining, settings.hierarchical):
+        assert [substitute(text, "cnn_lstm") for text in stage.texts()] == [substitute("novels", "cnn_lstm")] != [""]
+
+
+def test_learned_words_are_the_most_frequent_ones_of_the_books_to_train_on(found: Books) -> None:
+    counts: Counter[str] = Counter()
+    for held, story in zip(found.held, World().stories(60), strict=True):
+        if not held:
+            counts.update(word for sentence in story for word in TOKENISERS["ptb"](sentence))
+    words = found.vocabulary.words
+    assert len(words) == min(200, len(counts)) and found.held.sum() == 12
+    times = [counts[word] for word in words]
+    assert times == sorted(counts.values(), reverse=True)[: len(words)]
+
+
+# -- which sentences ---------------------------------------------------------------------------------------------------
+
+
+def test_held_out_sentences_are_of_other_books_and_the_same_for_every_seed(found: Books) -> None:
+    limited = STAGE.changed(limit=100)
+    (train, held), (again, _), (other, same) = (limited.load(seed, "miniworld") for seed in (1, 1, 2))
+    book_of = np.searchsorted(found.offsets, np.arange(len(found)), side="right") - 1
+    assert found.held[book_of[held.rows]].all()
+    assert not found.held[book_of[train.rows]].any()
+    np.testing.assert_array_equal(held.rows, same.rows)
+    np.testing.assert_array_equal(train.rows, again.rows)
+    assert len(train.rows) == len(other.rows) == 100 and len(held.rows) == 64
+    assert not np.array_equal(train.rows, other.rows)
 
 
 def test_books_within_limits_are_cut_into_sentences_pairs_and_paragraphs(cache: Path) -> None:
@@ -154,13 +232,6 @@ def test_gradients_reach_every_parameter_of_every_variant(kind: Kind, start: str
     assert made.encoder.embedding.weight.grad is not None and not made.encoder.embedding.weight.grad[0].any()
 
 
-def test_books_of_one_sentence_have_no_pairs() -> None:
-    for kind in ("future predictor", "composite", "hierarchical"):
-        with pytest.raises(DataError, match="no example"):
-            problem(kind, (written(kind, [1, 1]),) * 2)
-    assert problem("autoencoder", (written("autoencoder", [1, 1]),) * 2).judge() < 0
-
-
 # -- judging -----------------------------------------------------------------------------------------------------------
 
 
@@ -206,3 +277,61 @@ def test_adam_in_one_pass_gives_the_numbers_of_many(monkeypatch: pytest.MonkeyPa
         train(made, seed=1, device="cpu", report=lambda _: None)
         found.append(torch.cat([value.detach().ravel() for value in made._decoding.parameters()]))
     torch.testing.assert_close(*found, atol=1e-4, rtol=0)
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def test_learned_words_begin_as_noise_and_all_others_as_zeros(found: Books, known: WordVectors) -> None:
+    vocabulary, table = STAGE.lexicon(found, known, seed=3)
+    own = found.vocabulary.words
+    assert vocabulary.words[: len(own)] == own
+    assert vocabulary.words[len(own) :] == [word for word in known.words if word not in set(own)]
+    np.testing.assert_array_equal(table[: 2 + len(own)], word_table(found.vocabulary, 50, 0.1, seed=3))
+    assert not table[0].any() and not table[2 + len(own) :].any()
+    assert 0.09 < table.abs().max() <= 0.1
+    assert not torch.equal(table, STAGE.lexicon(found, known, seed=4)[1])
+
+
+def test_fixed_words_are_the_pre_trained_vectors_bit_for_bit(found: Books, known: WordVectors) -> None:
+    some = WordVectors(known.words[::2], known.matrix[::2])
+    vocabulary, table = STAGE.changed(embedding_update="frozen").lexicon(found, some, seed=3)
+    assert table.dtype == torch.float32
+    assert vocabulary.words == STAGE.lexicon(found, some, seed=3)[0].words
+    row = {word: at for at, word in enumerate(some.words)}
+    mean = some.matrix.mean(axis=0)
+    strangers = 0
+    for word, vector in zip(vocabulary.words, table[2:].numpy(), strict=True):
+        strangers += word not in row
+        np.testing.assert_array_equal(vector, some.matrix[row[word]] if word in row else mean)
+    assert strangers > 10
+    assert not table[0].any()
+    np.testing.assert_array_equal(table[1], mean)
+    assert torch.equal(table, STAGE.changed(embedding_update="frozen").lexicon(found, some, seed=4)[1])
+
+
+def test_other_words_get_what_the_least_squares_map_gives(found: Books, known: WordVectors) -> None:
+    vocabulary, table = STAGE.lexicon(found, known, seed=1)
+    own = found.vocabulary.words
+    generator = torch.Generator().manual_seed(0)
+    table[2 : 2 + len(own)] = torch.randn(len(own), 50, generator=generator)
+    table[1] = 7.0
+    learned = table[: 2 + len(own)].clone()
+    expand(table, found, known)
+    assert torch.equal(table[: 2 + len(own)], learned)
+    index = {word: row for row, word in enumerate(known.words)}
+    shared = [(index[word], at) for at, word in enumerate(own, start=2) if word in index]
+    x, y = known.matrix[[row for row, _ in shared]], learned.numpy()[[at for _, at in shared]]
+    mapping = np.linalg.lstsq(x.astype(np.float64), y.astype(np.float64), rcond=None)[0]
+    others = known.matrix[[index[word] for word in vocabulary.words[len(own) :]]]
+    np.testing.assert_array_equal(table[2 + len(own) :].numpy(), (others @ mapping).astype(np.float32))
+
+
+def test_vectors_that_cannot_be_mapped_are_one_sentence(found: Books, known: WordVectors) -> None:
+    few = WordVectors(known.words[:40], known.matrix[:40])
+    _, table = STAGE.lexicon(found, few, seed=1)
+    with pytest.raises(DataError, match="fewer than the 50 dimensions"):
+        expand(table, found, few)
+    _, table = STAGE.lexicon(found, known, seed=1)
+    with pytest.raises(DataError, match="not those that the encoder was trained with; train it again"):
+        expand(table[:-1], found, known)
