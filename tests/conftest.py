@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import nbformat
@@ -83,20 +82,6 @@ def artifacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the test's encoders and kept scores go; nothing is there yet."""
     monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / "artifacts"))
     return tmp_path / "artifacts"
-
-
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each copy to a device makes the host wait."""
-    found, copy = list[bool](), torch.Tensor.to
-
-    def noted(tensor: torch.Tensor, *place: Any, **how: Any) -> torch.Tensor:
-        if not tensor.is_meta:
-            found.append(not how.get("non_blocking"))
-        return copy(tensor, *place, **how)
-
-    monkeypatch.setattr(torch.Tensor, "to", noted)
-    return found
 
 
 # -- a browser ---------------------------------------------------------------------------------------------------------

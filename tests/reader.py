@@ -40,11 +40,10 @@ class Reader:
         parts = urlsplit(url)
         return parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != self.server
 
-    def open(self, file: str, *, folded: bool = False) -> None:
+    def open(self, file: str) -> None:
         """Open a page, and all that its main table stands before."""
         self.page.goto(f"{self.server}/{file}.html", wait_until="load")
-        if not folded:
-            self.page.evaluate("() => document.querySelectorAll('.sb-procedure').forEach(part => part.open = true)")
+        self.page.evaluate("() => document.querySelectorAll('.sb-procedure').forEach(part => part.open = true)")
         self.page.evaluate("() => window.MathJax?.startup?.promise?.then(() => true)")
 
     def width(self) -> int:
