@@ -17,7 +17,7 @@ from typing import Any
 from sentbook import io, records
 from sentbook.config import digest
 from sentbook.data import corpora, readers, sources
-from sentbook.data.overlap import key, test_keys
+from sentbook.data.suites import key, test_keys
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
 
 REAL = tuple(name for name in corpora.CORPORA if not name.startswith("miniworld"))

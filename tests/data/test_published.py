@@ -77,7 +77,7 @@ def test_an_owners_file_of_pairs_is_named_by_a_parameter_and_known_by_its_conten
         stage = recipe(file, file).stages[0]
         pairs, _ = stage.load(1, "miniworld")
         assert sorted((*pairs.first, *pairs.second)) == ["a bird", "a crow", "the cat", "the dog"]
-    with pytest.raises(DataError, match=r"The file of pairs .*none\.tsv does not exist; let path name one"):
+    with pytest.raises(DataError, match=r"The file .*none\.tsv does not exist; let path name one"):
         recipe("none.tsv", one).key()
     with pytest.raises(ConfigError, match=r"'sentence' in cse, .*: corpora 'file' and the path .* go together"):
         load("cse", {"sentence": {"corpora": ["file"]}})

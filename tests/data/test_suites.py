@@ -8,9 +8,9 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from sentbook.data import overlap, readers, suites, tasks
+from sentbook.data import readers, suites, tasks
 from sentbook.data.miniworld import World
-from sentbook.data.overlap import key
+from sentbook.data.suites import key
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import sts_predictions
 from sentbook.io import ConfigError
@@ -74,15 +74,6 @@ def test_names_and_measures_are_those_of_the_papers_table() -> None:
         assert suites.measure_of(name) == "pearson"
 
 
-def test_trial_and_test_sentences_are_kept_out_of_pre_training(stand_ins: None) -> None:
-    keys = suites.excluded_for(["sick", "miniworld-answers", "sick"])
-    for split in SPLITS:
-        pairs, answers = suites.pairs("sick", split), suites.pairs("miniworld-answers", split)
-        assert all((key(text) in keys) == (split != "train") for text in pairs.first + pairs.second)
-        assert split == "train" or all(key(text) in keys for text in answers.first + answers.second)
-    assert suites.excluded_for([]) == frozenset()
-
-
 @pytest.mark.parametrize("dataset", suites.TEST_NAMES)
 def test_unknown_names_are_refused_before_a_file_is_read(dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SENTBOOK_DATA", raising=False)
@@ -126,7 +117,7 @@ def test_the_sets_of_transfer(mirror: Path) -> None:
         for pairs in asked:
             assert pairs.scale == (low, high) and low <= pairs.gold.min() < pairs.gold.max() == high
             assert all(key(text) for text in pairs.first + pairs.second)
-    keys = suites.excluded_for(DNT)
+    keys = suites.excluded("dnt")
     assert all(key(text) in keys for text in suites.pairs("stsb", "trial").first + suites.pairs("pac", "test").second)
 
 
@@ -135,7 +126,7 @@ def test_pairs_that_choose_the_epoch_of_a_pre_training_hold_no_test_sentence(mir
     [found] = suites.validation_sets("stsb-dev")
     tests = [*readers.sts_all(), *(suites.pairs(dataset, "test") for dataset in DNT)]
     assert 300 < len(found) < len(suites.pairs("stsb", "trial")) == 1500
-    assert not {key(text) for text in (*found.first, *found.second)} & overlap.test_keys(tests)
+    assert not {key(text) for text in (*found.first, *found.second)} & suites.test_keys(tests)
 
 
 @pytest.mark.real_data

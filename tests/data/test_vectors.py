@@ -93,7 +93,7 @@ def test_a_file_is_parsed_once_and_known_by_its_contents(tmp_path: Path, monkeyp
             binary([b"cat", b"dog"]).replace(b"cat " + ROWS[0].tobytes(), b"cat " + b"\xff" * 12),
             "not finite",
         ),
-        ("other.txt", b"", "does not exist; set vectors.path"),
+        ("other.txt", b"", "does not exist; let path name one"),
     ],
 )
 def test_damaged_files_are_named(tmp_path: Path, name: str, content: bytes, said: str) -> None:
@@ -157,8 +157,6 @@ def test_reduction_keeps_the_most_and_does_not_centre() -> None:
     singular = np.linalg.svd(matrix.astype(np.float64), compute_uv=False)
     two = reduce(whole, 2).matrix.astype(np.float64)
     np.testing.assert_allclose((two**2).sum(), (singular[:2] ** 2).sum(), rtol=1e-5)
-    with pytest.raises(DataError, match="cannot be reduced to 10"):
-        reduce(whole, 10)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +180,7 @@ def test_substitutes_of_each_paper(name: str, paper: str, words: str) -> None:
 @pytest.mark.real_data
 def test_mirror_sets(mirror: Path) -> None:
     glove, news, sick = load("glove-6b-50d"), load("word2vec-300d"), load("glove-840b-300d-sick")
-    assert (len(glove), glove.dimension, len(news), news.dimension) == (72_713, 50, 26_423, 300)
+    assert (len(glove.words), glove.dimension, len(news.words), news.dimension) == (72_713, 50, 26_423, 300)
     assert set(glove.words) | set(news.words) == set(load("word2vec-300d-expanded").words)
     for size in (200, 100, 50):
         name = f"glove-840b-sick-pca-{size}d"

@@ -171,7 +171,7 @@ def images_of(folder: Path, damage: Callable[[list[dict[str, Any]]], object] = l
     damage(listing)
     savemat(folder / "vgg_feats.mat", {"other": 1, "feats": np.arange(54, dtype=np.float32).reshape(9, 6).T})
     (folder / "dataset_coco.json").write_text(json.dumps({"dataset": "coco", "images": listing}), encoding="utf-8")
-    page = of_page("cnn_lstm/table4", "SPLITS", "coco")
+    page = of_page("cnn_lstm/table4", "SPLITS", "Scenes", "coco")
     page["SIZES"] = {"train": (5,), "dev": (2,), "test": (2,)}
     return page["coco"](folder)
 
@@ -195,7 +195,9 @@ def test_other_images_than_coco_are_refused(tmp_path: Path, damage: Callable[[li
 
 
 def test_generated_scenes_share_no_caption_with_another_split() -> None:
-    found = of_page("cnn_lstm/table4", "generated")["generated"](sizes := {"test": 500, "dev": 500, "train": 3000})
+    found = of_page("cnn_lstm/table4", "Scenes", "generated")["generated"](
+        sizes := {"test": 500, "dev": 500, "train": 3000}
+    )
     assert {split: len(scenes) for split, scenes in found.items()} == sizes
     said = [{text.lower() for texts in scenes.captions for text in texts} for scenes in found.values()]
     assert not said[0] & said[1] | said[0] & said[2] | said[1] & said[2]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook.data import corpora, suites
-from sentbook.data.overlap import key
+from sentbook.data.suites import key
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
 from sentbook.io import DataError
@@ -109,7 +109,7 @@ def long_pairs() -> ParaphrasePairs:
     """Long sentences of distinct words, so that a permutation shows."""
     rng = np.random.default_rng(1)
     first, second = ([" ".join(rng.permutation(WORDS)[: rng.integers(12, 20)]) for _ in range(24)] for _ in range(2))
-    return ParaphrasePairs("p", first, second, ["p"] * 24)
+    return ParaphrasePairs("p", first, second)
 
 
 def paraphrase(encoder: SentenceEncoder | None = None, **changes: Any) -> MarginTraining:

@@ -62,7 +62,7 @@ def paraphrase(options: Encoder | None = None) -> MarginTraining:
     )
     check = ScoredPairs("check", first + first, second + others, np.repeat([5.0, 0.0], 60), (0, 5))
     encoder = build(options or CSEEncoder(filters=3), weight, seed=1)
-    return margin().bind(Start(encoder, vocabulary), (ParaphrasePairs("p", first, second, ["p"] * 60), [check]))
+    return margin().bind(Start(encoder, vocabulary), (ParaphrasePairs("p", first, second), [check]))
 
 
 def written(kind: Kind, books: list[int], seed: int = 0) -> Text:

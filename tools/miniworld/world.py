@@ -12,7 +12,6 @@ from miniworld import images, lexicon, meaning, opinions, pairs, stories, tasks,
 from miniworld.randomness import Dice, numbers, stable_hash
 from miniworld.scene import CORPUS_CELLS, SIMILARITY_CELLS, SPLIT_CELLS
 from sentbook.data.types import (
-    CaptionedScenes,
     Examples,
     LabelledPairs,
     ParaphrasePairs,
@@ -119,18 +118,15 @@ class World:
         domains = [lexicon.domain(name) for name in tasks.STORY_DOMAINS]
         return SimpleNamespace(stories=[stories.story(dice.choose(domains), dice)[1] for _ in range(n)])
 
-    def scenes(self, n: int) -> CaptionedScenes:
+    def scenes(self, n: int) -> SimpleNamespace:
         """``n`` scenes as (n, 64) features, with five captions each."""
         dice = Dice(self.seed, "scenes")
         domains = [lexicon.domain(name) for name in tasks.STORY_DOMAINS]
         noise = numbers(self.seed, "grain").normal(size=(n, images.FEATURES)) / np.sqrt(images.FEATURES)
         found = [images.picture(dice.choose(domains), dice) for _ in range(n)]
         features = np.asarray([images.features(scene, row) for (scene, _), row in zip(found, noise, strict=True)])
-        return CaptionedScenes(
-            "miniworld/scenes",
-            features.reshape(n, images.FEATURES).astype(np.float32),
-            [captions for _, captions in found],
-        )
+        rows = features.reshape(n, images.FEATURES).astype(np.float32)
+        return SimpleNamespace(features=rows, captions=[captions for _, captions in found])
 
     def graded_answers(self, split: str) -> SimpleNamespace:
         """Columns of question, reference answer, answer and a grade from 0 to 5; ten answers to each question."""

@@ -7,7 +7,6 @@ Simple Wikipedia 3,652, WikiSplit 12,000, OneStop 4,736, Quora 53,986, Twitter 1
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,11 +16,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from sentbook.config import digest
 from sentbook.data import published, readers, sources
 from sentbook.data.miniworld import World
-from sentbook.data.overlap import remove
 from sentbook.data.published import original
 from sentbook.data.readers import one_of
+from sentbook.data.suites import remove
 from sentbook.data.text import tokenise_ptb, tokenise_words
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
 
@@ -199,14 +199,14 @@ def load(
     Args:
         names: of `CORPORA`, of `published.PARAPHRASES`, or ``file``: the user's own, at ``path``.
         limit: keep at most so many, drawn by the seed.
-        exclude: keys (`sentbook.data.overlap.key`) of test sentences; pairs that hold one are dropped.
+        exclude: keys (`sentbook.data.suites.key`) of test sentences; pairs that hold one are dropped.
     """
     for name in names:
         one_of("corpus", name, CORPORA | dict.fromkeys([*published.PARAPHRASES, "file"]))
     found = []
     for name in dict.fromkeys(names):
         if name == "file":
-            pairs = published.pairs(published.own_pairs(path))
+            pairs = published.pairs(sources.noted(path))
         else:
             pairs = read(name, seed) if name in CORPORA else published.paraphrases(name)
         found.append(remove(pairs, exclude))
@@ -225,7 +225,7 @@ def inference(corpus: str, *, exclude: frozenset[str] = frozenset()) -> tuple[La
     (`sentbook.data.published`).
 
     Args:
-        exclude: keys (`sentbook.data.overlap.key`) of sentences that no pair may hold.
+        exclude: keys (`sentbook.data.suites.key`) of sentences that no pair may hold.
     """
     if corpus == "miniworld-entailment":
         return World().entailment("train"), World().entailment("trial")
@@ -276,9 +276,8 @@ def _phrases() -> ParaphrasePairs:
                     found |= dict.fromkeys(replaced_spans(first, second))
         return {"first": [one for one, _ in found], "second": [other for _, other in found]}
 
-    identity = hashlib.sha256(str(_ALIGNMENT).encode())
     for file in CORPORA["phrases"].files:
-        sources.path(file)  # also records that this process used it
-        identity.update(sources.sha256(file).encode())
-    kept = sources.kept(f"phrases-{identity.hexdigest()[:16]}", align)
+        sources.path(file)  # records that this process used it
+    identity = digest([_ALIGNMENT, *map(sources.sha256, CORPORA["phrases"].files)])
+    kept = sources.kept(f"phrases-{identity}", align)
     return ParaphrasePairs.of("phrases", zip(kept["first"], kept["second"], strict=True))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sentbook.data.types import CaptionedScenes, Examples, LabelledPairs, ParaphrasePairs, ScoredPairs
+from sentbook.data.types import Examples, LabelledPairs, ParaphrasePairs, ScoredPairs
 
 FILE = Path(__file__).with_name("miniworld.npz")
 # Part of the key of each training on generated data; another name for other data.
@@ -42,10 +42,8 @@ class World:
 
     DOMAINS: ClassVar = ("people", "animals", "kitchen", "sport", "headlines", "travel")
     CLASSES: ClassVar[dict[str, tuple[str, ...]]] = {
-        "sentiment": ("negative", "positive"),
-        "product": ("negative", "positive"),
+        **dict.fromkeys(("sentiment", "product", "polarity"), ("negative", "positive")),
         "subjectivity": ("objective", "subjective"),
-        "polarity": ("negative", "positive"),
         "question": ("abbreviation", "description", "entity", "human", "location", "number"),
     }
     TASKS: ClassVar = tuple(CLASSES)
@@ -100,10 +98,9 @@ class World:
         """Return the first ``n`` stories of 5-9 sentences about two characters, as in novels."""
         return [line.split("\t") for line in _lines("stories/stories", n)]
 
-    def scenes(self, n: int | None = None) -> CaptionedScenes:
-        """Return the first ``n`` scenes as (n, 64) features, with five captions each."""
-        captions = [line.split("\t") for line in _lines("scenes/captions", n)]
-        return CaptionedScenes("miniworld/scenes", _array("scenes/features")[:n], captions)
+    def scenes(self) -> tuple[NDArray[np.float32], list[list[str]]]:
+        """Return scenes as (N, 64) features, and five captions of each."""
+        return _array("scenes/features"), [line.split("\t") for line in _lines("scenes/captions")]
 
     def vectors(self) -> tuple[list[str], NDArray[np.float32]]:
         """Return the words, frequent ones first, and their (V, 50) vectors. A few rarer words have none."""

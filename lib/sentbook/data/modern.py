@@ -6,10 +6,8 @@ Their vectors are fixed, so each is an average encoder over a vocabulary whose w
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import importlib.util
-import json
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sentbook.config import digest
 from sentbook.data import sources, suites
 from sentbook.data.text import tokenise_sentence
 from sentbook.data.types import SPLITS
@@ -93,6 +92,6 @@ def kept_vectors(name: str) -> tuple[list[str], NDArray[np.float32]]:
     """
     distribution, sentences = _distribution(name), transfer_sentences()
     version = importlib.metadata.version(distribution)
-    identity = hashlib.sha256(json.dumps([distribution, version, sentences]).encode()).hexdigest()
-    kept = sources.kept(f"{name}-{identity[:16]}", lambda: {"matrix": sentence_vectors(name, sentences)})
+    identity = digest([distribution, version, sentences])
+    kept = sources.kept(f"{name}-{identity}", lambda: {"matrix": sentence_vectors(name, sentences)})
     return sentences, kept["matrix"]

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sentbook.config import digest
 from sentbook.data import sources
 from sentbook.data.text import TOKENISERS, TokenIds, Tokenisation, Vocabulary
 from sentbook.io import DataError
@@ -231,10 +232,8 @@ def prepare(
             each other, those met first.
         every: the last of every so many books is held out.
     """
-    identity = hashlib.sha256(f"{_READER} {collection.identity} {words} {tokenisation} {every}".encode())
-    found = sources.kept(
-        f"books-{identity.hexdigest()[:16]}", lambda: _token_ids(collection, words, tokenisation, every)
-    )
+    identity = digest([_READER, collection.identity, words, tokenisation, every])
+    found = sources.kept(f"books-{identity}", lambda: _token_ids(collection, words, tokenisation, every))
     tokens, vocabulary = TokenIds(found["flat"], found["sentences"]), Vocabulary(found["words"])
     return Books(collection.name, tokens, found["books"], tuple(collection.books), found["held"], vocabulary)
 

@@ -41,11 +41,6 @@ CLASSES = ("contradiction", "neutral", "entailment")
 
 
 @cache
-def _originals(paper: str) -> dict[str, str]:
-    path = files("sentbook") / "papers" / paper / "originals.yaml"
-    return dict(parse_yaml(path.read_text(encoding="utf-8"))) if path.is_file() else {}
-
-
 def original(paper: str, kind: Literal["vectors", "sentences"]) -> str:
     """Name the word vectors or the sentence pairs that a paper used; empty where its folder does not say.
 
@@ -53,7 +48,8 @@ def original(paper: str, kind: Literal["vectors", "sentences"]) -> str:
         >>> original("cse", "vectors")
         'PARAGRAM-SL999'
     """
-    return _originals(paper).get(kind, "")
+    path = files("sentbook") / "papers" / paper / "originals.yaml"
+    return str(parse_yaml(path.read_text(encoding="utf-8")).get(kind, "")) if path.is_file() else ""
 
 
 def digests(*corpora: str) -> dict[str, str]:
@@ -91,14 +87,6 @@ def _cells(file: Path, count: int) -> Iterable[list[str]]:
             raise DataError(f"{file}, line {number}: {line[:60]!r} holds {what}; correct or remove the line.")
 
 
-def own_pairs(path: str) -> Path:
-    """Return the file of pairs that the user names, noted for the run."""
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise DataError(f"The file of pairs {file} does not exist; let path name one with a tab between two sentences.")
-    return sources.noted(file)
-
-
 def _distinct(corpus: str, found: Iterable[tuple[str, str]], file: Path) -> ParaphrasePairs:
     trimmed = ((one.strip(), other.strip()) for one, other in found)
     kept = dict.fromkeys((one, other) for one, other in trimmed if one and other and one != other)
@@ -122,15 +110,12 @@ def inference(part: str) -> LabelledPairs:
     return LabelledPairs("all-nli", first, second, np.array(labels, dtype=np.int64), CLASSES)
 
 
-def answers() -> pd.DataFrame | None:
-    """Return Mohler's archive as the flat file that stands for it; None where it is no original here.
+def answers(listed: Path) -> pd.DataFrame:
+    """Return Mohler's archive, whose file ``data/docs/files`` is given, as the flat file that stands for it.
 
     Columns 0, 1, 3, 4, 7: the answer's id, whether its question is in the published set, the reference answer, the
     answer, and the mean of the two grades (Mohler, Bunescu and Mihalcea 2011, release 2).
     """
-    listed = sources.original("data/docs/files")
-    if listed is None:
-        return None
     folder, rows = listed.parents[1], list[tuple[str, ...]]()
 
     def numbered(name: str) -> list[tuple[str, str]]:

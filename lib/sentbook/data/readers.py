@@ -201,9 +201,8 @@ def graded_answers() -> tuple[ScoredPairs, list[str]]:
         The pairs, and of each its question, ``<assignment>.<number>``.
     """
     name = "eval/short-answer-grading/sag_v2_flat.tsv"
-    found = None if sources.find(name) else published.answers()
-    if found is None:
-        found = table(name, (0, 1, 3, 4, 7), 2442, header=True)
+    listed = None if sources.find(name) else sources.original("data/docs/files")
+    found = published.answers(listed) if listed else table(name, (0, 1, 3, 4, 7), 2442, header=True)
     found = found[found[1] == "1"]
     expect("short answers", len(found), 2273)
     pairs = ScoredPairs("SAG", found[3].tolist(), found[4].tolist(), found[7].to_numpy(float), (0, 5))

@@ -173,8 +173,11 @@ def owned(*names: str) -> Path:
     return noted(found)
 
 
-def noted(file: Path) -> Path:
-    """Return ``file``, an original or the user's own, kept for the run with its size and digest."""
+def noted(path: Path | str) -> Path:
+    """Return a file, an original or the user's own, kept for the run with its size and digest."""
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(f"The file {file} does not exist; let path name one.")
     note(file.name, file.stat().st_size, file_digest(file))
     return file
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Literal
+from typing import Literal, TypeVar
+
+import numpy as np
 
 from sentbook.data import readers, tasks
 from sentbook.data.miniworld import World
-from sentbook.data.overlap import remove, test_keys
 from sentbook.data.readers import one_of
-from sentbook.data.types import SPLITS, ScoredPairs
+from sentbook.data.text import tokenise_words
+from sentbook.data.types import SPLITS, LabelledPairs, ParaphrasePairs, ScoredPairs
 
+Pairs = TypeVar("Pairs", ParaphrasePairs, LabelledPairs, ScoredPairs)
 Suite = Literal["sts", "dnt", "miniworld"]
 Dataset = Literal[
     "sick", "msrp", "miniworld", "miniworld-paraphrase", "stsb", "sts12", "sim", "rel", "ma", "pac", "sag",
@@ -24,6 +27,35 @@ TRANSFER: tuple[Dataset, ...] = ("stsb", "sick", "sts12", "sim", "rel", "ma", "p
 # The four dimensions in which pairs of human activities are scored.
 ACTIVITIES = ("sim", "rel", "ma", "pac")
 STSB_DEV = "STSB-dev"
+
+
+# -- sentences that two sets share -------------------------------------------------------------------------------------
+
+
+def key(sentence: str) -> str:
+    """Return a sentence without case, punctuation and spacing.
+
+    Example:
+        >>> key("A man, is   playing!") == key("a man is playing")
+        True
+    """
+    return " ".join(tokenise_words(sentence))
+
+
+def test_keys(tests: Iterable[ScoredPairs]) -> frozenset[str]:
+    """Return the keys of every sentence of the test sets; one of marks alone has none."""
+    return frozenset(key(sentence) for pairs in tests for sentence in (*pairs.first, *pairs.second)) - {""}
+
+
+def remove(pairs: Pairs, keys: frozenset[str]) -> Pairs:
+    """Return ``pairs`` without those that hold a sentence of ``keys``."""
+    kept = [
+        key(one) not in keys and key(other) not in keys for one, other in zip(pairs.first, pairs.second, strict=True)
+    ]
+    return pairs.take(np.array(kept, dtype=np.bool_))
+
+
+# -- sets by name ------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -54,9 +86,12 @@ def validation_sets(name: str) -> list[ScoredPairs]:
 
 @cache
 def excluded(suite: Suite) -> frozenset[str]:
-    """Return keys of all test sentences, which no training pair may hold."""
+    """Return keys of all test sentences, which no pair of a pre-training may hold; of transfer, trial sentences too.
+
+    See `key`. Training pairs of transfer may be met: the encoder is trained on them afterwards.
+    """
     if suite == "dnt":
-        return excluded_for(TRANSFER)
+        return test_keys(pairs(dataset, split) for dataset in TRANSFER for split in ("trial", "test"))
     return test_keys(test_sets(suite)) if suite == "sts" else frozenset()
 
 
@@ -94,14 +129,6 @@ def transfer_sets(datasets: Sequence[str]) -> list[ScoredPairs]:
         if dataset == "sts12":
             sets += parts(dataset)
     return sets
-
-
-def excluded_for(datasets: Iterable[str]) -> frozenset[str]:
-    """Return keys of all trial and test sentences of ``datasets``, which no pair of a pre-training may hold.
-
-    See `sentbook.data.overlap.key`. Their training pairs may be met: the encoder is trained on them afterwards.
-    """
-    return test_keys([pairs(dataset, split) for dataset in datasets for split in ("trial", "test")])
 
 
 def measure_of(dataset: str) -> Literal["pearson", "spearman"]:

@@ -23,16 +23,9 @@ Task = Literal[
 ]  # fmt: skip
 # Of Gan et al. 2017, in the order of table 3.
 TASKS: tuple[Task, ...] = ("MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP")
-# Data set of pairs -> the task whose sentences it pairs.
-TASK_OF: dict[str, Task] = {
-    "mr": "MR",
-    "cr": "CR",
-    "subj": "SUBJ",
-    "mpqa": "MPQA",
-    "trec": "TREC",
-    "miniworld-sentiment": "miniworld/sentiment",
-    "miniworld-question": "miniworld/question",
-}
+# Tasks whose sentences are paired; data set of pairs, such as "miniworld-question" -> the task.
+PAIRED: tuple[Task, ...] = ("MR", "CR", "SUBJ", "MPQA", "TREC", "miniworld/sentiment", "miniworld/question")
+TASK_OF = {task.lower().replace("/", "-"): task for task in PAIRED}
 # Of a task without an official test set; and of the training sentences, those that choose epochs.
 TEST_SHARE, TRIAL_SHARE = 0.2, 0.1
 # More than a training takes: it draws its share of them by its seed.

@@ -42,12 +42,11 @@ class Columns:
     @classmethod
     def joined(cls, parts: Sequence[Self], **changes: Any) -> Self:
         """Return all rows of ``parts``, in order; what is of all rows is the first part's, or one of ``changes``."""
-        first, *others = parts
         columns: dict[str, Any] = {}
-        for name, column in first._columns().items():
-            every = [column, *(getattr(part, name) for part in others)]
+        for name, column in parts[0]._columns().items():
+            every = [getattr(part, name) for part in parts]
             columns[name] = np.concatenate(every) if isinstance(column, np.ndarray) else list(chain(*every))
-        return replace(first, **columns, **changes)
+        return replace(parts[0], **columns, **changes)
 
     def _columns(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -74,18 +73,17 @@ class ScoredPairs(Columns):
 
 @dataclass(frozen=True)
 class ParaphrasePairs(Columns):
-    """Pairs taken to mean the same, for training with a margin. ``source`` names the corpus of each pair."""
+    """Pairs taken to mean the same, for training with a margin."""
 
     name: str
     first: list[str]
     second: list[str]
-    source: list[str]
 
     @classmethod
     def of(cls, name: str, pairs: Iterable[tuple[str, str]]) -> ParaphrasePairs:
         """Return the pairs of one corpus."""
         rows = list(pairs)
-        return cls(name, [first for first, _ in rows], [second for _, second in rows], [name] * len(rows))
+        return cls(name, [first for first, _ in rows], [second for _, second in rows])
 
 
 @dataclass(frozen=True)
@@ -118,15 +116,6 @@ class Examples(Columns):
     def sentences(self) -> list[str]:
         """All sentences; those that are second come behind those that are first."""
         return [*self.first, *(self.second or [])]
-
-
-@dataclass(frozen=True)
-class CaptionedScenes(Columns):
-    """Feature vectors (N, F) of images or generated scenes, each with its captions."""
-
-    name: str
-    features: NDArray[np.float32]
-    captions: list[list[str]]
 
 
 # -- shares ------------------------------------------------------------------------------------------------------------

@@ -60,19 +60,15 @@ SICK = "GloVe 840B cut to SICK's words"
 SETS: dict[str, VectorSet] = {
     # The mirror's cut of 72,713 words.
     "glove-6b-50d": VectorSet("GloVe 6B 50-d", "vectors/glove6b_50d.npy", ("glove.6B.50d.txt",)),
-    **{
-        f"glove-6b-{size}d": VectorSet(
-            f"GloVe 6B {size}-d", f"vectors/glove-wiki-gigaword-{size}.gz", (f"glove.6B.{size}d.txt",)
-        )
-        for size in (100, 200, 300)
-    },
+    "glove-6b-100d": VectorSet("GloVe 6B 100-d", "vectors/glove-wiki-gigaword-100.gz", ("glove.6B.100d.txt",)),
+    "glove-6b-200d": VectorSet("GloVe 6B 200-d", "vectors/glove-wiki-gigaword-200.gz", ("glove.6B.200d.txt",)),
+    "glove-6b-300d": VectorSet("GloVe 6B 300-d", "vectors/glove-wiki-gigaword-300.gz", ("glove.6B.300d.txt",)),
     "word2vec-300d": VectorSet("word2vec GoogleNews (26,423 words)", "vectors/googlenews_300d_26k.npy"),
     "word2vec-300d-expanded": VectorSet("word2vec GoogleNews (26,423 words), with GloVe 6B 50-d mapped to it,"),
     "glove-840b-300d-sick": VectorSet(SICK, "vectors/glove840b_300d_sick.npy"),
-    **{
-        f"glove-840b-sick-pca-{size}d": VectorSet(f"{SICK} and to {size} principal dimensions", dimension=size)
-        for size in (200, 100, 50)
-    },
+    "glove-840b-sick-pca-200d": VectorSet(f"{SICK} and to 200 principal dimensions", dimension=200),
+    "glove-840b-sick-pca-100d": VectorSet(f"{SICK} and to 100 principal dimensions", dimension=100),
+    "glove-840b-sick-pca-50d": VectorSet(f"{SICK} and to 50 principal dimensions", dimension=50),
     # The papers' own; the released code has UUUNKKK.
     "paragram-sl999": VectorSet(originals=("paragram_300_sl999.txt", "paragram_sl999.txt"), unknown="UUUNKKK"),
     "glove-840b-300d": VectorSet(originals=("glove.840B.300d.txt",)),
@@ -128,9 +124,6 @@ class WordVectors:
     @property
     def dimension(self) -> int:
         return int(self.matrix.shape[1])
-
-    def __len__(self) -> int:
-        return len(self.words)
 
 
 def embedding_matrix(vectors: WordVectors) -> NDArray[np.float32]:
@@ -245,8 +238,6 @@ def reduce(vectors: WordVectors, dimension: int) -> WordVectors:
 
     Not centred, so that the angles between words change as little as can be.
     """
-    if min(vectors.matrix.shape) < dimension:
-        raise DataError(f"Vectors of shape {vectors.matrix.shape} cannot be reduced to {dimension} dimensions.")
     _, directions = np.linalg.eigh(vectors.matrix.T.astype(np.float64) @ vectors.matrix)
     return WordVectors(vectors.words, (vectors.matrix @ directions[:, ::-1][:, :dimension]).astype(np.float32))
 
@@ -281,7 +272,7 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         listed = pd.read_parquet(own[1]).select_dtypes(exclude="number").iloc[:, 0]
         return WordVectors(listed.tolist(), np.load(own[0], allow_pickle=False).astype(np.float32))
     if own:
-        return _parsed(sources.noted(own[0]), found.unknown)
+        return _parsed(own[0], found.unknown)
     if found.file.endswith(".npy"):
         array, words = sources.path(found.file), sources.path(found.file.replace(".npy", ".vocab.txt.gz"))
         return WordVectors([*sources.lines(words)], np.load(array, allow_pickle=False).astype(np.float32))
@@ -307,10 +298,7 @@ def _parsed(file: Path, unknown: str) -> WordVectors:
 def _own_files(name: str, path: str) -> list[Path]:
     """Return what a set is read from in place of a registered file: a user's file, or array and words of a package."""
     if name == "file":
-        file = Path(path).expanduser()
-        if not file.is_file():
-            raise DataError(f"The vectors file {file} does not exist; set vectors.path to a file of vectors.")
-        return [file]
+        return [sources.noted(path)]
     found = SETS.get(name, VectorSet())
     if not found.originals or (found.file and sources.find(found.file)):
         return []

@@ -51,7 +51,7 @@ class MarginTraining(Objective):
         return self.corpora
 
     def digests(self) -> dict[str, str]:
-        own = {"path": sources.file_digest(published.own_pairs(self.path))} if "file" in self.corpora else {}
+        own = {"path": sources.file_digest(sources.noted(self.path))} if "file" in self.corpora else {}
         return published.digests(*self.corpora) | own
 
     def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> Data:
