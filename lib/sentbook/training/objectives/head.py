@@ -83,7 +83,10 @@ class _PairTraining(ScoredTraining):
 
     def vectors(self, batch: Batch) -> Tensor:
         """Encode all sentences of a batch, or look their vectors up; (B, F)."""
-        return super().vectors(batch) if self._frozen is None else self._frozen.table[batch.tensors[0]]
+        if self._frozen is None:
+            return super().vectors(batch)
+        places = batch.tensors[0].to(self._frozen.table.device)  # where they are already, once training has begun
+        return self._frozen.table[places].to(self.head.unit.device)
 
     def compute_loss(self, batch: Batch) -> Tensor:
         return self.loss_of(self.head(*self.vectors(batch).chunk(2)).float(), *batch.tensors[-2:])
