@@ -153,9 +153,6 @@ def test_what_the_network_does(entry: dict, server: Answer, tmp_path: Path) -> N
 def test_what_a_user_may_mistake(entry: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("eval/typo.txt", "../../etc/passwd"):
         refused("not a registered file; see `sentbook data list`", name=name)
-    monkeypatch.setenv("SENTBOOK_DATA", str(tmp_path / "nowhere"))
-    refused(r"SENTBOOK_DATA names .*nowhere, which is no folder")
-    monkeypatch.delenv("SENTBOOK_DATA")
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
     refused("SENTBOOK_CACHE to another folder")

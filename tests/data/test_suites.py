@@ -79,7 +79,7 @@ def test_unknown_names_are_refused_before_a_file_is_read(dataset: str, monkeypat
     monkeypatch.delenv("SENTBOOK_DATA", raising=False)
     with pytest.raises(ConfigError, match="split 'validation'"):
         suites.pairs(dataset, "validation")
-    for function in (suites.parts, suites.measure_of, suites.test_name):
+    for function in (suites.parts, suites.test_name):
         with pytest.raises(ConfigError, match="Unknown data set 'quora'; choose among stsb, "):
             function("quora")
 

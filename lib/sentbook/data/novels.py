@@ -157,8 +157,7 @@ def stories(found: Sequence[Sequence[str]]) -> Collection:
         20
     """
     identity = hashlib.sha256(json.dumps(found).encode()).hexdigest()
-    books = {f"{number:06}": story for number, story in enumerate(found)}
-    return Collection("miniworld/stories", identity, books, "lines")
+    return Collection("miniworld/stories", identity, {f"{at:06}": story for at, story in enumerate(found)}, "lines")
 
 
 # -- lines to sentences, by rule ---------------------------------------------------------------------------------------

@@ -99,11 +99,7 @@ def _entry(name: str) -> dict[str, Any]:
 
 def find(name: str) -> Path | None:
     """Return where ``name`` lies now: mirror, then cache, verified or not; else the same file of the originals."""
-    mirror, folders = os.environ.get("SENTBOOK_DATA"), [cache_folder()]
-    if mirror:
-        folders.insert(0, Path(mirror).expanduser())
-        if not folders[0].is_dir():
-            raise DataError(f"SENTBOOK_DATA names {mirror}, which is no folder; correct it or unset it.")
+    folders = [Path(folder).expanduser() for folder in (os.environ.get("SENTBOOK_DATA"), cache_folder()) if folder]
     found = next((folder / name for folder in folders if (folder / name).is_file()), None)
     return found or next((file for file in _owned(Path(name).name) if _is_registered(name, file)), None)
 

@@ -113,8 +113,7 @@ def tokenise_sentence(sentence: str) -> list[str]:
         >>> tokenise_sentence(" A man plays. "), tokenise_sentence(" ")
         (['A man plays.'], [])
     """
-    whole = sentence.strip()
-    return [whole] if whole else []
+    return [whole] if (whole := sentence.strip()) else []
 
 
 @cache

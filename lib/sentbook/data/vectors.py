@@ -142,8 +142,7 @@ def embedding_matrix(vectors: WordVectors) -> NDArray[np.float32]:
 
 def _distinct(words: list[str], matrix: NDArray[np.float32]) -> WordVectors:
     """Keep each word with its first vector."""
-    first = {word: row for row, word in reversed(list(enumerate(words)))}
-    rows = sorted(first.values())
+    rows = sorted({word: row for row, word in reversed(list(enumerate(words)))}.values())
     return WordVectors([words[row] for row in rows], matrix[rows])
 
 
@@ -214,10 +213,7 @@ def linear_map(source: WordVectors, target: WordVectors) -> NDArray[np.float64]:
     index = {word: row for row, word in enumerate(source.words)}
     shared = [(index[word], row) for row, word in enumerate(target.words) if word in index]
     if len(shared) < source.dimension:
-        raise DataError(
-            f"The two vector sets share {len(shared)} words, fewer than the {source.dimension} dimensions of "
-            "the source; a linear map needs more: use larger sets."
-        )
+        raise DataError(f"The sets share {len(shared)} words, fewer than the source's {source.dimension} dimensions.")
     rows, columns = np.array(shared).T
     solution, *_ = np.linalg.lstsq(source.matrix[rows].astype(np.float64), target.matrix[columns].astype(np.float64))
     return np.asarray(solution)
