@@ -130,7 +130,7 @@ def test_a_best_value_at_the_edge_is_followed_until_one_beyond_is_no_better() ->
         assert found.search.trainings == len({rate for rate, _ in study.asked}) == 3 + min(beyond, 2)
         assert (3.0, 4) not in study.asked
     row = wanted(Told({}), Grid(learning_rates=(0.1,), batch_sizes=(2, 4), beyond=3))
-    row.choose(0, row.points(0), [0.9, 0.5])
+    row.choose(0, row.points(0), [[0.9], [0.5]])
     assert row.points(1) == []  # no stage takes a batch of one
 
 

@@ -127,39 +127,31 @@ class Descent:
         """Return the points of a step, at the best point so far in all that it does not name."""
         return points(self._on_few(self.stage), self.steps[step]) if step < len(self.steps) else []
 
-    def finalists(self, values: Sequence[float | None]) -> list[int]:
+    def finalists(self, values: Sequence[Sequence[float | None]]) -> list[int]:
         """Return which points the other seeds try too, by the first one's values; one point needs no others."""
-        known = {at: value for at, value in enumerate(values) if value is not None}
+        known = {at: value for at, (value,) in enumerate(values) if value is not None}
         close = [at for at, value in known.items() if value > max(known.values()) - CLOSE]
-        close = sorted(close, key=lambda at: -known[at])[:FINALISTS]
-        return close if self.deciding > 1 and len(self.starts) > 1 and len(close) > 1 else []
+        return sorted(close, key=lambda at: -known[at])[:FINALISTS] if len(close) > 1 else []
 
-    def choose(
-        self,
-        step: int,
-        points: Sequence[Objective],
-        values: Sequence[float | None],
-        more: Mapping[int, Sequence[float | None]] | None = None,
-    ) -> None:
+    def choose(self, step: int, points: Sequence[Objective], values: Sequence[Sequence[float | None]]) -> None:
         """Take the best of a step's points by their validation values; of equals, the first.
 
         Args:
-            values: the first seed's, None where it diverged.
-            more: those of the other seeds, by the places of `finalists`, among which the mean over seeds decides.
+            values: of each point, one a seed that has tried it, None where it diverged. If several seeds have tried
+                some, the mean over seeds decides among these.
 
         Raises:
             NumericalError: every one of them diverged.
         """
-        more = more or {}
-        means = [_mean([value, *more.get(at, ())]) for at, value in enumerate(values)]
+        means = [None if None in own else float(np.mean(own)) for own in values]  # type: ignore[arg-type]
         known = {at: value for at, value in enumerate(means) if value is not None}
-        known = {at: known[at] for at in sorted(more) if at in known} or known
+        known = {at: value for at, value in known.items() if len(values[at]) > 1} or known
         if not known:
             lowest = min(point.learning_rate for point in points)
             raise NumericalError(f"{self.method} diverged at every point; add a learning rate below {lowest:g}.")
-        for at, (point, value) in enumerate(zip(points, means, strict=True)):
-            row = {"step": step + 1, **_named(point, self.steps[step]), "development": value}
-            row |= {"seeds": 1 + len(more[at])} if at in more else {}
+        for at, (point, own) in enumerate(zip(points, values, strict=True)):
+            row = {"step": step + 1, **_named(point, self.steps[step]), "development": means[at]}
+            row |= {"seeds": len(own)} if len(own) > 1 else {}
             if step < self._planned or at:
                 self.tried.append(row)
             elif "seeds" in row:  # the best so far, beside a point beyond it
@@ -216,11 +208,6 @@ class Descent:
             tried=self.tried,
             of=identity(self.starts[0], self._on_few(self.stage)),
         )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if len(known) == len(values) else None
 
 
 def _named(stage: Objective, names: Values) -> dict[str, Any]:
@@ -329,29 +316,35 @@ def search(
 
 def descend(study: Trains, searches: Sequence[Descent], *, noted: Noted = "chosen") -> None:
     """Search all ``searches`` side by side, step by step; each holds its choice afterwards. Arguments as `search`."""
-
-    def values(recipes: Sequence[Recipe], note: bool) -> list[float | None]:
-        made = study.attempt(recipes) if recipes else []
-        study.note([one for one in made if one is not None and note])
-        return [None if one is None else float(one.metadata["history"]["best"]) for one in made]
-
     for step in itertools.count():
-        grids = [(one, points) for one in searches if (points := one.points(step))]
-        if not grids:
+        rows = [
+            (one, points, [list[float | None]() for _ in points]) for one in searches if (points := one.points(step))
+        ]
+        if not rows:
             break
-        tries = [one.recipe(point, one.starts[0]) for one, points in grids for point in points]
-        first = iter(values(tries, noted == "all"))
-        found = [[next(first) for _ in points] for _, points in grids]
-        final = [one.finalists(own) for (one, _), own in zip(grids, found, strict=True)]
         tries = [
-            one.recipe(points[at], start)
-            for (one, points), places in zip(grids, final, strict=True)
-            for at in places
+            (one.recipe(point, one.starts[0]), own)
+            for one, points, values in rows
+            for point, own in zip(points, values, strict=True)
+        ]
+        _try(study, tries, note=noted == "all")
+        tries = [
+            (one.recipe(points[at], start), values[at])
+            for one, points, values in rows
+            for at in one.finalists(values)
             for start in one.starts[1 : one.deciding]
         ]
-        other = iter(values(tries, noted != "chosen"))
-        for (one, points), own, places in zip(grids, found, final, strict=True):
-            one.choose(step, points, own, {at: [next(other) for _ in one.starts[1 : one.deciding]] for at in places})
+        _try(study, tries, note=noted != "chosen")
+        for one, points, values in rows:
+            one.choose(step, points, values)
+
+
+def _try(study: Trains, tries: Sequence[tuple[Recipe, list[float | None]]], *, note: bool) -> None:
+    """Train recipes, and put the validation value of each into its list, None where it diverged."""
+    made = study.attempt([recipe for recipe, _ in tries])
+    study.note([one for one in made if one is not None and note])
+    for (_, values), one in zip(tries, made, strict=True):
+        values.append(None if one is None else float(one.metadata["history"]["best"]))
 
 
 # -- what a run records of it ----------------------------------------------------------------------------------------
