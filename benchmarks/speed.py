@@ -157,7 +157,7 @@ def lazy(small: bool, rounds: int) -> Report:
             step(optimiser, functional.relu(margin - positive + negative).sum() / len(rows))
 
     def ours(options: CSEEncoder | AverageEncoder) -> None:
-        pairs = ParaphrasePairs("drawn", texts[0], texts[1], ["drawn"] * len(texts[0]))
+        pairs = ParaphrasePairs("drawn", *texts)
         problem = settings.bind(Start(build(options, weight, seed=0), vocabulary), (pairs, check))
         train(problem, seed=0, device="cpu", report=lambda line: None)
 
