@@ -182,9 +182,7 @@ def check_records(page: str, profile: str, write: bool) -> None:
     """Compute the numbers and verdicts of the committed records again, without data and without training."""
     from sentbook.judge import check
 
-    if write:
-        click.echo(f"written: {check.write(profile)}")
-    lines = check.check(profile, page)
+    lines = check.check(profile, page, write)
     click.echo("\n".join([*lines, f"{len(lines)} numbers or verdicts do not follow from the records"]))
     sys.exit(bool(lines))
 

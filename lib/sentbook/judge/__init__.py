@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sentbook.evaluation.predictions import Predictions
@@ -10,12 +10,10 @@ from sentbook.io import ConfigError
 from sentbook.judge.claims import Cause, Claim, Verdict, claims
 from sentbook.judge.evidence import Evidence, Missing, Number, Place
 from sentbook.judge.rules import HOLDS, Judgement, judgement
-from sentbook.records import Run, Scores, read, read_scores
+from sentbook.records import Run, Scores, Search, read, read_scores
 
 NO_RUN, TOY = "no run of this profile is recorded", "a run on toy data carries no verdict"
 DECIDED: tuple[Verdict, ...] = (*HOLDS, "not reproduced")
-# Searches step by step cannot have the same number of trainings on both sides to the last one.
-ENOUGH = 0.8
 
 
 class Entry(Claim):
@@ -35,8 +33,7 @@ class Entry(Claim):
     @property
     def why(self) -> Cause | None:
         """Why it was likely not reproduced; other profiles than ``small`` train on other data, and have no cause."""
-        known = self.run is not None and self.run.profile == "small" and self.verdict != "reproduced"
-        return self.cause if known else None
+        return self.cause if self.run and self.run.profile == "small" and self.verdict != "reproduced" else None
 
 
 def gather(profile: str = "small") -> list[Entry]:
@@ -88,18 +85,18 @@ def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict,
     """
     verdict, notes, bounded, unsearched, run = found.verdict, list[str](), False, set[str](), evidence.run
     if claim.about == "models":
-        places = {place for one in found.numbers for place in (one.a, one.b) if place}
-        trainings = {place: sum(seed is not None for seed in evidence.seeds(*place)) for place in places}
+        searches = {place: evidence.searches(place) for one in found.numbers for place in (one.a, one.b) if place}
+        trainings = {place: sum(seed is not None for seed in evidence.seeds(*place)) for place in searches}
         if alone := {place.method for place, count in trainings.items() if count == 1}:
             notes, bounded = [f"one training of {_listed(alone)}, where a claim about models needs several"], True
-        doubted = under_tuned(found.numbers, evidence)
+        doubted = under_tuned(found.numbers, searches)
         notes += dict.fromkeys(doubted.values())
         if doubted and verdict in DECIDED and not bounded:
             better = ({(side, place) for place in doubted} for side in ("a", "b"))
             bounded = any(judgement(replace(evidence, ahead=sides), claim).verdict != verdict for sides in better)
             notes += [] if bounded else ["the verdict is the same with these as good as may be"]
-        searched = {place for place in places if any(one.grid for one in evidence.searches(place))}
-        unsearched = {place.method for place in places - searched if trainings[place]}
+        searched = {place for place, own in searches.items() if any(one.grid for one in own)}
+        unsearched = {place.method for place in searches.keys() - searched if trainings[place]}
         unsearched = {name for name in unsearched if not any(part in name for part in claim.untuned)}
     elif verdict == "not reproduced" and len(run.provenance.seeds) == 1:
         notes, bounded = ["one training, where a verdict against a claim needs several"], True
@@ -117,7 +114,7 @@ def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict,
     return verdict, notes
 
 
-def under_tuned(numbers: Sequence[Number], evidence: Evidence) -> dict[Place, str]:
+def under_tuned(numbers: Sequence[Number], searches: Mapping[Place, Sequence[Search]]) -> dict[Place, str]:
     """Say which sides of some numbers might be better than they are, and why.
 
     A side is under-tuned that had less than four fifths of the other's trainings to choose from (stages that follow
@@ -125,16 +122,15 @@ def under_tuned(numbers: Sequence[Number], evidence: Evidence) -> dict[Place, st
     validation score still rose, in the last quarter of training, by more than half of the narrowest interval.
     """
     found: dict[Place, str] = {}
-    known = {place: evidence.searches(place) for one in numbers for place in (one.a, one.b) if place}
-    budgets = {place: max(one.trainings for one in own) for place, own in known.items() if own}
+    budgets = {place: max(one.trainings for one in own) for place, own in searches.items() if own}
     of_errors = [one for one in numbers if one.unit not in ("mse", "mae")] or numbers
     half = min(((one.high - one.low) / 2 for one in of_errors if one.low < one.high), default=0.0)
     for one in numbers:
         if one.a in budgets and one.b in budgets:
             less, more = sorted((one.a, one.b), key=lambda place: budgets[place])
-            if budgets[less] < ENOUGH * budgets[more]:
+            if budgets[less] < 0.8 * budgets[more]:  # searches step by step never have quite the same number
                 found[less] = f"{_said(less)} was searched less than {_said(more)}"
-    for place, own in known.items():
+    for place, own in searches.items():
         gain = max((search.last_quarter_gain or 0.0 for search in own), default=0.0)
         if edges := {name for search in own for name in search.at_edge}:
             found[place] = f"{_said(place)} took the edge of its grid in {_listed(edges)}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from sentbook.evaluation.predictions import AND_SEEDS, KIND, Predictions
 from sentbook.evaluation.protocols import Aggregation
@@ -23,37 +22,29 @@ from sentbook.records import Run, Scores, read, read_scores
 STORED, ROWS = 1e-6, 1e-4
 
 
-def check(profile: str = "small", page: str = "") -> list[str]:
+def check(profile: str = "small", page: str = "", write: bool = False) -> list[str]:
     """Say what in the committed records of a profile, or of one page, does not follow from them.
+
+    Args:
+        write: write the verdicts first, after a new record or a rule has changed them.
 
     Raises:
         DataError: a file is no run of this schema.
+        StorageError: no space or a read-only folder; what was there before is intact.
     """
-    found, path = [], _path(profile)
+    found, path, entries = list[str](), root() / "results" / profile / "verdicts.json", gather(profile)
+    if write:
+        write_atomically(path, json.dumps({one.id: one.verdict for one in entries}, indent=1) + "\n")
     for name in sorted(f"{one.parent.name}/{one.stem}" for one in path.parent.glob("*/*.json")):
         run = read(name, profile) if page in ("", name) else None
         for words, recorded, again, least in _numbers(run, read_scores(name, profile)) if run else ():
             if abs(recorded - again) > least:
                 found.append(f"{profile}/{name}: {words} is {recorded:.4f}, by its rows or scores {again:.4f}")
     held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for entry in gather(profile):
+    for entry in entries:
         if page in ("", entry.page) and held.get(entry.id) != entry.verdict:
             found.append(f"{entry.id}: {held.get(entry.id, 'no verdict')} is recorded, the record says {entry.verdict}")
     return found
-
-
-def write(profile: str = "small") -> Path:
-    """Write the verdicts of a profile, after a new record or a rule has changed them.
-
-    Raises:
-        StorageError: no space or a read-only folder; what was there before is intact.
-    """
-    write_atomically(_path(profile), json.dumps({one.id: one.verdict for one in gather(profile)}, indent=1) + "\n")
-    return _path(profile)
-
-
-def _path(profile: str) -> Path:
-    return root() / "results" / profile / "verdicts.json"
 
 
 def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, float, float]]:

@@ -114,12 +114,6 @@ class Evidence:
                 found[row.method, row.dataset, row.metric].append(row)
         return dict(found)
 
-    def cells(self, where: str | list[str], metric: str | list[str] | None) -> list[tuple[str, str]]:
-        """Return the rows that a claim is about in its measures; None: a row's first."""
-        rows = where if isinstance(where, list) else [where]
-        measures = metric if isinstance(metric, list) else [metric]
-        return [(row, one or self.metric(row)) for row in rows for one in measures]
-
     def metric(self, row: str) -> str:
         """Name the measure of a row where the claim names none: the first that is recorded."""
         if row.endswith(" (F1)"):
@@ -182,22 +176,21 @@ class Evidence:
 
     def number(self, test: Test) -> Number:
         """Return the number of a test, its interval widened by what seeds add where the claim is about models."""
-        sides = (test.a, test.b)
         try:
-            seeds = [self.seeds(name, test.dataset, test.metric) for name in sides if name]
+            seeds = {name: self.seeds(name, test.dataset, test.metric) for name in (test.a, test.b) if name}
         except Missing:  # of a finding, whose sides need no rows
-            sides, seeds = ("", ""), []
+            seeds = {}
         value, low, high, how = test.estimate, test.low, test.high, test.kind
         if self.about == "models" and "seeds" not in how and "runs" not in how and low < high:
-            half = seed_spread(*(list(side.values()) for side in seeds))
+            half = seed_spread(*(list(side.values()) for side in seeds.values()))
             wide = two_levels(Estimate(value, low, high), half)
             low, high, how = wide.low, wide.high, how + AND_SEEDS * (half > 0)
-        a, b = (Place(name, dataset_of(test.dataset), test.metric) if name else None for name in sides)
+        a, b = (Place(one, dataset_of(test.dataset), test.metric) if one in seeds else None for one in (test.a, test.b))
         for side, place in (("a", a), ("b", b)):
             if (side, place) in self.ahead:
                 rises = (side == "a") != lower_is_better(test.metric)
                 value, low, high = (inf, low, inf) if rises else (-inf, -inf, high)
-        what = f"{test.a} − {test.b} on {test.dataset}" if test.b else f"{test.a} on {test.dataset}"
+        what = " on ".join(filter(None, (f"{test.a} − {test.b}" if test.b else test.a, test.dataset)))
         return Number(what, test.metric, value, low, high, how if low < high else "", a=a, b=b)
 
     def printed(self, names: Iterable[str], row: str, metric: str, table: str = "") -> tuple[float, str]:

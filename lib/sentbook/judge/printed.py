@@ -28,8 +28,7 @@ def table(paper: str, name: str) -> pd.DataFrame:
     source = files("sentbook.papers") / paper / "printed" / f"{name}.csv"
     if not source.is_file():
         raise ConfigError(f"There are no printed numbers {name} of {paper}; look into lib/sentbook/papers.")
-    with source.open(encoding="utf-8") as stream:
-        frame = pd.read_csv(stream)
+    frame = pd.read_csv(str(source))
     hundred = frame["metric"].str.endswith("_x100")
     if hundred.any():
         frame["value"] = frame["value"].where(~hundred, frame["value"] / 100)

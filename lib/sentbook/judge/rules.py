@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import inf
 from typing import Any
 
@@ -18,15 +19,12 @@ from sentbook.judge.claims import Claim, Comparison, Verdict
 from sentbook.judge.evidence import Evidence, Number, best, lower_is_better
 from sentbook.records import Test
 
-PRINTED = "printed"
 # An interval of 95 % lies wholly on the wrong side of the truth this often, on either side.
 LEVEL = 0.025
 HOLDS: tuple[Verdict, ...] = ("reproduced", "exceeded")
 _WORST: tuple[Verdict, ...] = ("not reproduced", "not run", "inconclusive", "exceeded", "reproduced")
 # How a number of a unit is shown: its scale and its places; others x 100, with one.
 _SHOWN = {"mse": (1, 4), "mae": (1, 4), "ratio": (1, 2), "score": (1, 2), "seconds": (1, 0)}
-# From so many parts on, a sentence counts them and shows the least alone.
-_MANY = 5
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -51,21 +49,18 @@ def numbers(evidence: Evidence, c: Comparison) -> Iterator[Number]:
     best of what the paper prints of them. A finding is a test, a list of tests, an interval, or several by name.
     """
     if isinstance(c.of, dict):
-        name = c.of["finding"]
-        found = evidence.finding(name)
+        found = evidence.finding(c.of["finding"])
         if isinstance(found, list):
             found = dict(enumerate(found))
-        for what, one in {name: found}.items() if "estimate" in found else found.items():
-            low, high = one["low"], one["high"]
-            how = c.how if low < high else ""
-            test = "a" in one and Test.model_validate(one)
-            yield evidence.number(test) if test else Number(what, c.unit, one["estimate"], low, high, how)
+        for what, one in {c.of["finding"]: found}.items() if "estimate" in found else found.items():
+            test = {"kind": c.how, "a": what, "b": "", "dataset": "", "metric": c.unit, **one}
+            yield evidence.number(Test(**{key: test[key] for key in Test.model_fields if key in test}))
         return
     pairs = c.rule in ("beats", "wins", "equivalent")
     several = isinstance(c.of[0], list) if pairs else isinstance(c.of, list)
-    for side in c.of if several else [c.of]:
-        for row, metric in evidence.cells(c.where, c.metric):
-            yield difference(evidence, side[0], side[1], row, metric) if pairs else evidence.measured(row, metric, side)
+    for side, row, measure in product(c.of if several else [c.of], _listed(c.where), _listed(c.metric)):
+        metric = measure or evidence.metric(row)
+        yield difference(evidence, side[0], side[1], row, metric) if pairs else evidence.measured(row, metric, side)
 
 
 def difference(evidence: Evidence, a: Any, b: Any, row: str, metric: str) -> Number:
@@ -85,8 +80,11 @@ def difference(evidence: Evidence, a: Any, b: Any, row: str, metric: str) -> Num
 
 
 def _names(side: Any) -> list[str]:
-    names = next(iter(side.values())) if isinstance(side, dict) else side
-    return [names] if isinstance(names, str) else names
+    return _listed(next(iter(side.values())) if isinstance(side, dict) else side)
+
+
+def _listed(one: Any) -> list[Any]:
+    return one if isinstance(one, list) else [one]
 
 
 def _method(evidence: Evidence, side: Any, row: str, metric: str) -> str:
@@ -134,14 +132,14 @@ def side_of(low: float, high: float) -> Verdict:
 
 def bound(what: str, unit: str, value: float, stated: bool, of: int | None = None) -> Number:
     """Name what a rule compares a number with."""
-    return Number(what, unit, value, of=of, how=PRINTED if stated else "set by the rule")
+    return Number(what, unit, value, of=of, how="printed" if stated else "set by the rule")
 
 
 def leaf(verdict: Verdict, one: Number, low: float, printed: Number | None, whose: str = "") -> Judgement:
     """Return the judgement of one number."""
     words = ""
     if printed:
-        what = PRINTED if printed.how == PRINTED else printed.what
+        what = "printed" if printed.how == "printed" else printed.what
         words = f"; {what} {in_unit(printed.value, one.unit)} {whose}".rstrip()
     return Judgement(verdict, shown(one) + words, one, printed, (one,), low)
 
@@ -158,7 +156,7 @@ def judgement(evidence: Evidence, claim: Claim) -> Judgement:
     verdicts, of = [part.verdict for part in parts], len(parts)
     holding = sum(one in HOLDS for one in verdicts)
     words = "; ".join(part.evidence for part in parts)
-    if of >= _MANY:
+    if of >= 5:  # a sentence counts many and shows the least alone
         least = min(parts, key=lambda part: part.low)
         words = f"{holding} of {of} hold, undecided {verdicts.count('inconclusive')}; least: {least.evidence}"
     ours, goal = Number("parts that hold", "parts", holding, of=of), bound("all parts", "parts", of, False, of)
