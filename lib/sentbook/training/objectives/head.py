@@ -48,10 +48,6 @@ class _PairTraining(ScoredTraining):
     _frozen: FrozenVectors | None = None
     _places: dict[int, tuple[TokenIds, Rows]]
 
-    @property
-    def head(self) -> RelatednessHead:
-        return self._head
-
     def prepare(self, data: Splits) -> None:
         self._pairs = {name: shift_to_classes(pairs) for name, pairs in data.items()}
         train, classes = self._pairs["train"], round(self._pairs["train"].scale[1])
@@ -86,10 +82,10 @@ class _PairTraining(ScoredTraining):
         if self._frozen is None:
             return super().vectors(batch)
         places = batch.tensors[0].to(self._frozen.table.device)  # where they are already, once training has begun
-        return self._frozen.table[places].to(self.head.unit.device)
+        return self._frozen.table[places].to(self._head.unit.device)
 
     def compute_loss(self, batch: Batch) -> Tensor:
-        return self.loss_of(self.head(*self.vectors(batch).chunk(2)).float(), *batch.tensors[-2:])
+        return self.loss_of(self._head(*self.vectors(batch).chunk(2)).float(), *batch.tensors[-2:])
 
     def loss_of(self, output: Tensor, gold: Tensor, target: Tensor) -> Tensor:
         """Compute the loss of (B, K) log-probabilities by (B,) gold scores or by (B, K) their `sparse_target`."""
@@ -100,23 +96,23 @@ class _PairTraining(ScoredTraining):
         """(N,) expected scores, from 1 to K."""
         predictions = np.empty(len(sides[0]))
         for rows in batches_by_tokens(np.maximum(sides[0].lengths, sides[1].lengths), 20_000):
-            output = self.head(*(self.vectors(self.to_device(self._gather(side, rows))) for side in sides))
-            predictions[rows] = self.head.expectation(output).double().cpu().numpy()
+            output = self._head(*(self.vectors(self.to_device(self._gather(side, rows))) for side in sides))
+            predictions[rows] = self._head.expectation(output).double().cpu().numpy()
         return predictions
 
     def judge(self) -> float:
         return MEASURES[self.metric](self.predict(self._sides["trial"]), self._pairs["trial"].gold)
 
     def scores(self, split: str) -> Array:
-        return (self.predict(self._sides[split]) - 1) / (self.head.classes - 1)
+        return (self.predict(self._sides[split]) - 1) / (self._head.classes - 1)
 
     def penalties(self) -> Iterator[Penalty]:
         yield from super().penalties()
-        for parameter in self.head.parameters():
+        for parameter in self._head.parameters():
             yield parameter, self.head_decay, None
 
     def kept(self) -> dict[str, nn.Module]:
-        return {"head": self.head}
+        return {"head": self._head}
 
 
 class RelatednessTraining(_PairTraining):
@@ -143,7 +139,7 @@ class RelatednessTraining(_PairTraining):
     def loss_of(self, output: Tensor, gold: Tensor, target: Tensor) -> Tensor:
         if self.error is None:
             return relatedness_loss(output, target, self.smoothing)
-        return score_error(self.head.expectation(output), gold, self.error)
+        return score_error(self._head.expectation(output), gold, self.error)
 
     def penalties(self) -> Iterator[Penalty]:
         anchors = iter([one.to(self.encoder.embedding.weight.device) for one in self._anchors])
@@ -176,7 +172,7 @@ class HeadTraining(_PairTraining):
             for parameter in self.encoder.composition():
                 parameter.requires_grad_(False)
         if self.rescale:
-            self.head.unit.fill_(self._root_mean_square())
+            self._head.unit.fill_(self._root_mean_square())
 
     @torch.inference_mode()
     def _root_mean_square(self) -> float:
