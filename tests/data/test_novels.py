@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sentbook.data import novels, sources
@@ -66,6 +66,7 @@ def test_sentences_of_a_paragraph() -> None:
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=BOOKS, words=st.integers(1, 12))
+@example(found=[[], [], [["a"]]], words=3)  # no word is met in training
 def test_ids_round_trip(found: list[list[list[str]]], words: int, cache: Path) -> None:
     books = prepare(stories(told(found)), words=words, every=3)
     flat = [sentence for book in found for sentence in book]

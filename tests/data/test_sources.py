@@ -83,13 +83,6 @@ def in_mirror(entry: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return put(tmp_path / "mirror", GOOD)
 
 
-@pytest.fixture
-def by_md5(entry: dict) -> None:
-    """The same file, of a publisher who gives its MD5 alone."""
-    del entry["sha256"]
-    entry["md5"] = hashlib.md5(GOOD, usedforsecurity=False).hexdigest()
-
-
 def refused(said: str, name: str = NAME) -> str:
     with pytest.raises(DataError, match=said) as error:
         sources.path(name)
@@ -118,11 +111,12 @@ def test_mirror_then_cache_then_one_download(
     assert server.requested == ["/made up/pairs.txt"] and left_over(tmp_path / "cache") == [cached]
 
 
-def test_a_file_known_by_its_md5(by_md5: None, entry: dict, tmp_path: Path) -> None:
-    assert sources.path(NAME).read_bytes() == GOOD
-    assert sources.used() == {NAME: f"md5:{entry['md5']}"}
+def test_a_file_known_by_its_md5(entry: dict, tmp_path: Path) -> None:
+    del entry["sha256"]
+    entry["md5"] = hashlib.md5(GOOD, usedforsecurity=False).hexdigest()
     put(tmp_path / "cache", GOOD.replace(b"one", b"eno"))
     assert sources.path(NAME).read_bytes() == GOOD  # fetched again
+    assert sources.used() == {NAME: f"md5:{entry['md5']}"}
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ HELD_OUT = 0.05
 # Of phrases that are aligned.
 LONGEST_SPAN, LONGEST_SENTENCE = 5, 40
 # Raised when phrases are to be aligned again.
-_ALIGNMENT = 2
+_ALIGNMENT = 3
 
 
 def _first_two(tables: list[pd.DataFrame], seed: int) -> Pairs:

@@ -27,7 +27,7 @@ WORDS, PARAGRAPH = 22_154, 8
 # the first, second and third of an author take turns.
 HELD_OUT_EVERY = 5
 # Raised when the same books are to be read again.
-_READER = 2
+_READER = 3
 
 Layout = Literal["prose", "lines"]
 Part = Literal["train", "held out", "all"]

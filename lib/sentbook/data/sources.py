@@ -67,8 +67,8 @@ def kept(name: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
                     if isinstance(value, np.ndarray):
                         np.save(making / f"{key}.npy", value)
                     else:
-                        (making / f"{key}.txt").write_bytes("\n".join(value).encode())
-        texts = {file.stem: file.read_bytes().decode().split("\n") for file in folder.glob("whole/*.txt")}
+                        (making / f"{key}.txt").write_bytes("".join(f"{line}\n" for line in value).encode())
+        texts = {file.stem: file.read_bytes().decode().split("\n")[:-1] for file in folder.glob("whole/*.txt")}
         return texts | {file.stem: np.load(file, mmap_mode="r") for file in folder.glob("whole/*.npy")}
 
 

@@ -76,7 +76,7 @@ SETS: dict[str, VectorSet] = {
     "file": VectorSet(unknown="UUUNKKK"),  # PARAGRAM's, where a user's own file has it
 }
 # Raised when the same file is to be parsed again.
-_READER = 2
+_READER = 3
 
 
 def substitute(name: str, paper: str) -> str:
