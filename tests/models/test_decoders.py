@@ -146,7 +146,7 @@ def test_an_lstm_computes_in_float32_under_autocast() -> None:
 
 def test_the_gradients_of_the_recurrence_hold_against_differences() -> None:
     torch.manual_seed(0)
-    sizes = torch.tensor([4, 4, 2, 1])
+    sizes = [4, 4, 2, 1]
     parts = [torch.randn(*shape, dtype=torch.float64).requires_grad_() for shape in ((11, 12), (12, 3), (4, 3))]
     assert torch.autograd.gradcheck(lambda *parts: recurrence(*parts, sizes), parts)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
@@ -29,7 +28,6 @@ from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.encoder_decoder import Kind
-from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.training import checkpoint
 from sentbook.training import train as loop
 from sentbook.training.devices import count_memory_anew, tensor_cores
@@ -309,17 +307,6 @@ def test_bf16_autocast_trains() -> None:
 
 
 # -- GPUs, without one -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["bilstm", *MAKERS])
-def test_a_step_reads_nothing_back_from_its_device(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On ``meta``, whose tensors hold no values that a host could wait for; it knows no autocast."""
-    monkeypatch.setattr(torch, "autocast", lambda *given, **named: nullcontext())
-    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *given: False)
-    problem = MAKERS[kind]() if kind in MAKERS else paraphrase(BiLSTMEncoder(hidden=3, pool="max"))
-    nn.ModuleList(filter(None, (problem.encoder, problem.head))).to("meta").train()
-    problem.compute_loss(problem.to_device(problem.batch(np.arange(6), np.random.default_rng(0)))).backward()
-    assert all(parameter.grad is not None and parameter.grad.is_meta for parameter in problem.encoder.parameters())
 
 
 def test_what_goes_to_a_gpu_is_pinned_and_a_trainings_peak_of_memory_is_its_own(

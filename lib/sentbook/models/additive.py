@@ -241,7 +241,7 @@ def k_max(terms: Tensor, lengths: Tensor, k: int) -> Tensor:
     Returns:
         (k, B, F).
     """
-    if terms.is_cuda or terms.dtype == torch.float64:
+    if not terms.is_cpu or terms.dtype == torch.float64:
         return k_max_by_topk(terms, lengths, k)
     found: Tensor = _KLargestCells.apply(terms, lengths, k)
     return found

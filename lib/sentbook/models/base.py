@@ -74,7 +74,7 @@ class WordEmbedding(nn.Module):
     def mean(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Average the words of (B, T) ids with (B,) lengths, and gather none of their vectors: (B, D)."""
         places, table = self._found(ids)
-        if ids.device.type != "cpu":  # which would wait for the mask
+        if not ids.is_cpu:  # a GPU would be waited for
             return functional.embedding_bag(places, table, mode="mean", padding_idx=PADDING)
         inside = torch.arange(ids.shape[1]) < lengths.unsqueeze(1)
         return functional.embedding_bag(places[inside], table, lengths.cumsum(0) - lengths)

@@ -151,12 +151,12 @@ class LSTMDecoder(nn.Module):
         """(B, 4 H) C z + b."""
         return functional.linear(codes, self._inputs[:, self.words :], self.lstm.get_parameter("bias_ih_l0"))
 
-    def _states(self, inputs: Tensor, codes: Tensor, rows: Tensor, initial: Tensor, sizes: Tensor) -> Tensor:
+    def _states(self, inputs: Tensor, codes: Tensor, rows: Tensor, initial: Tensor, sizes: list[int]) -> Tensor:
         """Compute (N, H) states of packed (N, D) word vectors."""
         if inputs.is_cuda:  # cuDNN's LSTM multiplies z again with each word, but waits for no step
             both = torch.cat([inputs, codes[rows].to(inputs.dtype)], dim=1)
             start = initial.to(self._inputs.dtype).unsqueeze(0)
-            return run(self.lstm, PackedSequence(both, sizes), (start, torch.zeros_like(start)))[0].data
+            return run(self.lstm, PackedSequence(both, torch.tensor(sizes)), (start, torch.zeros_like(start)))[0].data
         gates = functional.linear(inputs, self._inputs[:, : self.words]) + self._conditioned(codes)[rows]
         return recurrence(gates, self._recurrent, initial, sizes)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor, nn
@@ -23,26 +25,27 @@ class Packing:
     """The N cells of a padded batch that hold something, time by time, longest sequence first.
 
     Attributes:
-        order: (B,) sequences by falling length.
         sizes: how many sequences are that long, for each time.
+        order: (B,) sequences by falling length.
         rows, times: (N,) sequence and time of each cell.
     """
 
+    sizes: list[int]
     order: Tensor
-    sizes: Tensor
     rows: Tensor
     times: Tensor
 
     @classmethod
     def of(cls, lengths: Tensor, device: torch.device) -> Packing:
         """Pack (B,) lengths of at least 1; on the CPU they cost a CUDA device no wait."""
-        lengths = lengths.cpu()
-        ordered, order = torch.sort(lengths, descending=True, stable=True)
-        clock = torch.arange(int(ordered[0]))
-        sizes = (ordered.unsqueeze(1) > clock).sum(dim=0)
-        times = torch.repeat_interleave(clock, sizes)
-        places = torch.arange(len(times)) - (sizes.cumsum(0) - sizes)[times]
-        return cls(to_device(order, device), sizes, *(to_device(part, device) for part in (order[places], times)))
+        host = lengths.cpu().numpy()
+        order = np.argsort(-host, kind="stable")
+        clock = np.arange(host.max())
+        sizes = (host[:, None] > clock).sum(axis=0)
+        times = np.repeat(clock, sizes)
+        places = np.arange(len(times)) - (sizes.cumsum() - sizes)[times]
+        found = (to_device(torch.from_numpy(part), device) for part in (order, order[places], times))
+        return cls(sizes.tolist(), *found)
 
 
 class _Recurrence(torch.autograd.Function):
@@ -97,7 +100,7 @@ class _Recurrence(torch.autograd.Function):
         return d_gates, d_recurrent, d_hidden if ctx.needs_input_grad[2] else None, None
 
 
-def recurrence(gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: Tensor) -> Tensor:
+def recurrence(gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: Sequence[int]) -> Tensor:
     r"""Compute states of an LSTM whose inputs' share of the gates is known.
 
     $i, f, o = \sigma(a_t + U_{\cdot} h_{t-1})$, $g = \tanh(a_t + U_g h_{t-1})$,
@@ -120,7 +123,7 @@ def recurrence(gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: Tensor)
     """
     kind = torch.promote_types(gates.dtype, torch.float32)
     with torch.autocast(gates.device.type, enabled=False):
-        states: Tensor = _Recurrence.apply(gates.to(kind), recurrent.to(kind), initial.to(kind), sizes.tolist())
+        states: Tensor = _Recurrence.apply(gates.to(kind), recurrent.to(kind), initial.to(kind), sizes)
     return states
 
 
@@ -233,7 +236,7 @@ class LSTM(SentenceEncoder):
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Encode (B, T) ids and (B,) lengths to (B, h) vectors."""
-        words = self.words(ids)[:, : int(lengths.max())]
+        words = self.words(ids)[:, : int(lengths.cpu().numpy().max())]
         packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
         return run(self.lstm, packed)[1][0]
 

@@ -122,7 +122,7 @@ class WSV(SentenceEncoder):
         largest = additive.k_max(terms, lengths.clamp(min=2), self.k) if terms.shape[1] > 1 else None
         alone = projected[4, places[:, 0]]
         values = alone.unsqueeze(0) if largest is None else largest
-        if largest is not None and bool((lengths == 1).any()):
+        if largest is not None and _may_hold_one_word(lengths):
             first = torch.where((lengths == 1).unsqueeze(1), alone, largest[0])
             values = torch.cat([first.unsqueeze(0), largest[1:]])
         return self._mean(values, lengths * lengths)
@@ -152,7 +152,7 @@ class WSV(SentenceEncoder):
             )
         sizes = lengths
         first = additive.cells(terms, lengths.clamp(min=2))
-        if bool((lengths == 1).any()):
+        if _may_hold_one_word(lengths):
             alone = (lengths == 1).view(-1, 1, 1, 1)
             first = torch.where(alone, projected[4, places[:, 0]][:, :, None, None], first)
         layer = self._activated(self.sign * first, 0, sizes)
@@ -173,6 +173,11 @@ class WSV(SentenceEncoder):
         if self.biases is not None:
             layer = layer + self.biases[index].view(-1, 1, 1)
         return self.activate(layer) * _inside(layer, sizes)
+
+
+def _may_hold_one_word(lengths: Tensor) -> bool:
+    """Tell whether a sentence is one word long; on a GPU, which would be waited for, each may be."""
+    return not lengths.is_cpu or bool((lengths == 1).any())
 
 
 def _inside(layer: Tensor, sizes: Tensor) -> Tensor:
