@@ -26,22 +26,20 @@ GOOD = b"one\ttwo\n" * 40
 
 @dataclass
 class Answer:
-    """What the server says to every request: ``body``, of which it claims ``length`` bytes."""
+    """What the server says to every request."""
 
     body: bytes = GOOD
-    length: int | None = None
     status: int = 200
     requested: list[str] = field(default_factory=list)
 
     def __call__(self, request: Request) -> Response:
         self.requested.append(request.path)
-        length = len(self.body) if self.length is None else self.length
-        return Response(iter([self.body]), self.status, {"Content-Length": str(length)})
+        return Response(self.body, self.status)
 
 
 @pytest.fixture
 def server(httpserver: HTTPServer) -> Iterator[Answer]:
-    """A server on this machine; what pooch leaves of a broken connection is taken away with it."""
+    """A server on this machine; sockets that pooch leaves open after a fault are closed with it."""
     answer = Answer()
     httpserver.expect_request(re.compile("")).respond_with_handler(answer)
     yield answer
@@ -128,13 +126,10 @@ def test_a_changed_file_of_a_mirror_is_refused(in_mirror: Path) -> None:
     refused(f"{in_mirror} is not the registered {NAME}; copy it again from a whole mirror")
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pooch leaves the broken socket open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_the_network_does(entry: dict, server: Answer, tmp_path: Path) -> None:
-    for body in (b"<html>404</html>", GOOD[:100], GOOD.replace(b"one", b"eno")):
-        server.body = body
+    for server.body in (b"<html>404</html>", GOOD[:100], GOOD.replace(b"one", b"eno")):
         assert f"`sentbook data fetch {NAME}`" in refused("does not match the known hash")
-    server.body, server.length = GOOD[:120], len(GOOD)
-    refused("could not be fetched")
     server.status = 404
     refused("404")
     entry["url"] = "http://127.0.0.1:9/pairs.txt"  # the discard port: nothing listens
@@ -202,17 +197,12 @@ def call(*words: str) -> Result:
 def test_list_and_fetch(in_mirror: Path, entry: dict, server: Answer, tmp_path: Path) -> None:
     assert str(in_mirror) in call("list").output and server.requested == []
     assert call("fetch").output == f"{in_mirror}\n"
-    in_mirror.write_bytes(b"<html>")
-    assert "copy it again" in str(call("fetch").exception) and in_mirror.read_bytes() == b"<html>"
     in_mirror.unlink()
     assert "to download" in call("list").output and call("fetch", "eval").exit_code == 0
-    damaged = put(tmp_path / "cache", b"alp")
-    assert str(damaged) in call("list", NAME).output
-    assert call("fetch", NAME).exit_code == 0 and damaged.read_bytes() == GOOD
-    damaged.unlink()
+    put(tmp_path / "cache", b"alp")
+    assert call("fetch", NAME).exit_code == 0 and (tmp_path / "cache" / NAME).read_bytes() == GOOD
+    (tmp_path / "cache" / NAME).unlink()
     entry["bytes"] = 10**9
     assert "not fetched" in call("fetch").output and "large" in call("fetch").output
     entry["url"] = None
     assert "only from a mirror" in call("fetch").output
-    assert "only from a mirror" in str(call("fetch", NAME).exception)
-    assert "neither a registered file nor a folder" in str(call("list", "eval/two").exception)
