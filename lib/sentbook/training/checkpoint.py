@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from sentbook.io import CheckpointError, DamagedCheckpointError, replacing
+from sentbook.io import CheckpointError, replacing
 
 # What a training has beside its result until that is stored.
 IN_PROGRESS = "checkpoint.safetensors"
@@ -41,8 +41,7 @@ def load(path: Path, key: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read the tensors and metadata of ``path``.
 
     Raises:
-        DamagedCheckpointError: the file is truncated or no checkpoint.
-        CheckpointError: it cannot be read, or was made by another configuration than ``key``.
+        CheckpointError: the file cannot be read or is damaged, or was made by another configuration than ``key``.
     """
     return _read(path, key, tensors=True)
 
@@ -62,7 +61,7 @@ def _read(path: Path, key: str | None, *, tensors: bool) -> tuple[dict[str, Tens
             f"{path} cannot be read ({error}); make it readable, or delete it and run again."
         ) from error
     except (SafetensorError, ValueError) as error:
-        raise DamagedCheckpointError(f"{path} is truncated or not a checkpoint; delete it and run again.") from error
+        raise CheckpointError(f"{path} is truncated or not a checkpoint; delete it and run again.") from error
     if key is not None and metadata.get("key") != key:
         raise CheckpointError(
             f"{path} belongs to another configuration ({metadata.get('key', 'none')}, not {key}); "

@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,13 @@ import torch
 from torch import Tensor, nn
 
 from sentbook.data.text import PADDING, bucketed_batches, shuffled_batches
-from sentbook.io import DamagedCheckpointError, NumericalError
+from sentbook.io import NumericalError
 from sentbook.models.base import to_device
 from sentbook.training import checkpoint, optim
 from sentbook.training.devices import count_memory_anew, device_of, peak_memory_bytes, tensor_cores
 from sentbook.training.objectives import Batch, Objective, Rows
 
 CHECKPOINT_SECONDS = 60.0
-# A checkpoint that takes long to write is written the more rarely: twenty times as long lies between two.
-_SPARED = 20.0
 # Between two lines of progress lie so many seconds, or a twentieth of the time since the training began.
 PROGRESS_SECONDS = 30.0
 _WORDS = "encoder.embedding.weight"
@@ -90,12 +87,11 @@ def train(
     place, checks = device_of(device), objective.checks_per_epoch
     count_memory_anew(place)
     state = _State(objective, place)
-    if folder is not None and state.resume(folder / checkpoint.IN_PROGRESS, key, report):
+    if folder is not None and state.resume(folder / checkpoint.IN_PROGRESS, key):
         report(f"resumed after {state.history.examples:,} examples")
     modules, optimisers, history = state.modules, state.optimisers, state.history
     words = objective.encoder.embedding
     began = told = saved = time.monotonic()
-    saving = 0.0
     for check, batches in segments(objective, seed, first=state.check):
         if objective.patience is not None and history.checks_since_best() >= objective.patience:
             report(f"stopped: no better {objective.metric} in {objective.patience} checks")
@@ -105,7 +101,8 @@ def train(
         losses = words.weight.new_zeros(len(batches))
         modules.train()
         clock, processor = time.monotonic(), time.process_time()
-        with _numbers_from(int(rng.integers(2**62)), place), tensor_cores(place):
+        with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), tensor_cores(place):
+            torch.manual_seed(int(rng.integers(2**62)))
             for step, (distinct, batch) in enumerate(prepared(objective, batches, rng)):
                 words.gather(distinct)
                 with torch.autocast(place.type, torch.bfloat16, enabled=objective.precision == "bf16"):
@@ -152,10 +149,9 @@ def train(
         if folder is not None and objective.keep_checks:
             encoder = _part(state.moved(), "encoder.")
             checkpoint.save(folder / f"check-{state.check}.safetensors", encoder, {"key": key})
-        if folder is not None and (now := time.monotonic()) - saved > CHECKPOINT_SECONDS + _SPARED * saving:
+        if folder is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
             state.save(folder / checkpoint.IN_PROGRESS, key)
             saved = time.monotonic()
-            saving = saved - now
         if segment == checks - 1:
             speed = history.examples / max(history.seconds, 1e-9)
             report(
@@ -205,14 +201,6 @@ def prepared(objective: Objective, batches: list[Rows], rng: np.random.Generator
             found, coming = coming.result(), worker.submit(made, rows)
             yield found
         yield coming.result()
-
-
-@contextmanager
-def _numbers_from(seed: int, device: torch.device) -> Iterator[None]:
-    """Draw torch's random numbers from ``seed``; afterwards its generators go on as before."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
-        yield
 
 
 def _require_finite(loss: Tensor, epoch: int, objective: Objective) -> float:
@@ -275,22 +263,15 @@ class _State:
             path, tensors, {"key": key, "check": self.check, "history": vars(self.history), "groups": groups}
         )
 
-    def resume(self, path: Path, key: str, report: Callable[[str], None]) -> bool:
-        """Take up a checkpoint where there is one; a damaged one is set aside, since training anew ends the same.
+    def resume(self, path: Path, key: str) -> bool:
+        """Take up a checkpoint where there is one.
 
         Raises:
-            CheckpointError: it belongs to another configuration.
+            CheckpointError: it is truncated or belongs to another configuration.
         """
         if not path.exists():
             return False
-        try:
-            tensors, metadata = checkpoint.load(path, key)
-            if "check" not in metadata:
-                raise DamagedCheckpointError(f"{path} was written by an earlier version.")
-        except DamagedCheckpointError:
-            aside = path.replace(path.with_name("damaged.safetensors"))
-            report(f"the checkpoint is damaged; it is now {aside}, and the training begins again")
-            return False
+        tensors, metadata = checkpoint.load(path, key)
         for place, (optimiser, groups) in enumerate(zip(self.optimisers, metadata["groups"], strict=True)):
             state: dict[int, dict[str, Tensor]] = {}
             for name, value in _part(tensors, f"optimiser.{place}.").items():
