@@ -61,16 +61,15 @@ def run(name: str, profile: str, record: bool, singles: Sequence[tuple[str, str]
     parameters = reduce(merge, [*map(read_yaml, files), _parsed(singles)])
     if unknown := [key for key in parameters if key not in known]:
         raise ConfigError(f"{page} has no parameter '{unknown[0]}'; choose one of {', '.join(known)}.")
-    if "profile" in known:
-        parameters.setdefault("profile", profile)
-        kind = kind_of(paper := page.partition("/")[0], load(paper, parameters))
-    else:  # a lesson
-        kind = f"custom/{digest(parameters)}" if parameters else profile
+    paper, of_profile = page.partition("/")[0], "profile" in known  # a lesson has none
+    kind = parameters.setdefault("profile", profile) if of_profile else profile
+    if parameters.keys() - {"profile"}:
+        kind = kind_of(paper, load(paper, parameters)) if of_profile else f"custom/{digest(parameters)}"
     if record and kind not in PROFILES:
         raise ConfigError("Only a run with its profile's parameters is recorded; leave out --record or the changes.")
     target = root() / "build" / "executed" / kind / f"{page}.ipynb"
     execute(pages[page], target, parameters)
-    if record and "profile" in known:
+    if record and of_profile:
         from sentbook import records
 
         click.echo(f"recorded: {records.commit(page, kind)}")
