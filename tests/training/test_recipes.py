@@ -320,7 +320,7 @@ def test_words_without_a_vector_get_rows_of_their_own_or_share_one() -> None:
     encoder, vocabulary = untrained(wanted)
     new = list(dict.fromkeys(without_vector("miniworld") + without_vector("miniworld-paraphrase")))
     assert len(new) > 5 and vocabulary.words == [*base.words, *new]
-    weight, own = encoder.embedding.weight.detach(), len(base) + 2
+    weight, own = encoder.embedding.weight.detach(), len(base.words) + 2
     assert torch.equal(weight[:own], untrained(recipe())[0].embedding.weight)
     assert len(torch.unique(weight[[UNKNOWN, *range(own, len(vocabulary))]], dim=0)) == len(new) + 1
     # About as far from the mean as the words that are known.
