@@ -63,7 +63,8 @@ format: .venv/.installed-lint ## let ruff mend what it can
 	$(BIN)/ruff format .
 
 bench: $(STAMP) ## speed against the reference implementations
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed.py --rounds 1 $(BENCH_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/training.py
 
 run: $(STAMP) ## one notebook: make run NOTEBOOK=cse/table1 PROFILE=small
 	@test -n "$$NOTEBOOK" || { echo "Name a notebook: make run NOTEBOOK=cse/table1 PROFILE=small" >&2; exit 2; }

@@ -55,6 +55,7 @@ from sentbook.training.objectives import DirectTransfer, GenerationTraining, Mar
 from sentbook.training.objectives.generation import word_table
 from sentbook.training.train import train
 
+ONE_EPOCH = {"epochs": 1, "checks_per_epoch": 1, "keep": "last"}
 Sides = Mapping[str, Callable[[], object]]
 Report = dict[str, dict[str, float]]
 
@@ -132,15 +133,7 @@ def lazy(small: bool, rounds: int) -> Report:
     lengths = np.random.default_rng(0).integers(5, 26, pairs)
     texts = [drawn_text(words, lengths, seed) for seed in (0, 1)]
     vocabulary, weight = Vocabulary(words), drawn_weight(len(words), 300)
-    settings = MarginTraining(
-        epochs=1,
-        batch_size=size,
-        margin=margin,
-        candidates="both sides",
-        keep="last",
-        checks_per_epoch=1,
-        pull_back_words=0,
-    )
+    settings = MarginTraining(**ONE_EPOCH, margin=margin, candidates="both sides", pull_back_words=0)
     few = [text[:2] for text in texts]
     check = [ScoredPairs("none", *few, np.array([0.0, 1.0]), (0, 1))]
 
@@ -161,11 +154,11 @@ def lazy(small: bool, rounds: int) -> Report:
         problem = settings.bind(Start(build(options, weight, seed=0), vocabulary), (pairs, check))
         train(problem, seed=0, device="cpu", report=lambda line: None)
 
-    def sides(options: CSEEncoder | AverageEncoder) -> Sides:
-        return {"dense": lambda: plain(isinstance(options, CSEEncoder)), "lazy": lambda: ours(options)}
-
-    kinds = {"PP": AverageEncoder(), "CSE": CSEEncoder()}
-    return {name: compare(f"{name}: training pairs", pairs, sides(kind), rounds) for name, kind in kinds.items()}
+    report: Report = {}
+    for name, options in (("PP", AverageEncoder()), ("CSE", CSEEncoder())):
+        sides = {"dense": partial(plain, name == "CSE"), "lazy": partial(ours, options)}
+        report[name] = compare(f"{name}: training pairs", pairs, sides, rounds)
+    return report
 
 
 # -- recurrent encoders ------------------------------------------------------------------------------------------------
@@ -211,7 +204,7 @@ def recurrent(small: bool, rounds: int) -> Report:
     texts = [drawn_text(words, drawn_lengths(pairs, 9.2, 0.63, 200), seed) for seed in (0, 1)]
     vocabulary, weight = Vocabulary(words), drawn_weight(len(words), dimension)
     data = ScoredPairs("pairs", *texts, np.random.default_rng(0).random(pairs), (0, 1))
-    settings = DirectTransfer(epochs=1, batch_size=size, embedding_update="frozen", bucket=True, keep="last")
+    settings = DirectTransfer(**ONE_EPOCH, batch_size=size, embedding_update="frozen")
     ids = [[torch.tensor([vocabulary.id(word) for word in one.split()]) for one in text] for text in texts]
 
     def train_plain(encoder: SentenceEncoder) -> None:
@@ -237,12 +230,8 @@ def recurrent(small: bool, rounds: int) -> Report:
         return encode_ids(encoder, vocabulary.encode([*texts[0], *texts[1]], "whitespace"))
 
     report: Report = {}
-    options = (
-        BiLSTMEncoder(hidden=hidden, pool="max"),
-        BiLSTMEncoder(hidden=hidden, pool="mean"),
-        GRANEncoder(hidden=hidden),
-    )
-    for name, one in zip(("InferSent", "BiLSTM-Avg", "GRAN"), options, strict=True):
+    pooled = {"InferSent": BiLSTMEncoder(hidden=hidden), "BiLSTM-Avg": BiLSTMEncoder(hidden=hidden, pool="mean")}
+    for name, one in {**pooled, "GRAN": GRANEncoder(hidden=hidden)}.items():
         encoder = build(one, weight, seed=0)
         np.testing.assert_allclose(encode(encoder), encode_plain(encoder), atol=1e-5, err_msg=name)
         for what, plain, own in (("training", train_plain, train_ours), ("encoding", encode_plain, encode)):
@@ -303,7 +292,7 @@ def autoencoder(filters: int, hidden: int, words: int, dimension: int = 300, cou
     torch.manual_seed(0)
     vocabulary = Vocabulary([str(number) for number in range(words)])
     start = Start(CNN(word_table(vocabulary, dimension, seed=0), CNNEncoder(filters=filters)), vocabulary)
-    settings = GenerationTraining(epochs=1, batch_size=64, checks_per_epoch=1, keep="last", hidden=hidden)
+    settings = GenerationTraining(**ONE_EPOCH, hidden=hidden)
     return settings.bind(start, (text, Text(tokens, rows[:9])))
 
 

@@ -1,4 +1,4 @@
-"""The benchmarks run small: both sides compute the same, and the report has a positive speed for every side."""
+"""The benchmarks run small: both sides compute the same, and every side has a positive speed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-FILE = Path(__file__).resolve().parents[1] / "benchmarks" / "speed.py"
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
+FILE = FOLDER / "speed.py"
 
 
 def numbers(report: Any) -> list[float]:
@@ -29,3 +30,12 @@ def test_every_side_of_every_benchmark_has_a_speed(tmp_path: Path, monkeypatch: 
     assert list(report) == ["lazy", "recurrent", "generation", "layer", "logistic"]
     found = numbers(report)
     assert len(found) >= 30 and min(found) > 0 and all(map(np.isfinite, found))
+
+
+def test_every_objective_is_timed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["training.py", "--small", "--seconds", "0", "--device", "cpu"])
+    monkeypatch.syspath_prepend(str(FOLDER))
+    runpy.run_path(str(FOLDER / "training.py"), run_name="__main__")
+    _, *lines = capsys.readouterr().out.splitlines()
+    speeds = [float(line.split(" steps")[1].split()[0].replace(",", "")) for line in lines]
+    assert len(speeds) == 11 and min(speeds) > 0
