@@ -139,12 +139,6 @@ def test_nothing_crosses_a_book_and_limits_hold(
     assert paragraphs.tolist() == greedy
 
 
-def test_the_vocabulary_is_of_books_that_are_not_held_out(cache: Path) -> None:
-    books = prepare(stories([["a a a"], ["b"]]), every=2)
-    assert books.vocabulary.words == ["a"]
-    assert books.rows("train").tolist() == [0] and books.rows("held out").tolist() == [1]
-
-
 # -- a user's folder ---------------------------------------------------------------------------------------------------
 
 
@@ -180,16 +174,6 @@ def test_faults_of_a_folder_are_one_sentence(tmp_path: Path, cache: Path) -> Non
     with pytest.raises(DataError, match=r"b\.txt cannot be read .*text in UTF-8"):
         prepare(folder(tmp_path / "books"))
     assert not list(cache.glob("*/whole"))  # nothing half made is left
-
-
-# -- the cache ---------------------------------------------------------------------------------------------------------
-
-
-def test_made_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = stories(World().stories(12))
-    whole = [prepare(world).text(row) for row in range(5)]
-    monkeypatch.setattr(novels, "_token_ids", lambda *given: pytest.fail("made again"))
-    assert [prepare(world).text(row) for row in range(5)] == whole
 
 
 # -- the real novels ---------------------------------------------------------------------------------------------------

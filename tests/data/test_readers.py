@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import lzma
+from collections import Counter
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sentbook.data import corpora, readers, sources
+from sentbook.data.types import SPLITS, LabelledPairs, ScoredPairs, held_out, share_of
 from sentbook.io import DataError
 
 Put = Callable[[str, bytes], str]
@@ -45,16 +48,54 @@ def test_scores_of_activities_are_on_the_published_scales(put: Put, monkeypatch:
     }  # fmt: skip
 
 
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+def numbered(size: int) -> ScoredPairs:
+    first, second = ([f"{side} {row}" for row in range(size)] for side in ("a", "b"))
+    return ScoredPairs("x", first, second, np.arange(size) % 6.0, (0, 5))
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=5), st.integers(0, 9))
+def test_rows_are_taken_from_and_joined_in_every_column(sizes: list[int], seed: int) -> None:
+    parts = [LabelledPairs(f"{at}", *([f"{side}{at}.{row}" for row in range(size)] for side in "ab"),
+                           np.arange(size), ("no", "yes")) for at, size in enumerate(sizes)]  # fmt: skip
+    whole = LabelledPairs.joined(parts, name="all")
+    assert (whole.name, whole.classes, len(whole)) == ("all", ("no", "yes"), sum(sizes))
+    rows = np.random.default_rng(seed).permutation(len(whole))[: len(whole) // 2]
+    for chosen in (rows, np.isin(np.arange(len(whole)), rows)):
+        taken = whole.take(chosen)
+        assert taken.second == [text.replace("a", "b") for text in taken.first] and len(taken) == len(rows)
+        assert taken.labels.tolist() == [int(text.split(".")[1]) for text in taken.first]
+    assert whole.take(rows).first == [whole.first[row] for row in rows]
+    with pytest.raises(DataError, match=r"LabelledPairs with columns of \[1, 2\] rows"):
+        LabelledPairs("both", ["a"], ["b"], np.arange(2), ("no", "yes"))
+
+
+@given(st.lists(st.integers(0, 3), max_size=60), st.dictionaries(st.integers(0, 4), st.integers(0, 20)), st.integers(0))
+def test_held_out_rows_are_as_many_as_asked_for(groups: list[int], sizes: dict[int, int], seed: int) -> None:
+    held = held_out(np.array(groups, dtype=np.int64), sizes, seed)
+    assert held.shape == (len(groups),)
+    for group, count in Counter(groups).items():
+        assert held[np.array(groups) == group].sum() == min(sizes.get(group, 0), count)
+    np.testing.assert_array_equal(held, held_out(np.array(groups, dtype=np.int64), sizes, seed))
+
+
+@given(st.integers(2, 60), st.integers(0, 5), st.lists(st.floats(0.01, 1), min_size=2, max_size=2))
+def test_a_larger_share_holds_the_smaller(size: int, seed: int, shares: list[float]) -> None:
+    small, large = (share_of(numbered(size), share, seed) for share in sorted(shares))
+    assert set(small.first) <= set(large.first)
+    assert len(large) == max(2, round(max(shares) * size))
+    assert large.first == [text for text in numbered(size).first if text in set(large.first)]  # in order
+    assert share_of(numbered(size), 1.0, seed).first == numbered(size).first
+
+
 # -- the real files ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.real_data
 def test_sts(mirror: Path) -> None:
     assert [sum(map(len, readers.sts(year))) for year in range(2012, 2017)] == [3108, 1500, 3750, 3000, 1186]
-    table = (files("sentbook") / "papers" / "cse" / "printed" / "table2.csv").read_text(encoding="utf-8")
-    printed = dict.fromkeys(line.split(",")[3] for line in table.splitlines()[1:])
-    names = [name for name in printed if name.startswith("STS2") and not name.endswith("/avg")]
-    assert [pairs.name for pairs in readers.sts_all()] == names  # joined by name, so they must be spelt alike
     assert [len(pairs) for pairs in readers.sts2012_train()] == [750, 750, 734]
     gold = (mirror / "eval/sts2015/STS.gs.answers-forums.txt").read_text("utf-8").split("\n")[:-1]
     zeros = sum(bool(line.strip()) and float(line) == 0 for line in gold)  # a blank line is no score, not a 0
@@ -101,3 +142,31 @@ def test_captions_are_paired_by_the_seed(mirror: Path) -> None:
     assert one == again and one.first != other.first
     longer = sum(len(first) > len(second) for first, second in zip(one.first, one.second, strict=True)) / len(one)
     assert 0.47 < longer < 0.53  # the files sort a photo's captions by length
+
+
+@pytest.mark.real_data
+def test_parts_of_sts_2012(mirror: Path) -> None:
+    train, trial, test = (readers.sts2012(split) for split in SPLITS)
+    assert {pairs.name for pairs in (train, trial, test)} == {"STS12"}
+    whole = [pair for pairs in readers.sts2012_train() for pair in zip(pairs.first, pairs.second, strict=True)]
+    parts = [list(zip(part.first, part.second, strict=True)) for part in (train, trial)]
+    assert sorted(parts[0] + parts[1]) == sorted(whole) and readers.sts2012("trial").first == trial.first
+    left = iter(whole)
+    assert all(pair in left for pair in parts[0])  # in the files' order
+    sets = readers.sts2012_tests()
+    assert [pairs.name for pairs in sets] == ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
+    assert test.first == [text for pairs in sets for text in pairs.first]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("divided", [readers.short_answers, readers.short_answers_at_random])
+def test_parts_of_the_short_answers(mirror: Path, divided: Callable[[str], ScoredPairs]) -> None:
+    train, trial, test = (divided(split) for split in SPLITS)
+    whole, questions = readers.graded_answers()
+    assert sorted(train.second + trial.second + test.second) == sorted(whole.second)
+    left = iter(whole.second)
+    assert all(answer in left for answer in train.second) and divided("trial").second == trial.second
+    exams = {
+        said for said, question in zip(whole.first, questions, strict=True) if question.split(".")[0] in ("11", "12")
+    }
+    assert ({*test.first} == exams) == (divided is readers.short_answers)
