@@ -30,7 +30,6 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 existing = click.Path(exists=True, path_type=Path)
 profile_option = click.option("--profile", type=click.Choice(PROFILES), default="demo", show_default=True)
-jobs_option = click.option("--jobs", default=2, show_default=True, help="Cores to use; on a cluster, jobs at a time.")
 record_option = click.option("--record", is_flag=True, help="Replace the committed records in results/.")
 single_option = click.option("-p", "singles", type=(str, str), multiple=True, help="One parameter: -p cse.widths [1].")
 
@@ -127,7 +126,7 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
 @sentbook.command(context_settings={"ignore_unknown_options": True})
 @click.argument("targets", nargs=-1, type=click.UNPROCESSED)
 @profile_option
-@jobs_option
+@click.option("--jobs", default=2, show_default=True, help="Cores to use; on a cluster, jobs at a time.")
 @click.option("--executor", type=click.Choice(["slurm"]), help="A folder of workflow/profiles.")
 @record_option
 def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None, record: bool) -> None:

@@ -141,8 +141,7 @@ def profile_values(paper: str, profile: str) -> dict[str, Any]:
         ConfigError: there is no such profile, or a file is none of parameters.
     """
     names = [profile, *["substitutes"] * (profile == "paper" and os.environ.get("SENTBOOK_ORIGINALS") == "none")]
-    files = [root() / "params" / paper / f"{name}.yaml" for name in names]
-    files = [file for file in files if file.is_file()]
+    files = [file for name in names if (file := root() / "params" / paper / f"{name}.yaml").is_file()]
     if not files:
         raise ConfigError(f"There is no profile '{profile}' of {paper}; choose one of {', '.join(PROFILES)}.")
     return reduce(merge, [_flat(read_yaml(file), str(file.relative_to(root()))) for file in files])
