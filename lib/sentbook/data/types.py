@@ -88,7 +88,7 @@ class ParaphrasePairs(Columns):
 
 @dataclass(frozen=True)
 class LabelledPairs(Columns):
-    """Sentence pairs with a class: paraphrase or not (MSRP), or entailment (NLI). ``labels`` index ``classes``."""
+    """Premises and hypotheses with a class each (NLI); ``labels`` index ``classes``."""
 
     name: str
     first: list[str]
@@ -114,7 +114,7 @@ class Examples(Columns):
 
     @property
     def sentences(self) -> list[str]:
-        """All sentences; those that are second come behind those that are first."""
+        """Return all sentences; those that are second come behind those that are first."""
         return [*self.first, *(self.second or [])]
 
 
