@@ -6,11 +6,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from _ext import api, dial, results, runs, staging
+from _ext import api, staging
 from nbformat import v4
-
-from sentbook.judge import printed
-from sentbook.records import read
 
 
 def code(source: str, *outputs: nbformat.NotebookNode, tags: tuple[str, ...] = ()) -> nbformat.NotebookNode:
@@ -72,19 +69,3 @@ def test_a_docstring_s_equations_and_tables_reach_sphinx() -> None:
     text = "\n".join(lines)
     assert "A loss of \\|a\\| words\\_." in text and ".. math:: x_{1} = |a|, y" in text
     assert "with :math:`a_i`." in text and "::\n\n    | a | b |" in text
-
-
-def test_the_dial_and_the_table_of_all_results_have_the_recorded_numbers() -> None:
-    run, first = read("cross/protocols"), read("cse/table1")
-    assert run is not None and first is not None
-    held = dial.dial_data(run)
-    values = [row.value for row in run.metrics if (row.dataset, row.protocol) == (dial.FIRST, run.extra["house"])]
-    shown = next(one for one in held["sets"] if one["name"] == dial.FIRST)["numbers"]
-    assert next(line[4:] for line in shown if line[:4] == held["house"]) == pytest.approx(
-        [100 * v for v in values], abs=1e-3
-    )
-    rows = results.frame()
-    own = rows[(rows["Run"] == first.name) & (rows["Profile"] == "small") & (rows["Method"] == "CSE")]
-    paper = printed.table("cse", "table1").query("method == 'CSE' and dataset == 'total_avg'")["value"].item()
-    assert own[own["Data set"] == "Total average"]["Paper"].item() == f"{100 * paper:.1f}"
-    assert len(rows) > 5000 and set(rows["Run"]) <= {one.name for one in runs.recorded()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,6 @@ from sentbook.io import ConfigError, DataError
 from sentbook.judge.printed import table as printed
 from sentbook.papers.cnn_lstm import experiments
 from sentbook.papers.cnn_lstm.settings import Settings
-from sentbook.study import Study
-from sentbook.training.runs import Trained
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
 NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]
@@ -39,23 +37,8 @@ CHANGES: dict[str, Any] = {
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", autouse=True)
-def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What one test of this module trains, the next one finds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path_factory.mktemp("artifacts")))
-        yield
-
-
 def paper(**changes: Any) -> Settings:
     return config.load("cnn_lstm", {"profile": "demo", **config.merge(CHANGES, changes)})
-
-
-@pytest.fixture(scope="module")
-def trained(artifacts: None) -> dict[str, Trained]:
-    study = Study("cnn_lstm/table3", profile="demo", settings=CHANGES)
-    made = experiments.models(study.settings, [""])
-    return {name: study.train(made[name])[0] for name in experiments.COMBINE}
 
 
 def test_a_row_is_trained_as_its_name_says() -> None:
@@ -94,21 +77,6 @@ def test_every_seed_is_a_row_called_as_it_is_printed() -> None:
     assert {method for pair in [*experiments.WORDS, *experiments.STARTS] for method in pair} <= known
 
 
-def test_combine_is_both_halves_and_a_projection_keeps_the_largest_directions(trained: dict[str, Trained]) -> None:
-    s = paper()
-    rows = {row.method: row for row in experiments.features(experiments.models(s))}
-    said = ["the dog ran .", "the cook saw a cat .", "the dog ran ."]
-    one, other = (rows[name].vectors(said) for name in experiments.COMBINE)
-    z = rows["combine"].vectors(said)
-    np.testing.assert_array_equal(z, np.hstack([one, other]))
-    page = of_page("cnn_lstm/table3", "Projected", "projected", s=s)
-    row = page["projected"](rows["combine"], 24)
-    kept = np.linalg.norm(row.vectors(said), axis=1)
-    assert row.vectors(said).shape == (3, 24) and row.key() != rows["combine"].key()
-    lengths = np.linalg.norm(z, axis=1)
-    assert (kept <= lengths * (1 + 1e-6)).all() and (kept > 0.9 * lengths).all()
-
-
 def test_a_gain_is_that_of_the_last_quarter_of_the_checks_over_tasks_and_seeds() -> None:
     given = {"dataset": "TREC", "metric": "accuracy", "protocol": "p", "n": 500}
     values = {1: (0.5, 0.7, 0.6, 0.75), 2: (0.7, 0.7, 0.7, 0.7)}
@@ -139,7 +107,7 @@ def test_a_sum_is_of_the_four_vectors_and_a_sentence_is_measured_by_its_words() 
 
 
 def test_a_division_of_data() -> None:
-    divide = of_page("cnn_lstm/figure3", "divide")["divide"]
+    divide = of_page("cnn_lstm/figure3", "Division", "divide")["divide"]
     labels = np.zeros(203, dtype=np.int64)
     for run in (1, 4, 13):
         division = divide(labels, run)

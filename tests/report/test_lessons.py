@@ -20,13 +20,6 @@ def test_code_is_shown_without_its_docstring() -> None:
     )
 
 
-def test_drawings_stand_side_by_side_under_their_caption() -> None:
-    shown = report.diagram("dnt_frozen", "dnt_trained", caption="Two <settings>.").html
-    assert shown.count("<svg") == 2 and "Two &lt;settings&gt;." in shown
-    with pytest.raises(FileNotFoundError):
-        report.diagram("none")
-
-
 def draw(number: int) -> Shown:
     drawing, axes = report.subplots(1)
     axes.plot([0, number])
