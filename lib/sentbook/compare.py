@@ -7,6 +7,7 @@ seeds is .007 for Pearson's r and .006 for accuracies. So a number may be off by
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,11 +36,8 @@ def differences(recorded: Path, own: Path, names: Sequence[str], exact: bool = F
         for key in first | second:
             old, new = first.get(key, "absent"), second.get(key, "absent")
             compared += 1
-            if isinstance(old, float) and isinstance(new, float):
-                same = bool(np.isclose(new, old, *(EXACT if exact else LOOSE)))
-            else:
-                same = old == new
-            if not same:
+            floats = isinstance(old, float) and isinstance(new, float)
+            if not (np.isclose(new, old, *(EXACT if exact else LOOSE)) if floats else old == new):
                 lines.append(f"{name} {key}: {old} -> {new}")
     return lines, compared
 
@@ -57,11 +55,14 @@ def _numbers(path: Path, exact: bool) -> Iterator[tuple[str, Any]]:
 
 def _leaves(name: str, value: Any, skipped: set[str]) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
-        row = " ".join(part for part in value.values() if isinstance(part, str))
         for key in value.keys() - skipped if value.get("metric") not in skipped else ():
-            yield from _leaves(f"{name} {row} {key}".strip(), value[key], skipped)
+            yield from _leaves(f"{name} {key}".strip(), value[key], skipped)
     elif isinstance(value, list):
-        for index, part in enumerate(value):
-            yield from _leaves(f"{name}.{index}", part, skipped)
+        met = Counter[str]()
+        for index, part in enumerate(value):  # a row is known by its words, wherever it stands
+            held = part.items() if isinstance(part, dict) else ()
+            row = " ".join(str(one) for key, one in held if isinstance(one, str) or key in ("seed", "step"))
+            met[row] += 1
+            yield from _leaves(f"{name} {row} {met[row]}" if row else f"{name}.{index}", part, skipped)
     else:
         yield name, value
