@@ -46,8 +46,7 @@ def _numbers(path: Path, exact: bool) -> Iterator[tuple[str, Any]]:
     """Yield the numbers and verdicts of a run by their places; nothing where there is no run."""
     if run := load(path):
         parts = {"metrics", "tests", "findings"} | ({"curves", "searches"} if exact else set())
-        skipped = set() if exact else NOISE
-        yield from _leaves("", run.model_dump(mode="json", include=parts), skipped)
+        yield from _leaves("", run.model_dump(mode="json", include=parts), set() if exact else NOISE)
         scores = path.with_suffix(".npz")
         for claim in judge(run.name, run, Scores.load(scores) if scores.exists() else None):
             yield claim.id, claim.verdict
