@@ -39,8 +39,3 @@ def share(tests: Iterable[Test], holds: Callable[[Test], bool]) -> Estimate:
 def first_above_second(tests: Sequence[Test]) -> Estimate:
     """Return the share of cells in which A is above B, of those in which they differ."""
     return share([test for test in tests if test.estimate != 0], lambda test: test.estimate > 0)
-
-
-def within(tests: Sequence[Test], margin: float = 0.01) -> Estimate:
-    """Return the share of cells in which A and B differ by less than ``margin``."""
-    return share(tests, lambda test: abs(test.estimate) < margin)
