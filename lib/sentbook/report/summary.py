@@ -69,7 +69,7 @@ class Values:
         return ordered(method for method, _, _ in self.cells)
 
     def datasets(self, methods: Sequence[str]) -> list[str]:
-        """The data sets on which one of ``methods`` was scored."""
+        """Return the data sets on which one of ``methods`` was scored."""
         return by_year(dataset for method, dataset, _ in self.cells if method in methods)
 
     def metric_on(self, dataset: str, metric: str | Mapping[str, str] | None) -> str:

@@ -20,7 +20,7 @@ def pretrained(settings: Settings) -> dict[str, list[Recipe]]:
 
 
 def dimension_recipes(settings: Settings) -> list[list[Recipe]]:
-    """A group for each row of table 2, named as in the paper; the first of a row's vector sets that is here is taken.
+    """Return a group for each row of table 2, named as in the paper, of the first of its vector sets that is here.
 
     The row of the paper's own configuration has all seeds, the others those of ablations.
 
