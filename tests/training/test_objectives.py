@@ -368,7 +368,7 @@ def state(problem: Objective) -> dict[str, Tensor]:
     """Copies of every parameter, by the paper's three parts."""
     parts = {"wem": problem.encoder.embedding.weight}
     parts |= {f"enc{i}": value for i, value in enumerate(problem.encoder.composition())}
-    parts |= {f"cla{i}": value for i, value in enumerate(problem.head.parameters() if problem.head else ())}
+    parts |= {f"cla{i}": value for i, value in enumerate(problem.head.parameters())}
     return {name: value.detach().clone() for name, value in parts.items()}
 
 

@@ -135,7 +135,7 @@ def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -
     assert recipe(method="other").key() == recipe().key()
     cumulative = recipe(PHRASE, SIMILARITY)
     assert cumulative.before.key() == cumulative.prefix(1).key() == recipe(PHRASE).key() != cumulative.key()
-    assert cumulative.before.then(SIMILARITY) == cumulative and cumulative.datasets() == ("miniworld",)
+    assert cumulative.before.then(SIMILARITY) == cumulative
     for one in every[:4] + [recipe(stage) for stage in STAGES]:  # read back from a file
         back = Recipe.model_validate_json(one.model_dump_json())
         assert back == one and back.key() == one.key()
@@ -189,7 +189,7 @@ def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeyp
 @pytest.mark.parametrize(
     "wanted",
     [
-        *(recipe(stage) for stage in STAGES if not stage.begins),
+        *(recipe(stage) for stage in STAGES if not isinstance(stage, GenerationTraining)),
         recipe(SIMILARITY.model_copy(update={"keep": "last"})),
         recipe(SIMILARITY.model_copy(update={"embedding_update": "dense"}), encoder=WSVEncoder(filters=4, layers=2)),
         recipe(SIMILARITY.model_copy(update={"new_words": "shared"}), encoder=AverageEncoder(), tokenisation="stems"),
@@ -244,7 +244,7 @@ def test_a_head_predicts_from_vectors_as_they_are(rescale: bool) -> None:
         predicted = head.expectation(head(*both)).numpy()  # type: ignore[operator]
     low, high = 1, round(pairs.scale[1] - pairs.scale[0]) + 1
     np.testing.assert_allclose((predicted - low) / (high - low), found.scores("test"), atol=1e-5)
-    with pytest.raises(CheckpointError, match=r"head\.safetensors does not exist"):
+    with pytest.raises(CheckpointError, match=r"head\.safetensors cannot be read"):
         trained(recipe(PHRASE)).head()
 
 

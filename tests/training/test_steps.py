@@ -25,6 +25,7 @@ from sentbook.training.objectives import (
     AnyObjective,
     DirectTransfer,
     EntailmentTraining,
+    GenerationTraining,
     HeadTraining,
     Objective,
     RelatednessTraining,
@@ -40,7 +41,9 @@ SMALL = {"dataset": "miniworld", "hidden": 5}
 def bound(stage: AnyObjective, options: Encoder | None = None) -> Objective:
     """Bind a stage that makes one check to the mini-world and an encoder with lazy words, where it may have them."""
     encoder = options or CSEEncoder(filters=3)
-    kept = "dense" if stage.begins else "frozen" if stage.embedding_update == "frozen" else "lazy"
+    kept = (
+        "dense" if isinstance(stage, GenerationTraining) else "frozen" if stage.embedding_update == "frozen" else "lazy"
+    )
     objective = runs.prepare_stage(recipe(stage.changed(**SHORT, embedding_update=kept), encoder=encoder))
     assert isinstance(objective, Objective)
     return objective
@@ -132,7 +135,7 @@ def test_a_step_copies_nothing_to_its_device(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda *given: False)
     objective = MAKERS[name]()
     words = objective.encoder.embedding
-    modules = nn.ModuleList(filter(None, (objective.encoder, objective.head))).to("meta").train()
+    modules = nn.ModuleList([objective.encoder, objective.head]).to("meta").train()
     optimisers = optim.optimisers(objective, modules.parameters())
     first, second = prepared(objective, [np.arange(6)] * 2, np.random.default_rng(0))
     if isinstance(objective, HeadTraining) and objective._frozen is not None:

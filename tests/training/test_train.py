@@ -87,7 +87,7 @@ def trained(problem: Objective, given: Objective, seed: int = 4, **named: Any) -
 
 
 def state(problem: Objective) -> dict[str, Tensor]:
-    head = {} if problem.head is None else problem.head.state_dict()
+    head = problem.head.state_dict()
     return problem.encoder.state_dict() | {f"head.{name}": value for name, value in head.items()}
 
 
@@ -159,7 +159,7 @@ def test_a_training_cut_anywhere_ends_as_if_it_had_not_been(
             torch.manual_seed(step)
         lines: list[str] = []
         again = MAKERS[kind]()
-        before = checkpoint.read_metadata(Path(folder) / checkpoint.IN_PROGRESS, "k")["history"]
+        before = checkpoint.load(Path(folder) / checkpoint.IN_PROGRESS, "k")[1]["history"]
         got = trained(again, given, folder=Path(folder), report=lines.append)
     assert lines[0].startswith("resumed after")
     assert without_time(got) == without_time(history) and got.seconds > before["seconds"] > 0

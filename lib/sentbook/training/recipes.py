@@ -20,7 +20,7 @@ from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
 from sentbook.data.vectors import Vectors
 from sentbook.models import SentenceEncoder
 from sentbook.models.build import Encoder, build
-from sentbook.training.objectives import AnyObjective, GenerationTraining, Objective, Paper
+from sentbook.training.objectives import AnyObjective, GenerationTraining, Objective, Paper, SimilarityTraining
 
 # Raise when a change to the code changes the numbers of trainings: it is part of their keys.
 VERSION = 1
@@ -47,7 +47,7 @@ class Recipe(Section):
         for stage in self.stages:
             values["stages"].append(stage.model_dump(mode="json") | stage.digests())
         # Generated data are pinned by their generator, as files are by their digests.
-        if any(name.startswith("miniworld") for name in (self.vectors.name, *self.datasets(), *self.texts())):
+        if any(name.startswith("miniworld") for name in (self.vectors.name, *self.texts())):
             values["generator"] = FINGERPRINT
         return digest({"version": VERSION, **values})
 
@@ -64,12 +64,8 @@ class Recipe(Section):
         """Return the recipe that goes on with one more training."""
         return self.changed(stages=(*self.stages, stage))
 
-    def datasets(self) -> tuple[str, ...]:
-        """The data sets of scored pairs in the order of the stages."""
-        return tuple(dict.fromkeys(name for stage in self.stages for name in stage.datasets()))
-
     def texts(self) -> tuple[str, ...]:
-        """The corpora of the stages that are no scored pairs."""
+        """The corpora and data sets of the stages, in their order."""
         return tuple(name for stage in self.stages for name in stage.texts())
 
     @property
@@ -152,8 +148,9 @@ def words_of(recipe: Recipe) -> tuple[Vocabulary, Tensor]:
         stage = recipe.generation
         return _book_words(stage, recipe.vectors, recipe.tokenisation, recipe.seed, stage.digests().get("path", ""))
     vocabulary, weight = _words(recipe.vectors)
-    if datasets := tuple(dict.fromkeys(name for stage in recipe.stages for name in stage.new_words_of())):
-        vocabulary, sizes = _extended(recipe.vectors, datasets, recipe.tokenisation)
+    on_pairs = [stage for stage in recipe.stages if isinstance(stage, SimilarityTraining)]
+    if datasets := dict.fromkeys(stage.dataset for stage in on_pairs if stage.new_words == "random"):
+        vocabulary, sizes = _extended(recipe.vectors, tuple(datasets), recipe.tokenisation)
         generator = torch.Generator().manual_seed(recipe.seed)
         # Data set by data set, so that a later stage's words leave the vectors of an earlier one's as they are.
         new = torch.cat([torch.randn(size, weight.shape[1], generator=generator) for size in sizes])

@@ -34,9 +34,9 @@ from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.records import Cost, CurvePoint
 from sentbook.training import checkpoint
 from sentbook.training.devices import device_of, peak_memory_bytes
-from sentbook.training.objectives import Objective, Start
+from sentbook.training.objectives import GenerationTraining, Objective, Start
 from sentbook.training.objectives.generation import expand
-from sentbook.training.recipes import VERSION, Recipe, over_books, untrained, words_of
+from sentbook.training.recipes import Recipe, over_books, untrained, words_of
 from sentbook.training.train import progress, train
 
 Arrays = dict[str, NDArray[Any]]
@@ -72,10 +72,7 @@ class Trained:
         return words_of(self.recipe)[0]
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
-        path = (self.file or _file(self.key, "encoder")).with_stem(name)
-        if not path.exists():
-            raise io.CheckpointError(f"{path} does not exist; delete its folder and run the experiment again.")
-        return checkpoint.load(path, self.key)[0]
+        return checkpoint.load((self.file or _file(self.key, "encoder")).with_stem(name), self.key)[0]
 
     def encoder(self, device: str = "cpu") -> SentenceEncoder:
         """Return the encoder, in evaluation mode on a ``device``, see `device_of`.
@@ -151,7 +148,6 @@ class Trained:
             CheckpointError: the stage keeps no head, or its file is damaged.
         """
         head, tensors = prepare_stage(self.recipe).head, self._tensors("head")
-        assert head is not None
         head.load_state_dict(tensors)
         return head.eval()
 
@@ -186,7 +182,7 @@ def load(recipe: Recipe) -> Trained:
         CheckpointError: it was not, or its file is truncated or of another recipe.
     """
     key = recipe.key()
-    return Trained(recipe, checkpoint.read_metadata(_file(key, "run"), key) if recipe.stages else {})
+    return Trained(recipe, checkpoint.load(_file(key, "run"), key, tensors=False)[1] if recipe.stages else {})
 
 
 def from_file(path: Path) -> Trained:
@@ -198,7 +194,7 @@ def from_file(path: Path) -> Trained:
     file = path / "encoder.safetensors" if path.is_dir() else path
     if not file.is_file():
         raise io.CheckpointError(f"There is no trained encoder at {path}; name a folder of build/artifacts.")
-    metadata = checkpoint.read_metadata(file, None)
+    metadata = checkpoint.load(file, None, tensors=False)[1]
     return Trained(parse(Recipe, metadata.get("recipe", {}), str(file)), metadata, file)
 
 
@@ -224,18 +220,12 @@ def obtain(
     Raises:
         SentbookError: as `sentbook.training.train.train`; what was finished is kept.
     """
-    wanted = [one for one in recipes if one.stages and not is_made(one, encoders)]
+    wanted = {one.key(): one for one in recipes if one.stages and not is_made(one, encoders)}
     if may_diverge:
-        wanted = [one for one in wanted if not _file(one.key(), "run").with_name(DIVERGED).exists()]
-    levels = [[(one, device, encoders, may_diverge) for one in {one.key(): one for one in wanted}.values()]]
-    while wanted := [one.before for one in wanted if one.before.stages and not is_made(one.before)]:
-        levels.append([(one, device, True, False) for one in {one.key(): one for one in wanted}.values()])
-    for level in reversed(levels):
-        if jobs > 1:
-            _in_processes(_train, level, jobs)
-            continue
-        for one in level:
-            _train(*one)
+        wanted = {key: one for key, one in wanted.items() if not _file(key, "run").with_name(DIVERGED).exists()}
+    if wanted:
+        obtain([one.before for one in wanted.values()], device=device, jobs=jobs)
+    _side_by_side(_train, [(one, device, encoders, may_diverge) for one in wanted.values()], jobs)
     return [load(one) for one in recipes if not may_diverge or not one.stages or is_made(one, encoders)]
 
 
@@ -282,8 +272,10 @@ def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> Non
         }
         scores = {f"last.{split}": values for split, values in last.items()}
         scores |= {f"best.{split}": values.clone() for split, values in best.items()}
-        parts = {name: module.state_dict() for name, module in objective.kept().items()} | {"encoder": state}
-        _write(key, {"run": scores, **(parts if encoder else {})}, began, about)
+        files = {"run": scores} | ({"encoder": state} if encoder else {})
+        if encoder and objective.keeps_head_as:
+            files[objective.keeps_head_as] = objective.head.state_dict()
+        _write(key, files, began, about)
 
 
 def prepare_stage(recipe: Recipe, device: str = "cpu") -> Objective:
@@ -294,9 +286,10 @@ def prepare_stage(recipe: Recipe, device: str = "cpu") -> Objective:
         DataError: a file is missing or damaged.
     """
     stage, before = recipe.stages[-1], recipe.before
-    if stage.begins and before.stages:
+    begins = isinstance(stage, GenerationTraining)
+    if begins and before.stages:
         raise io.ConfigError("Training with decoders starts an encoder; make it the first stage.")
-    encoder, vocabulary = (over_books(recipe), words_of(recipe)[0]) if stage.begins else untrained(recipe)
+    encoder, vocabulary = (over_books(recipe), words_of(recipe)[0]) if begins else untrained(recipe)
     if before.stages:
         load(before).put_into(encoder, vocabulary)
     frozen = partial(_frozen, before, device)
@@ -342,11 +335,7 @@ def outcomes(
         for key, given in zip(keys, arguments, strict=True)
         if not _file(key, "run").exists()
     }
-    if jobs > 1:
-        _in_processes(_keep, missing.values(), jobs)
-    else:
-        for one in missing.values():
-            _keep(*one)
+    _side_by_side(_keep, missing.values(), jobs)
     found = (checkpoint.load(_file(key, "run"), key) for key in keys)
     return [Outcome({name: one.numpy() for name, one in tensors.items()}, about) for tensors, about in found]
 
@@ -370,7 +359,6 @@ def _write(key: str, files: Mapping[str, Mapping[str, Tensor]], began: float, ab
     """Write the files of a key, the run last, with their metadata; ``began``: when it was begun."""
     metadata = {
         "key": key,
-        "version": VERSION,
         "started": datetime.datetime.fromtimestamp(began, datetime.UTC).isoformat(timespec="seconds"),
         "wall_seconds": time.time() - began,
         "peak_memory_bytes": peak_memory_bytes(),
@@ -382,8 +370,13 @@ def _write(key: str, files: Mapping[str, Mapping[str, Tensor]], began: float, ab
     _file(key, "run").with_name(checkpoint.IN_PROGRESS).unlink(missing_ok=True)
 
 
-def _in_processes(function: Callable[..., None], calls: Iterable[tuple[Any, ...]], jobs: int) -> None:
-    """Make calls in processes of one thread each, also where there is one call: alone or beside others, the same."""
+def _side_by_side(function: Callable[..., None], calls: Iterable[tuple[Any, ...]], jobs: int) -> None:
+    """Make calls one after another; or, of several jobs, in processes of one thread each, also where there is one call:
+    alone or beside others, the same."""
+    if jobs == 1:
+        for one in calls:
+            function(*one)
+        return
     try:
         with parallel_config("loky", inner_max_num_threads=1):
             Parallel(n_jobs=jobs, batch_size=1)(delayed(function)(*one) for one in calls)

@@ -222,8 +222,7 @@ class _State:
     """
 
     def __init__(self, objective: Objective, device: torch.device) -> None:
-        head = {} if objective.head is None else {"head": objective.head}
-        self.modules = nn.ModuleDict({"encoder": objective.encoder, **head}).to(device)
+        self.modules = nn.ModuleDict({"encoder": objective.encoder, "head": objective.head}).to(device)
         objective.encoder.dropout = objective.dropout
         self.optimisers = optim.optimisers(objective, self.modules.parameters())
         self.lazy = next((one for one in self.optimisers if isinstance(one, optim.LazyAdam)), None)

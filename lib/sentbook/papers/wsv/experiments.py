@@ -56,10 +56,9 @@ def scored(trained: Sequence[Trained], state: Literal["best", "last"] = "best") 
     Raises:
         ValueError: the encoders were trained on several data sets, or not on scored pairs.
     """
-    datasets = {name for item in trained for stage in item.recipe.stages[-1:] for name in stage.datasets()}
+    datasets = {name for item in trained for stage in item.recipe.stages[-1:] for name in stage.texts()}
     if len(datasets) != 1:
-        known = sorted(datasets) or "no scored pairs"
-        raise ValueError(f"The encoders were trained on {known}; give those of one data set.")
+        raise ValueError(f"The encoders were trained on {sorted(datasets) or 'nothing'}; give those of one data set.")
     book = relatedness_predictions(datasets.pop())
     (name,) = book.names
     low, high = book.pairs[name].scale

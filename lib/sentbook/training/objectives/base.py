@@ -98,8 +98,10 @@ class Objective(Section):
     # One pass of Adam over a parameter in place of ten, where millions of them move at each step; it rounds otherwise.
     # On CUDA it is so always.
     fused: ClassVar[bool] = False
-    # Whether it learns words of its own, so that no training can stand before it.
-    begins: ClassVar[bool] = False
+    # Name of the file that holds the trained head, beside the encoder's; empty: it is thrown away.
+    keeps_head_as: ClassVar[str] = ""
+    # Whether a composition that was trained before is pulled back to what it was, and not towards 0.
+    anchored: ClassVar[bool] = False
 
     _start: Start
     _head: nn.Module | None = None
@@ -108,15 +110,7 @@ class Objective(Section):
     # -- what it reads -----------------------------------------------------------------------------------------------
 
     def texts(self) -> tuple[str, ...]:
-        """Name the corpora that are no scored pairs."""
-        return ()
-
-    def datasets(self) -> tuple[str, ...]:
-        """Name the data sets of scored pairs."""
-        return ()
-
-    def new_words_of(self) -> tuple[str, ...]:
-        """Name the data sets whose words without a vector get one of their own."""
+        """Name the corpora and data sets that it is trained on."""
         return ()
 
     def digests(self) -> dict[str, str]:
@@ -154,9 +148,9 @@ class Objective(Section):
         return self._start.encoder
 
     @property
-    def head(self) -> nn.Module | None:
-        """What is trained with the encoder and is not part of it, or None."""
-        return self._head
+    def head(self) -> nn.Module:
+        """What is trained with the encoder and is not part of it; it may have no parameters."""
+        return nn.Module() if self._head is None else self._head
 
     @property
     def lengths(self) -> Rows:
@@ -191,16 +185,16 @@ class Objective(Section):
         return rate
 
     def penalties(self) -> Iterator[Penalty]:
-        """Yield (parameter, coefficient, anchor): half the coefficient times the squared distance to it (None: 0)."""
+        """Yield (parameter, coefficient, anchor): half the coefficient times the squared distance to it (None: 0).
+
+        It is called when a training begins, so that anchors are what was trained before.
+        """
+        anchored = self.anchored and self._start.trained
         for parameter in self.encoder.composition():
-            yield parameter, self.composition_decay, None
+            yield parameter, self.composition_decay, parameter.detach().clone() if anchored else None
 
     def held_out_scores(self) -> Mapping[str, Array]:
         """Return scores of pairs that were not trained on, by their split, in the present state."""
-        return {}
-
-    def kept(self) -> Mapping[str, nn.Module]:
-        """Return parts of the head that are stored beside the encoder, by the name of their file."""
         return {}
 
     def padded(self, tokens: TokenIds, *sides: Rows, order: Array | None = None) -> tuple[Sentences, ...]:

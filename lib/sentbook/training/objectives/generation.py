@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor, nn
+from torch import Tensor
 
 from sentbook.config import Coefficient, Rate
 from sentbook.data import novels
@@ -51,8 +51,8 @@ class GenerationTraining(Objective, DecoderOptions):
     epochs: int = Field(8, ge=1)
     batch_size: int = Field(64, ge=2, description="sentences, or paragraphs of the hierarchical model (the paper: 8)")
     learning_rate: Rate = 2e-4
-    begins: ClassVar[bool] = True
     fused: ClassVar[bool] = True
+    keeps_head_as: ClassVar[str] = "decoders"
     embedding_update: Literal["dense", "frozen"] = "dense"  # type: ignore[assignment]
     pull_back_words: Coefficient = 0.0
     clip: Annotated[float, Field(gt=0)] | None = 5.0
@@ -220,9 +220,6 @@ class GenerationTraining(Objective, DecoderOptions):
             for part, loss in self._nats.items()
         ]
 
-    def kept(self) -> dict[str, nn.Module]:
-        return {"decoders": self._decoding.decoders}
-
 
 def word_table(vocabulary: Vocabulary, dimension: int = 300, bound: float = 0.01, *, seed: int) -> Tensor:
     """(V, D) word vectors to be learned, uniform in [-bound, bound]; padding's is 0.
@@ -256,6 +253,4 @@ def expand(weight: Tensor, found: Books, known: WordVectors) -> None:
     mapping = linear_map(known, learned)
     have = set(own)
     others = np.array([row for row, word in enumerate(known.words) if word not in have], dtype=np.int64)
-    if len(others) != len(weight) - 2 - len(own):
-        raise DataError("The word vectors are not those that the encoder was trained with; train it again.")
     weight[2 + len(own) :] = torch.from_numpy((known.matrix[others] @ mapping).astype(np.float32))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from sentbook.config import Coefficient, TrainingShare
 from sentbook.data.text import TokenIds, batches_by_tokens, joined
@@ -38,6 +38,8 @@ class _PairTraining(ScoredTraining):
     normalise: bool | None = Field(False, description="scale sentence vectors to length one")
     head_decay: Coefficient = 0.0
     smoothing: Coefficient = Field(1e-6, description="added to target probabilities, in kl")
+
+    keeps_head_as: ClassVar[str] = "head"
 
     _head: RelatednessHead
     _sides: dict[str, Sides]
@@ -111,9 +113,6 @@ class _PairTraining(ScoredTraining):
         for parameter in self._head.parameters():
             yield parameter, self.head_decay, None
 
-    def kept(self) -> dict[str, nn.Module]:
-        return {"head": self._head}
-
 
 class RelatednessTraining(_PairTraining):
     """Supervised relatedness. A composition that was trained before ("universal") is pulled back to what it was.
@@ -128,23 +127,13 @@ class RelatednessTraining(_PairTraining):
     hidden: int | None = Field(300, ge=1)
     normalise: bool | None = Field(None, description="scale sentence vectors to length one; None: both, see table 3")
     head_decay: Coefficient = Field(1e-7, description="lambda of equation 6")
+    anchored: ClassVar[bool] = True
     error: Literal["squared", "absolute"] | None = added(None, "of the expected score, in place of the divergence")
-
-    _anchors: list[Tensor]
-
-    def prepare(self, data: Splits) -> None:
-        super().prepare(data)
-        self._anchors = [one.detach().clone() for one in self.encoder.composition()] if self._start.trained else []
 
     def loss_of(self, output: Tensor, gold: Tensor, target: Tensor) -> Tensor:
         if self.error is None:
             return relatedness_loss(output, target, self.smoothing)
         return score_error(self._head.expectation(output), gold, self.error)
-
-    def penalties(self) -> Iterator[Penalty]:
-        anchors = iter([one.to(self.encoder.embedding.weight.device) for one in self._anchors])
-        for parameter, coefficient, _ in super().penalties():
-            yield parameter, coefficient, next(anchors, None)
 
 
 class HeadTraining(_PairTraining):

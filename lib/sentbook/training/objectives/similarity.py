@@ -36,7 +36,7 @@ class ScoredTraining(Objective):
 
     _pairs: Splits
 
-    def datasets(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...]:
         return (self.dataset,)
 
     def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> Splits:
@@ -77,9 +77,6 @@ class SimilarityTraining(ScoredTraining):
     # Of each split its distinct sentences, and which of them are the first and the second members of its pairs.
     _sides: dict[str, tuple[TokenIds, tuple[Rows, Rows]]]
     _target: Tensor
-
-    def new_words_of(self) -> tuple[str, ...]:
-        return (self.dataset,) if self.new_words == "random" else ()
 
     @property
     def lowest(self) -> float:
