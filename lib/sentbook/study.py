@@ -101,7 +101,8 @@ class Study:
         """
         flat, jobs = [one for group in recipes for one in group], self.settings.jobs if jobs is None else jobs
         trained = obtain(flat, device=self.settings.device, jobs=jobs, encoders=encoders)
-        self.note(trained)
+        # A method is trained on many data sets, and may be another one's beginning.
+        self._trained |= {f"{one.method}/{one.seed}/{one.key}": one for one in trained}
         return trained
 
     def attempt(self, recipes: Sequence[Recipe]) -> list[Trained | None]:
@@ -110,11 +111,6 @@ class Study:
         made = obtain(recipes, device=s.device, jobs=s.jobs, encoders=False, may_diverge=True)
         found = {one.recipe: one for one in made}
         return [found.get(one) for one in recipes]
-
-    def note(self, trained: Sequence[Trained]) -> None:
-        """Remember trainings, whose cost, curves and data the run records; `train` does so itself."""
-        # A method is trained on many data sets, and may be another one's beginning.
-        self._trained |= {f"{one.method}/{one.seed}/{one.key}": one for one in trained}
 
     # -- scores -----------------------------------------------------------------------------------------------------
 

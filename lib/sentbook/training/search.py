@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -35,10 +35,7 @@ class Trains(Protocol):
         """Train without keeping the encoders; None where the last stage diverged."""
 
     def train(self, *recipes: Sequence[Recipe], encoders: bool = True) -> list[Trained]:
-        """Return the encoders of all ``recipes``."""
-
-    def note(self, trained: Sequence[Trained]) -> None:
-        """Record curves and costs."""
+        """Return the encoders of all ``recipes``, and record their curves and costs."""
 
 
 AnyObjective = TypeVar("AnyObjective", bound=Objective)
@@ -286,25 +283,18 @@ class Found:
     search: Search
 
 
-Noted = Literal["chosen", "finalists", "all"]
-
-
-def search(
-    study: Trains, searches: Sequence[Descent], *, encoders: bool = False, noted: Noted = "chosen"
-) -> list[Found]:
+def search(study: Trains, searches: Sequence[Descent], *, encoders: bool = False) -> list[Found]:
     """Search the stage of each row, side by side, then train it with every seed at the best point.
 
-    Test pairs decide nothing.
+    Test pairs decide nothing. Curves and costs are recorded of the best points.
 
     Args:
         encoders: keep those of the best points, and not their scores alone.
-        noted: whose curves and costs the study records: of the chosen points, of all that the other seeds tried too, or
-            of every point.
 
     Raises:
         NumericalError: every point of a step diverged.
     """
-    descend(study, searches, noted=noted)
+    descend(study, searches)
     groups = [one.recipes() for one in searches]
     trained = iter(study.train(*groups, encoders=encoders))
     found = []
@@ -314,7 +304,7 @@ def search(
     return found
 
 
-def descend(study: Trains, searches: Sequence[Descent], *, noted: Noted = "chosen") -> None:
+def descend(study: Trains, searches: Sequence[Descent]) -> None:
     """Search all ``searches`` side by side, step by step; each holds its choice afterwards. Arguments as `search`."""
     for step in itertools.count():
         rows = [
@@ -327,22 +317,21 @@ def descend(study: Trains, searches: Sequence[Descent], *, noted: Noted = "chose
             for one, points, values in rows
             for point, own in zip(points, values, strict=True)
         ]
-        _try(study, tries, note=noted == "all")
+        _try(study, tries)
         tries = [
             (one.recipe(points[at], start), values[at])
             for one, points, values in rows
             for at in one.finalists(values)
             for start in one.starts[1 : one.deciding]
         ]
-        _try(study, tries, note=noted != "chosen")
+        _try(study, tries)
         for one, points, values in rows:
             one.choose(step, points, values)
 
 
-def _try(study: Trains, tries: Sequence[tuple[Recipe, list[float | None]]], *, note: bool) -> None:
+def _try(study: Trains, tries: Sequence[tuple[Recipe, list[float | None]]]) -> None:
     """Train recipes, and put the validation value of each into its list, None where it diverged."""
     made = study.attempt([recipe for recipe, _ in tries])
-    study.note([one for one in made if one is not None and note])
     for (_, values), one in zip(tries, made, strict=True):
         values.append(None if one is None else float(one.metadata["history"]["best"]))
 
