@@ -196,7 +196,7 @@ def test_an_encoder_is_kept_where_it_is_wanted(made: list[str], artifacts: Path)
     wanted = recipe(PHRASE, PAIRS)
     [tried] = obtain([wanted], device="cpu", encoders=False)
     assert {file.name for file in (artifacts / wanted.key()).glob("*.safetensors")} == {"run.safetensors"}
-    with pytest.raises(CheckpointError, match=r"encoder\.safetensors does not exist; delete its folder and run"):
+    with pytest.raises(CheckpointError, match=r"encoder\.safetensors cannot be read .*delete its folder and run again"):
         tried.encoder()
     [whole] = obtain([wanted], device="cpu")
     assert whole.encoder().state_dict() and whole.curve() == tried.curve()
@@ -221,7 +221,7 @@ def test_four_calls_lead_from_a_notebook_to_the_optimisers_step(monkeypatch: pyt
     assert own == ["train", "obtain", "_train", "train"]
 
 
-def test_a_divergence_is_remembered_where_it_may_happen(made: list[str]) -> None:
+def test_a_divergence_is_left_out_where_it_may_happen(made: list[str]) -> None:
     changes = {"optimiser": "sgd", "embedding_update": "dense", "pull_back_words": 1e30, "learning_rate": 10.0}
     good, wild = recipe(PHRASE), recipe(PHRASE.changed(**changes))
     study = Study("cse/table1")

@@ -51,14 +51,10 @@ class Recipe(Section):
             values["generator"] = FINGERPRINT
         return digest({"version": VERSION, **values})
 
-    def prefix(self, stages: int) -> Recipe:
-        """Return the recipe of the first so many stages."""
-        return self.model_copy(update={"stages": self.stages[:stages]})
-
     @property
     def before(self) -> Recipe:
         """The recipe without its last stage."""
-        return self.prefix(len(self.stages) - 1)
+        return self.model_copy(update={"stages": self.stages[:-1]})
 
     def then(self, stage: Objective) -> Recipe:
         """Return the recipe that goes on with one more training."""

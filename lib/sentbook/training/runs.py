@@ -40,7 +40,6 @@ from sentbook.training.recipes import Recipe, over_books, untrained, words_of
 from sentbook.training.train import progress, train
 
 Arrays = dict[str, NDArray[Any]]
-DIVERGED = "diverged.txt"
 # Of 400,000 word vectors a training moves some thousands: it keeps these rows.
 _ROWS, _MOVED, _WORDS = "embedding.rows", "embedding.moved", "embedding.weight"
 
@@ -214,18 +213,20 @@ def obtain(
     Args:
         jobs: how many trainings run side by side, each in a process of its own with one thread.
         encoders: keep the encoders, and not the scores and histories alone.
-        may_diverge: leave out those whose last loss was not finite, where a search tries rates that may be too high;
-            they are noted and not tried again.
+        may_diverge: leave out those whose last loss was not finite, where a search tries rates that may be too high.
 
     Raises:
         SentbookError: as `sentbook.training.train.train`; what was finished is kept.
     """
     wanted = {one.key(): one for one in recipes if one.stages and not is_made(one, encoders)}
-    if may_diverge:
-        wanted = {key: one for key, one in wanted.items() if not _file(key, "run").with_name(DIVERGED).exists()}
     if wanted:
         obtain([one.before for one in wanted.values()], device=device, jobs=jobs)
-    _side_by_side(_train, [(one, device, encoders, may_diverge) for one in wanted.values()], jobs)
+    calls = [(one, device, encoders, may_diverge) for one in wanted.values()]
+    if jobs > 1:
+        _in_processes(_train, calls, jobs)
+    else:
+        for one in calls:
+            _train(*one)
     return [load(one) for one in recipes if not may_diverge or not one.stages or is_made(one, encoders)]
 
 
@@ -253,11 +254,10 @@ def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> Non
                 report=progress(f"{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}"),
                 at_end=lambda: last.update(_scores(objective)),
             )
-        except io.NumericalError as error:
-            if not may_diverge:
-                raise
-            io.write_atomically(run.with_name(DIVERGED), f"{error}\n")
-            return
+        except io.NumericalError:
+            if may_diverge:
+                return
+            raise
         best = last if history.best_step == history.examples else _scores(objective)
         vocabulary, initial = words_of(recipe)
         state = _state(objective.encoder.cpu(), initial)
@@ -335,7 +335,11 @@ def outcomes(
         for key, given in zip(keys, arguments, strict=True)
         if not _file(key, "run").exists()
     }
-    _side_by_side(_keep, missing.values(), jobs)
+    if jobs > 1:
+        _in_processes(_keep, missing.values(), jobs)
+    else:
+        for one in missing.values():
+            _keep(*one)
     found = (checkpoint.load(_file(key, "run"), key) for key in keys)
     return [Outcome({name: one.numpy() for name, one in tensors.items()}, about) for tensors, about in found]
 
@@ -370,13 +374,8 @@ def _write(key: str, files: Mapping[str, Mapping[str, Tensor]], began: float, ab
     _file(key, "run").with_name(checkpoint.IN_PROGRESS).unlink(missing_ok=True)
 
 
-def _side_by_side(function: Callable[..., None], calls: Iterable[tuple[Any, ...]], jobs: int) -> None:
-    """Make calls one after another; or, of several jobs, in processes of one thread each, also where there is one call:
-    alone or beside others, the same."""
-    if jobs == 1:
-        for one in calls:
-            function(*one)
-        return
+def _in_processes(function: Callable[..., None], calls: Iterable[tuple[Any, ...]], jobs: int) -> None:
+    """Make calls in processes of one thread each, also where there is one call: alone or beside others, the same."""
     try:
         with parallel_config("loky", inner_max_num_threads=1):
             Parallel(n_jobs=jobs, batch_size=1)(delayed(function)(*one) for one in calls)

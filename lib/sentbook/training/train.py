@@ -226,13 +226,11 @@ class _State:
         objective.encoder.dropout = objective.dropout
         self.optimisers = optim.optimisers(objective, self.modules.parameters())
         self.lazy = next((one for one in self.optimisers if isinstance(one, optim.LazyAdam)), None)
-        still = {name for name, parameter in self.modules.named_parameters() if not parameter.requires_grad}
+        frozen = objective.embedding_update == "frozen"
         # Frozen word vectors need no second copy.
-        self.moving = [
-            name for name in self.modules.state_dict() if name not in still or (self.lazy and name == _WORDS)
-        ]
+        self.moving = [name for name in self.modules.state_dict() if not (frozen and name == _WORDS)]
         self.penalties = [item for item in objective.penalties() if item[1] > 0]
-        pulled = objective.pull_back_words and objective.embedding_update != "frozen"
+        pulled = objective.pull_back_words and not frozen
         self.words = objective.encoder.embedding.weight.detach().clone() if pulled else None
         self.best: dict[str, Tensor] = {}
         self.history, self.check = History(), 0
