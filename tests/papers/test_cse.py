@@ -29,7 +29,7 @@ def test_an_error_of_the_score_is_that_of_the_predictions(error: str, of: np.ufu
     rows = np.arange(40)
     with torch.no_grad():
         found = problem.compute_loss(problem.batch(rows, np.random.default_rng(0))).item()
-    gap = problem.predict(problem.tokens(train))[rows] - train.gold[rows]
+    gap = problem.predict(problem._sides["train"])[rows] - train.gold[rows]
     assert found == pytest.approx(of(gap).mean(), rel=1e-5)
 
 

@@ -286,7 +286,7 @@ def test_the_heads_loss_is_the_formula_and_its_predictions_are_expected_scores(
         p += smoothing
         expected += sum(pi * np.log(pi / qi) for pi, qi in zip(p, probabilities, strict=True) if pi > 0)
     assert loss(problem).item() == pytest.approx(expected / (5 * len(ROWS)), rel=1e-4)
-    predictions = problem.predict(problem.tokens(graded(2)))
+    predictions = problem.predict(problem._sides["trial"])
     np.testing.assert_allclose(predictions, by_hand(problem, graded(2)) @ np.arange(1, 6), rtol=1e-5)
     assert ((predictions >= 1) & (predictions <= 5)).all()
     assert problem.judge() == pytest.approx(pearson(predictions, graded(2).gold), abs=1e-6)

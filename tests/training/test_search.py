@@ -195,7 +195,8 @@ def descents(study: Study) -> list[Descent]:
     groups = [recipes(study.settings, name, AverageEncoder(), PAIRS, seeds=[4]) for name in ("PP", "CSE")]
     rates, margins = {"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True]}, {"margin": [0.2, 0.4]}
     steps = [[rates, margins], [rates]]
-    return [over_steps(group, own, "STS 2016", beyond=0) for group, own in zip(groups, steps, strict=True)]
+    found = [over_steps(group, own, "STS 2016") for group, own in zip(groups, steps, strict=True)]
+    return [replace(one, beyond=0) for one in found]
 
 
 def test_each_step_goes_on_from_the_best_point_and_the_record_says_what_was_tried_and_where_the_edge_was() -> None:

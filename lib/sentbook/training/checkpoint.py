@@ -31,8 +31,8 @@ def save(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, Any]) ->
         temporary.write_bytes(as_bytes(contiguous, metadata={"json": json.dumps(metadata)}))
 
 
-def load(path: Path, key: str | None, *, tensors: bool = True) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read the tensors, where these are wanted, and the metadata of ``path``.
+def load(path: Path, key: str | None) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read the tensors and metadata of ``path``.
 
     Args:
         key: of the configuration that made it; None: any.
@@ -43,7 +43,7 @@ def load(path: Path, key: str | None, *, tensors: bool = True) -> tuple[dict[str
     try:
         with safe_open(path, framework="pt") as file:
             metadata = json.loads((file.metadata() or {}).get("json", "{}"))
-            found = {name: file.get_tensor(name) for name in file.keys()} if tensors else {}  # noqa: SIM118 (no mapping)
+            found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except OSError as error:
         raise CheckpointError(
             f"{path} cannot be read ({error}); make it readable, or delete its folder and run again."

@@ -181,7 +181,7 @@ def load(recipe: Recipe) -> Trained:
         CheckpointError: it was not, or its file is truncated or of another recipe.
     """
     key = recipe.key()
-    return Trained(recipe, checkpoint.load(_file(key, "run"), key, tensors=False)[1] if recipe.stages else {})
+    return Trained(recipe, checkpoint.load(_file(key, "run"), key)[1] if recipe.stages else {})
 
 
 def from_file(path: Path) -> Trained:
@@ -193,7 +193,7 @@ def from_file(path: Path) -> Trained:
     file = path / "encoder.safetensors" if path.is_dir() else path
     if not file.is_file():
         raise io.CheckpointError(f"There is no trained encoder at {path}; name a folder of build/artifacts.")
-    metadata = checkpoint.load(file, None, tensors=False)[1]
+    metadata = checkpoint.load(file, None)[1]
     return Trained(parse(Recipe, metadata.get("recipe", {}), str(file)), metadata, file)
 
 

@@ -242,10 +242,10 @@ def next_value(value: float, tried: Sequence[float]) -> float:
     return float(f"{3 if half_decades % 2 else 1}e{half_decades // 2}")
 
 
-def over_steps(recipes: Sequence[Recipe], steps: Sequence[Values], selected_on: str, *, beyond: int = 2) -> Descent:
+def over_steps(recipes: Sequence[Recipe], steps: Sequence[Values], selected_on: str) -> Descent:
     """Return the search of the last stage of ``recipes``, one a seed; see `Descent`."""
     first, starts = recipes[0], [one.before for one in recipes]
-    return Descent(first.method, starts, first.stages[-1], steps, selected_on, beyond=beyond)
+    return Descent(first.method, starts, first.stages[-1], steps, selected_on, beyond=2)
 
 
 def grid_of(stage: AnyObjective, grid: Grid) -> tuple[AnyObjective, Values]:

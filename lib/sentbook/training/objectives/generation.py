@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -140,19 +139,16 @@ class GenerationTraining(Objective, DecoderOptions):
             most: a sample of so many sentences, pairs, or paragraphs of as many sentences together; None: all.
         """
         limits = Limits(longest=self.longest)
-        kinds = {
-            "autoencoder": (1, partial(books.rows, part, limits)),
-            "future predictor": (1, partial(books.pairs, part, limits)),
-            "hierarchical": (self.paragraph, partial(books.paragraphs, part, self.paragraph, limits)),
+        found = {
+            "autoencoder": books.rows(part, limits),
+            "future predictor": books.pairs(part, limits),
+            "hierarchical": books.paragraphs(part, self.paragraph, limits),
         }
-        own = "future predictor" if self.model == "composite" else self.model
-        for kind, (size, gather) in kinds.items():  # a sample is drawn of all kinds in turn
-            if kind == own or most is not None:
-                rows = gather()
-                rows = rows if most is None else np.sort(rng.permutation(rows)[: max(1, most // size)])
-            if kind == own:
-                break
-        return Text(books.tokens, rows)
+        if most is not None:  # a sample is drawn of all kinds in turn
+            for kind, rows in found.items():
+                size = self.paragraph if kind == "hierarchical" else 1
+                found[kind] = np.sort(rng.permutation(rows)[: max(1, most // size)])
+        return Text(books.tokens, found["future predictor" if self.model == "composite" else self.model])
 
     def prepare(self, data: tuple[Text, Text]) -> None:
         if not all(len(text.rows) for text in data):

@@ -57,15 +57,12 @@ class _PairTraining(ScoredTraining):
             torch.manual_seed(self._start.seed)
             self._head = RelatednessHead(self.encoder.dimension, classes, self.hidden, self.normalise is not False)
         self._places = {}
-        self._sides = {name: self.tokens(pairs) for name, pairs in self._pairs.items()}
+        encode = self._start.encode
+        self._sides = {name: (encode(pairs.first), encode(pairs.second)) for name, pairs in self._pairs.items()}
         self._both = joined(*self._sides["train"])
         self._lengths = np.maximum(*(side.lengths for side in self._sides["train"]))
         self._gold = torch.from_numpy(train.gold).float()
         self._target = sparse_target(self._gold, classes)
-
-    def tokens(self, pairs: ScoredPairs) -> Sides:
-        """Both sides of ``pairs`` as token ids."""
-        return self._start.encode(pairs.first), self._start.encode(pairs.second)
 
     def batch(self, rows: Rows, rng: np.random.Generator) -> Batch:
         found, chosen = self._gather(self._both, rows, rows + len(self._lengths)), torch.from_numpy(rows)
