@@ -13,7 +13,7 @@ from sentbook.models.base import WordEmbedding
 from sentbook.training.objectives.base import Objective, Penalty
 
 
-def optimisers(objective: Objective, parameters: Iterable[nn.Parameter]) -> list[torch.optim.Optimizer]:
+def optimisers(objective: Objective, parameters: Iterable[nn.Parameter]) -> list[torch.optim.Optimizer | LazyAdam]:
     """Make what updates ``parameters``, by torch's defaults (Adam: .9, .999, 1e-8).
 
     The encoder's composition may have a learning rate of its own. Lazy words are `LazyAdam`'s.
@@ -21,7 +21,7 @@ def optimisers(objective: Objective, parameters: Iterable[nn.Parameter]) -> list
     Raises:
         ConfigError: lazy updates are asked of another optimiser than Adam.
     """
-    words, rate, found = objective.encoder.embedding, objective.learning_rate, list[torch.optim.Optimizer]()
+    words, rate, found = objective.encoder.embedding, objective.learning_rate, list[torch.optim.Optimizer | LazyAdam]()
     words.lazy = objective.embedding_update == "lazy"
     words.weight.requires_grad_(objective.embedding_update == "dense")
     own = {id(one) for one in objective.encoder.composition()} if objective.composition_rate else set()
@@ -66,7 +66,7 @@ def clip(modules: nn.Module, words: WordEmbedding, largest: float) -> None:
     nn.utils.clip_grad_norm_([*modules.parameters(), *rows], largest)
 
 
-class LazyAdam(torch.optim.Optimizer):
+class LazyAdam:
     r"""Adam over the rows of a word-embedding table that a batch touches.
 
     For a touched row with gradient $g_t$: $m = \beta_1 m + (1-\beta_1) g_t$, $v = \beta_2 v + (1-\beta_2) g_t^2$,
@@ -88,13 +88,14 @@ class LazyAdam(torch.optim.Optimizer):
     def __init__(self, embedding: WordEmbedding, learning_rate: float) -> None:
         embedding.lazy = True
         embedding.weight.requires_grad_(False)
-        super().__init__([embedding.weight], {"lr": learning_rate})
+        # As torch's optimisers have it; what these wrap around `step` would take as long as the step.
+        self.param_groups = [{"lr": learning_rate}]
         self.embedding, self.steps = embedding, 0
         self.first, self.second = torch.zeros_like(embedding.weight), torch.zeros_like(embedding.weight)
         self.touched = torch.zeros(len(embedding.weight), dtype=torch.bool, device=embedding.weight.device)
 
     @torch.no_grad()
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:
         """Update the rows of the present step; padding, whose gradient is 0, does not move."""
         self.steps += 1
         rate = self.param_groups[0]["lr"] / (1 - 0.9**self.steps)
@@ -115,12 +116,11 @@ class LazyAdam(torch.optim.Optimizer):
         """Return the count of steps, the rows touched and their moments, as torch's optimisers have it."""
         moments = {"first": self.first[self.touched], "second": self.second[self.touched]}
         state = {0: {**moments, "touched": self.touched, "step": torch.tensor(self.steps)}}
-        return {"state": state, "param_groups": super().state_dict()["param_groups"]}
+        return {"state": state, "param_groups": self.param_groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take up a state; rows that it had not touched keep the moments of a beginning, zero."""
-        super().load_state_dict({**state_dict, "state": {}})
-        state = state_dict["state"][0]
+        self.param_groups, state = state_dict["param_groups"], state_dict["state"][0]
         self.touched.copy_(state["touched"])
         self.first[self.touched] = state["first"].to(self.first.device)
         self.second[self.touched] = state["second"].to(self.second.device)

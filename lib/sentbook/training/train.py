@@ -113,7 +113,7 @@ def train(
                     optim.clip(modules, words, objective.clip)
                 for optimiser in optimisers:
                     optimiser.step()
-                    optimiser.zero_grad(set_to_none=True)
+                modules.zero_grad(set_to_none=True)
                 losses[step] = loss.detach()
                 history.examples += len(batches[step])
                 if step % 100 == 99:  # NaN is caught early without a device synchronisation at each step
@@ -187,14 +187,18 @@ def segments(objective: Objective, seed: int, first: int = 0) -> Iterator[tuple[
 def prepared(objective: Objective, batches: list[Rows], rng: np.random.Generator) -> Iterator[tuple[Tensor, Batch]]:
     """Yield the distinct words of each batch, sorted, padding first, and the batch itself; both on the device.
 
-    A thread gathers and copies each during the step before it.
+    For a GPU a thread gathers and copies each during the step before it.
     """
+    weight = objective.encoder.embedding.weight
 
     def made(rows: Rows) -> tuple[Tensor, Batch]:
         batch = objective.batch(rows, rng)
         words = np.unique(np.concatenate([[PADDING], *(sentences.ids.ravel() for sentences in batch.sentences)]))
-        return to_device(torch.from_numpy(words), objective.encoder.embedding.weight.device), objective.to_device(batch)
+        return to_device(torch.from_numpy(words), weight.device), objective.to_device(batch)
 
+    if not weight.is_cuda:  # a CPU would only lose time by turns
+        yield from map(made, batches)
+        return
     with ThreadPoolExecutor(1) as worker:
         coming = worker.submit(made, batches[0])
         for rows in batches[1:]:
