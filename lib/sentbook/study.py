@@ -208,7 +208,7 @@ class Study:
                 started=self.started,
                 wall_seconds=round(time.monotonic() - self._clock, 1),
                 training_seconds=round(sum(item.metadata["wall_seconds"] for item in trained), 1),
-                peak_memory_bytes=max([peak_memory_bytes(), *(item.metadata["peak_memory_bytes"] for item in trained)]),
+                peak_memory_bytes=max([peak_memory_bytes(), *(item.cost().peak_memory_bytes for item in trained)]),
                 seeds=sorted({item.seed for item in trained} or set(s.seeds)),
             ),
             metrics=list(metrics),

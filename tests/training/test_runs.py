@@ -98,7 +98,7 @@ def test_what_was_made_is_found_and_says_where_it_came_from(
     assert not list(artifacts.rglob("checkpoint*")) + list(artifacts.rglob("*.tmp"))
     for key in made:
         about = [checkpoint.load(file, key)[1] for file in (artifacts / key).glob("*.safetensors")]
-        assert all(one["wall_seconds"] > 0 and one["peak_memory_bytes"] > 0 and one["git_commit"] for one in about)
+        assert all(one["wall_seconds"] > 0 and one["git_commit"] for one in about)
 
 
 @pytest.mark.usefixtures("workers")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -120,13 +119,11 @@ def _book_words(
 
 
 @lru_cache(maxsize=4)
-def _extended(
-    config: Vectors, datasets: tuple[str, ...], tokenisation: Tokenisation
-) -> tuple[Vocabulary, tuple[int, ...]]:
+def _extended(config: Vectors, datasets: tuple[str, ...], tokenisation: Tokenisation) -> tuple[Vocabulary, list[int]]:
     """The words of the vectors, then those of each of ``datasets`` that have none, in the order met; how many each."""
     vocabulary, _ = _words(config)
     added: dict[str, None] = {}
-    ends = [0]
+    sizes: list[int] = []
     for dataset in datasets:
         for split in ("train", "trial", "test"):
             pairs = suites.pairs(dataset, split)
@@ -134,8 +131,8 @@ def _extended(
                 added |= dict.fromkeys(
                     word for word in TOKENISERS[tokenisation](sentence) if vocabulary.id(word) == UNKNOWN
                 )
-        ends.append(len(added))
-    return Vocabulary([*vocabulary.words, *added]), tuple(np.diff(ends).tolist())
+        sizes.append(len(added) - sum(sizes))
+    return Vocabulary([*vocabulary.words, *added]), sizes
 
 
 def words_of(recipe: Recipe) -> tuple[Vocabulary, Tensor]:

@@ -33,7 +33,7 @@ from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.records import Cost, CurvePoint
 from sentbook.training import checkpoint
-from sentbook.training.devices import device_of, peak_memory_bytes
+from sentbook.training.devices import device_of
 from sentbook.training.objectives import GenerationTraining, Objective, Start
 from sentbook.training.objectives.generation import expand
 from sentbook.training.recipes import Recipe, over_books, untrained, words_of
@@ -335,11 +335,7 @@ def outcomes(
         for key, given in zip(keys, arguments, strict=True)
         if not _file(key, "run").exists()
     }
-    if jobs > 1:
-        _in_processes(_keep, missing.values(), jobs)
-    else:
-        for one in missing.values():
-            _keep(*one)
+    _in_processes(_keep, missing.values(), jobs)
     found = (checkpoint.load(_file(key, "run"), key) for key in keys)
     return [Outcome({name: one.numpy() for name, one in tensors.items()}, about) for tensors, about in found]
 
@@ -365,9 +361,7 @@ def _write(key: str, files: Mapping[str, Mapping[str, Tensor]], began: float, ab
         "key": key,
         "started": datetime.datetime.fromtimestamp(began, datetime.UTC).isoformat(timespec="seconds"),
         "wall_seconds": time.time() - began,
-        "peak_memory_bytes": peak_memory_bytes(),
         "git_commit": io.git_commit(),
-        "data": sources.used(),
     }
     for name in sorted(files, key="run".__eq__):
         checkpoint.save(_file(key, name), files[name], {**metadata, **about})
@@ -375,7 +369,11 @@ def _write(key: str, files: Mapping[str, Mapping[str, Tensor]], began: float, ab
 
 
 def _in_processes(function: Callable[..., None], calls: Iterable[tuple[Any, ...]], jobs: int) -> None:
-    """Make calls in processes of one thread each, also where there is one call: alone or beside others, the same."""
+    """Make calls in processes of one thread each, also where there is one call: alone or beside others, the same.
+
+    Args:
+        jobs: processes; with one job the calls are made in this process.
+    """
     try:
         with parallel_config("loky", inner_max_num_threads=1):
             Parallel(n_jobs=jobs, batch_size=1)(delayed(function)(*one) for one in calls)
