@@ -92,14 +92,17 @@ class Study:
 
     # -- training ---------------------------------------------------------------------------------------------------
 
-    def train(self, *recipes: Sequence[Recipe], jobs: int | None = None, encoders: bool = True) -> list[Trained]:
+    def train(
+        self, *recipes: Recipe | Sequence[Recipe], jobs: int | None = None, encoders: bool = True
+    ) -> list[Trained]:
         """Train the encoders of all ``recipes``, or load them from the cache where the recipe is unchanged.
 
         Args:
             jobs: trainings side by side, in place of the settings'; 1 where their seconds are compared.
-            encoders: keep the encoders, and not their scores of held-out pairs alone.
+            encoders: keep the encoders; False: only their histories and their scores of held-out pairs.
         """
-        flat, jobs = [one for group in recipes for one in group], self.settings.jobs if jobs is None else jobs
+        flat = [one for group in recipes for one in ([group] if isinstance(group, Recipe) else group)]
+        jobs = self.settings.jobs if jobs is None else jobs
         trained = obtain(flat, device=self.settings.device, jobs=jobs, encoders=encoders)
         # A method is trained on many data sets, and may be another one's beginning.
         self._trained |= {f"{one.method}/{one.seed}/{one.key}": one for one in trained}

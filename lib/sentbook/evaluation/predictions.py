@@ -18,7 +18,7 @@ from sentbook.evaluation import statistics
 from sentbook.evaluation.classification import Classified
 from sentbook.evaluation.protocols import MEASURES, Aggregation, Measure, Protocol, Score, measure_on
 from sentbook.evaluation.statistics import Estimate, corrected, from_bootstrap, percentiles, seed_spread, two_levels
-from sentbook.io import NumericalError
+from sentbook.io import ConfigError, NumericalError
 from sentbook.records import Metric, Scores, Test, rounded
 from sentbook.training.correlation import pearson
 
@@ -291,6 +291,8 @@ class Predictions:
         typed = protocol if isinstance(protocol, Protocol) else None
         how = typed.aggregation if typed else Aggregation.PER_SET
         rows = [*self.names, *(() if how is Aggregation.PER_SET else self.means)] if rows is None else rows
+        if protocol is None and (missing := [row for row in rows if row not in self._protocols]):
+            raise ConfigError(f"{missing[0]} has no protocol of its own; name one, such as protocol=COSINE_PEARSON.")
         cells = [(method, row) for method in (self.methods if methods is None else methods) for row in rows]
         return [
             Metric(

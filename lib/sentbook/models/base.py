@@ -101,7 +101,7 @@ class SentenceEncoder(nn.Module, ABC):
     """Padded ids (B, T) and lengths (B,) to sentence vectors (B, F).
 
     Padding never reaches a pool: a sentence's vector is the same alone, in a batch and in any order (to 1e-5),
-    except where a `faithful` switch says otherwise.
+    but for encoders with `batch_dependent`, as some released codes have it.
 
     Args:
         weight: (V, D) word vectors, row 0 padding, row 1 unknown.

@@ -51,7 +51,7 @@ class CSE(SentenceEncoder):
     $$\sum_{i=1}^{m} \Big(\sum_{j=0}^{h-1} W_{h,j}^\top x_{i+j} + b\Big)
       = \sum_{j=0}^{h-1} W_{h,j}^\top \Big(\sum_{i=1}^{m} x_{i+j}\Big) + m\,b,$$
 
-    that is, $h$ sums of word vectors in place of $n$ windows. The sums differ only in the first and last $h-1$ words:
+    that is, $h$ sums of word vectors in place of $m$ windows. The sums differ only in the first and last $h-1$ words:
     linear CSE is a bag of words plus edge terms. `forward` uses this identity whenever $f$ is linear; `convolve`
     computes the equation as printed, and a test holds them equal.
 
