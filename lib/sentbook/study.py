@@ -102,8 +102,7 @@ class Study:
             encoders: keep the encoders; False: only their histories and their scores of held-out pairs.
         """
         flat = [one for group in recipes for one in ([group] if isinstance(group, Recipe) else group)]
-        jobs = self.settings.jobs if jobs is None else jobs
-        trained = obtain(flat, device=self.settings.device, jobs=jobs, encoders=encoders)
+        trained = obtain(flat, device=self.settings.device, jobs=jobs or self.settings.jobs, encoders=encoders)
         # A method is trained on many data sets, and may be another one's beginning.
         self._trained |= {f"{one.method}/{one.seed}/{one.key}": one for one in trained}
         return trained
