@@ -27,7 +27,7 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.encode import encode_ids
 from sentbook.models.encoder_decoder import Kind
 from sentbook.models.wsv import WSVEncoder
-from sentbook.training import checkpoint, recipes, runs
+from sentbook.training import checkpoint, recipes
 from sentbook.training.objectives import (
     AnyObjective,
     DirectTransfer,
@@ -122,9 +122,7 @@ def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -
     encoders = [kind.options for kind in ENCODERS.values()]
     every = [recipe(), recipe(PHRASE, SIMILARITY), recipe(SIMILARITY, PHRASE), recipe(PHRASE, PHRASE)]
     stages = [kind for stage in STAGES for kind in (stage, *variants(stage))]
-    every += [
-        recipe().model_copy(update={"stages": (kind,)}) for kind in stages
-    ]  # unchecked: some go with others alone
+    every += [recipe().model_copy(update={"stages": (kind,)}) for kind in stages]  # some go with others alone
     every += [recipe(encoder=kind) for one in encoders for kind in (one, *variants(one)) if kind != WSV]
     every += [recipe(PHRASE, **{name: value}) for name, value in {
         "seed": 2, "vectors": Vectors(name="glove-6b-50d"), "encoder": CNN, "tokenisation": "words", "suite": "sts",
@@ -142,29 +140,28 @@ def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -
 
 
 def test_the_contents_of_files_decide_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, folder = tmp_path / "v.txt", tmp_path / "shelf"
-    file.write_text("cat 1 2\ndog 3 4\n")
-    own = recipe(PHRASE, vectors=Vectors(name="file", path=str(file)))
-    keys = {own.key()}
-    (tmp_path / "moved.txt").write_bytes(file.read_bytes())
-    keys.add(recipe(PHRASE, vectors=Vectors(name="file", path=str(tmp_path / "moved.txt"))).key())
-    file.write_text("cat 1 2\ndog 3 5\n")
-    keys.add(own.key())
+    def own(file: str) -> str:
+        return recipe(PHRASE, vectors=Vectors(name="file", path=str(tmp_path / file))).key()
+
+    for file, text in (("one", "cat 1 2\n"), ("same", "cat 1 2\n"), ("other", "cat 1 3\n")):
+        (tmp_path / file).write_text(text)
+    assert own("one") == own("same") != own("other")
+    folder = tmp_path / "shelf"
     folder.mkdir()
     books = told(corpus="folder", path=str(folder), books=None)
     with pytest.raises(DataError, match=r"holds 0 \.txt files; put at least 5 books"):
         books.key()
-    for name in "bcdef":
+    for name in "abcdef":
         (folder / f"{name}.txt").write_text("Two.\n")
-    for name, text in (("a.txt", "One.\n"), ("b.txt", "Three.\n"), ("a.txt", "One. More.\n")):
-        (folder / name).write_text(text)
-        keys.add(books.key())
+    keys = {books.key()}
+    (folder / "a.txt").write_text("One.\n")
+    keys.add(books.key())
     (folder / "a.txt").rename(folder / "g.txt")
     keys.add(books.key())
     (folder / "notes.md").write_text("not a book")
     keys.add(books.key())
     keys.add(told(corpus="folder", path=str(folder.rename(tmp_path / "moved shelf")), books=None).key())
-    assert len(keys) == 6
+    assert len(keys) == 3
     monkeypatch.setenv("SENTBOOK_DATA", str(tmp_path))
     told(corpus="novels").key()  # needs no novel
 
@@ -173,14 +170,12 @@ def test_the_key_changes_with_the_code_of_artifacts_and_of_the_generator(monkeyp
     """Pairs of files are pinned by their digests, not by the generator."""
     real = PHRASE.model_copy(update={"corpora": ("ppdb",), "validation": "sts2016"})
     glove: dict[str, Any] = {"vectors": Vectors(name="glove-6b-50d"), "suite": "sts"}
-    files, generated = recipe(real, **glove), [recipe(PHRASE), recipe(SIMILARITY, **glove), recipe(PARAPHRASE, **glove)]
-    keys = {one.key() for one in (files, *generated)}
+    every = recipe(real, **glove), recipe(PHRASE), recipe(SIMILARITY, **glove), recipe(PARAPHRASE, **glove)
+    before = [one.key() for one in every]
     monkeypatch.setattr(recipes, "FINGERPRINT", "another generator")
-    assert files.key() in keys
-    keys |= {one.key() for one in generated}
-    assert len(keys) == 7
+    assert [one.key() == key for one, key in zip(every, before, strict=True)] == [True, False, False, False]
     monkeypatch.setattr(recipes, "VERSION", recipes.VERSION + 1)
-    assert len(keys | {one.key() for one in (files, *generated)}) == 11
+    assert every[0].key() not in before
 
 
 # -- what an artifact holds --------------------------------------------------------------------------------------------
@@ -227,8 +222,6 @@ def test_what_training_left_comes_back_bit_for_bit(wanted: Recipe, tmp_path: Pat
     # And it says what it was trained on.
     assert found.metadata["key"] == wanted.key() and Recipe.model_validate(found.metadata["recipe"]) == wanted
     assert found.metadata["pairs"] == len(objective.lengths)
-    assert found.cost().parameters == found.metadata["parameters"]
-    assert found.cost().examples_per_second > 0
     checks = [point for point in found.curve() if point.split == "validation"]
     assert len(checks) == stage.epochs * stage.checks_per_epoch
 
@@ -287,10 +280,8 @@ def recomputed(found: Trained, split: str) -> np.ndarray:
 
 
 def test_scores_are_those_of_the_best_and_of_the_last_state() -> None:
-    wild = SIMILARITY.model_copy(
-        update={"learning_rate": 0.2, "epochs": 3, "checks_per_epoch": 2}
-    )  # the best state is not the last
-    best, last = obtain([recipe(wild), recipe(wild.model_copy(update={"keep": "last"}))], device="cpu")
+    wild = SIMILARITY.changed(learning_rate=0.2, epochs=3, checks_per_epoch=2)
+    best, last = obtain([recipe(wild), recipe(wild.changed(keep="last"))], device="cpu")
     history = best.metadata["history"]
     assert history["best_step"] < history["examples"]  # the best state is not the last
     for split in ("trial", "test"):
@@ -298,8 +289,6 @@ def test_scores_are_those_of_the_best_and_of_the_last_state() -> None:
         np.testing.assert_allclose(best.scores(split, "last"), recomputed(last, split), atol=1e-6)
         assert np.abs(best.scores(split, "best") - best.scores(split, "last")).max() > 1e-2
         assert (last.scores(split, "best") == best.scores(split, "last")).all()
-        assert best.scores(split).shape == (len(suites.pairs("miniworld", split)),)
-        assert (from_file(folder(best.recipe)).scores(split) == best.scores(split)).all()
     gold = suites.pairs("miniworld", "trial").gold
     assert history["best"] == pytest.approx(np.corrcoef(best.scores("trial"), gold)[0, 1])
     with pytest.raises(CheckpointError, match="was not trained on scored pairs, so it has no scores of them"):
@@ -324,8 +313,8 @@ def test_words_without_a_vector_get_rows_of_their_own_or_share_one() -> None:
     assert torch.equal(weight[:own], untrained(recipe())[0].embedding.weight)
     assert len(torch.unique(weight[[UNKNOWN, *range(own, len(vocabulary))]], dim=0)) == len(new) + 1
     # About as far from the mean as the words that are known.
-    spread = (weight[own:] - weight[2:own].mean(0)).square().mean().sqrt() / weight[2:own].std(0).square().mean().sqrt()
-    assert 0.6 < float(spread) < 1.4
+    spread = (weight[own:] - weight[2:own].mean(0)).square().mean() / weight[2:own].std(0).square().mean()
+    assert 0.4 < float(spread) < 2
     # The seed draws them; a later stage adds rows and leaves those of the stage before.
     for seed in (1, 2):
         first, words = untrained(recipe(SIMILARITY, seed=seed))
@@ -355,18 +344,11 @@ def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
     # Book words alone are stored: all of them were moved by the softmax.
     rows = tensors(wanted)["embedding.rows"]
     assert 0 < len(rows) == found.metadata["moved_words"] and rows.max() < len(vocabulary)
-    metrics = {point.metric for point in found.curve() if point.split == "validation"}
-    assert metrics == {
-        "log-likelihood per token", *(f"perplexity of the {part} sentence" for part in generator.decoders)
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("update", ["dense", "frozen"])
 def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str) -> None:
     found, known = trained(told(embedding_update=update)), vectors.load("miniworld")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "device_of", torch.device)
-        assert {value.device.type for value in found.generator("meta")[0].parameters()} == {"meta"}
     generator, words = found.generator()
     stage, weight = found.recipe.generation, found.encoder().embedding.weight.detach().numpy()
     assert stage is not None
@@ -375,31 +357,15 @@ def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str
     said = [text for row in range(len(books)) if "<unk>" not in (text := books.text(row))][:40]
     expected = encode_ids(generator.encoder, words.encode(said, "whitespace"))
     np.testing.assert_array_equal(encode(found.encoder(), found.vocabulary, said, "whitespace"), expected)
-    assert expected.std(axis=0).min() > 0
     # Other words: fixed as they were, bit for bit, or mapped to where learned ones lie.
     assert set(found.vocabulary.words) == {*known.words, *words.words}
     row = {word: at for at, word in enumerate(known.words)}
-    kept = [
-        (weight[at] == known.matrix[row[word]]).all()
-        for at, word in enumerate(found.vocabulary.words, 2)
-        if word in row
-    ]
+    of_both = [(at, row[word]) for at, word in enumerate(found.vocabulary.words, 2) if word in row]
+    kept = [(weight[at] == known.matrix[before]).all() for at, before in of_both]
     assert all(kept) if update == "frozen" else not any(kept)
     assert np.abs(weight[len(words) :]).max() > 0.01
     filters = zip(over_books(found.recipe).composition(), generator.encoder.composition(), strict=True)
     assert not any(torch.equal(old, new) for old, new in filters)
-
-
-def test_a_folder_of_books_is_trained_on_and_no_other(tmp_path: Path) -> None:
-    stories = STORIES.collection()
-    for name in [*stories.books][:12]:
-        (tmp_path / f"{name}.txt").write_text("\n".join(stories.books[name]) + "\n", encoding="utf-8")
-    wanted = told(corpus="folder", path=str(tmp_path), books=None)
-    generator, vocabulary = trained(wanted).generator()
-    assert generator.encoder.embedding.weight.shape == (len(vocabulary), 50)
-    (tmp_path / "000004.txt").write_text("The dog ran.\nThe cat sat.\n", encoding="utf-8")
-    with pytest.raises(CheckpointError):
-        load(wanted)
 
 
 def test_decoders_that_cannot_be_had_are_one_sentence() -> None:

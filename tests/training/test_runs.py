@@ -32,12 +32,14 @@ def trained(*stages: AnyObjective) -> Callable[[Sequence[int], int], object]:
     return lambda seeds, jobs: obtain([recipe(*stages, seed=s) for s in seeds], device="cpu", jobs=jobs)
 
 
-def squares(seed: int) -> Outcome:
-    return Outcome({"squares": np.arange(seed) ** 2, "right": np.array([True, False])}, {"seed": seed})
+def repeated(number: int) -> Outcome:
+    if number == 1:
+        raise ValueError("one")
+    return Outcome({"x": np.full(number, number)}, {})
 
 
-def of_a_function(seeds: Sequence[int], jobs: int) -> object:
-    return outcomes(squares, [(seed,) for seed in seeds], [f"outcome{seed}" for seed in seeds], jobs)
+def of_a_function(numbers: Sequence[int], jobs: int) -> list[Outcome]:
+    return outcomes(repeated, [(number,) for number in numbers], [f"outcome{number}" for number in numbers], jobs)
 
 
 WORKS: dict[str, Callable[[Sequence[int], int], object]] = {
@@ -96,7 +98,10 @@ def test_what_was_made_is_found_and_says_where_it_came_from(
     assert len(again) == 2 and len(made) == count
     assert_same(contents(artifacts), before)
     assert not list(artifacts.rglob("checkpoint*")) + list(artifacts.rglob("*.tmp"))
+    (artifacts / "other").touch()
     for key in made:
+        mode = (artifacts / key / "run.safetensors").stat().st_mode
+        assert mode == (artifacts / "other").stat().st_mode  # as the user's umask has it
         about = [checkpoint.load(file, key)[1] for file in (artifacts / key).glob("*.safetensors")]
         assert all(one["wall_seconds"] > 0 and one["git_commit"] for one in about)
 
@@ -232,18 +237,12 @@ def test_a_divergence_is_left_out_where_it_may_happen(made: list[str]) -> None:
         obtain([wild], device="cpu")
 
 
-def fails(number: int) -> Outcome:
-    if number == 2:
-        raise ValueError("two")
-    return Outcome({"x": np.full(number, number)}, {})
-
-
 def test_what_fails_leaves_the_others(made: list[str]) -> None:
     for _ in range(2):
-        with pytest.raises(ValueError, match="two"):
-            outcomes(fails, [(1,), (2,), (3,)], ["one", "two", "three"])
-    assert made == ["one"]
-    assert [one.arrays["x"].tolist() for one in outcomes(fails, [(3,), (1,)], ["three", "one"])] == [[3] * 3, [1]]
+        with pytest.raises(ValueError, match="one"):
+            of_a_function([2, 1, 3], 1)
+    assert made == ["outcome2"]
+    assert [one.arrays["x"].tolist() for one in of_a_function([3, 2], 1)] == [[3] * 3, [2] * 2]
 
 
 @pytest.mark.usefixtures("workers")

@@ -12,15 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentbook import config
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
 from sentbook.io import ConfigError, NumericalError
 from sentbook.models.average import AverageEncoder
-from sentbook.papers.dnt import transfers
-from sentbook.papers.dnt.settings import Settings
 from sentbook.study import Study
-from sentbook.training.objectives import DirectTransfer, Grid, MarginTraining
+from sentbook.training.objectives import DirectTransfer, Grid, HeadTraining, MarginTraining
 from sentbook.training.recipes import Recipe, recipes
 from sentbook.training.runs import Trained
 from sentbook.training.search import (
@@ -34,10 +31,6 @@ from sentbook.training.search import (
     search,
     searches_of,
 )
-
-
-def settings(**changes: Any) -> Settings:
-    return config.load("dnt", {"profile": "demo", **changes})
 
 
 class Told(Study):
@@ -62,8 +55,8 @@ class Told(Study):
         return None if value is None else Trained(recipe, {"history": {"best": value}})
 
 
-def wanted(study: Study, grid: Grid) -> Descent:
-    starts = recipes(study.settings, "PP [UE]", AverageEncoder(), seeds=[4, 5, 6])
+def wanted(study: Study, grid: Grid, seeds: Sequence[int] = (4, 5, 6)) -> Descent:
+    starts = recipes(study.settings, "PP [UE]", AverageEncoder(), seeds=seeds)
     return over_grid("PP [DNT] row1", starts, DirectTransfer(dataset="miniworld"), grid)
 
 
@@ -82,43 +75,40 @@ def test_a_value_that_a_setting_does_not_take_is_one_sentence() -> None:
         row.starts[0].then("no stage")  # type: ignore[arg-type]
 
 
-def test_development_pairs_choose_and_a_divergence_loses() -> None:
-    study = Told({0.1: None, 0.01: 0.5, 0.001: 0.7, 0.0001: 0.7})
-    [found] = search(study, [wanted(study, Grid(batch_sizes=(32,)))])
-    assert found.search.chosen == {"learning_rate": 0.001}  # of equals the first
-    assert [item.seed for item in found.trained] == [4, 5, 6]
-    assert [point["development"] for point in found.search.tried] == [None, 0.5, *[pytest.approx(0.7)] * 2]
-    # Every point with the first seed, the equals with the others too, the chosen one with all.
-    equals = [(rate, seed) for rate in (0.001, 0.0001) for seed in (5, 6)]
-    first = [(rate, 4) for rate in (0.1, 0.01, 0.001, 0.0001)]
-    assert study.asked == [*first, *equals, *((0.001, seed) for seed in (4, 5, 6))]
-
-
-def test_all_seeds_decide_among_points_that_the_first_leaves_close() -> None:
-    """The first seed's best is the luck of one training; a close point that diverges once is out, as is a far one."""
-    study = Told({
-        0.1: {4: 0.7, 5: 0.5, 6: 0.6},
-        0.01: {4: 0.695, 5: 0.7, 6: 0.66},
-        0.001: {4: 0.698, 5: 0.9, 6: None},
-        0.0001: {4: 0.68, 5: 0.9, 6: 0.9},
-    })  # fmt: skip
-    [found] = search(study, [wanted(study, Grid(batch_sizes=(32,)))])
-    assert found.search.chosen == {"learning_rate": 0.01}
-    assert [(point["development"], point.get("seeds")) for point in found.search.tried] == [
-        (pytest.approx(0.6), 3), (pytest.approx(0.685), 3), (None, 3), (0.68, None),
-    ]  # fmt: skip
-    assert (0.0001, 5) not in study.asked
-
-
-def test_three_trainings_choose_where_a_row_has_five_and_all_five_are_trained() -> None:
-    study = Told({0.01: 0.5, 0.03: 0.6, 0.1: 0.605, 0.3: 0.55})
-    stage = DirectTransfer(dataset="miniworld")
-    group = recipes(study.settings, "row", AverageEncoder(), stage, seeds=[1, 2, 3, 4, 5])
-    [found] = search(study, [over_steps(group, [{"learning_rate": [0.03, 0.1, 0.3]}], "development pairs")])
-    assert found.search.chosen == {"learning_rate": 0.1}
-    chosen = study.asked[: -len(found.trained)]
-    assert sorted(chosen) == [(0.03, 1), (0.03, 2), (0.03, 3), (0.1, 1), (0.1, 2), (0.1, 3), (0.3, 1)]
-    assert study.asked[-len(found.trained) :] == [(0.1, seed) for seed in range(1, 6)]
+@pytest.mark.parametrize(
+    ("seeds", "values", "development", "close", "chosen"),
+    [
+        # A divergence loses; of equals the first.
+        ([4, 5, 6], {0.1: None, 0.01: 0.5, 0.001: 0.7, 0.0001: 0.7}, [None, 0.5, 0.7, 0.7], [0.001, 0.0001], 0.001),
+        # The first seed's best is the luck of one training; a close point that diverges once is out, as is a far one.
+        (
+            [4, 5, 6],
+            {
+                0.1: {4: 0.7, 5: 0.5, 6: 0.6},
+                0.01: {4: 0.695, 5: 0.7, 6: 0.66},
+                0.001: {4: 0.698, 5: 0.9, 6: None},
+                0.0001: {4: 0.68, 5: 0.9, 6: 0.9},
+            },
+            [0.6, 0.685, None, 0.68],
+            [0.1, 0.01, 0.001],
+            0.01,
+        ),
+        # Three of five seeds choose.
+        ([1, 2, 3, 4, 5], {0.03: 0.6, 0.1: 0.605, 0.3: 0.55}, [0.6, 0.605, 0.55], [0.03, 0.1], 0.1),
+    ],
+)
+def test_the_first_seed_tries_every_point_three_seeds_choose_among_close_ones_and_all_train_the_chosen(
+    seeds: list[int], values: dict[float, Any], development: list[Any], close: list[float], chosen: float
+) -> None:
+    study = Told(values)
+    [found] = search(study, [wanted(study, Grid(learning_rates=tuple(values), batch_sizes=(32,)), seeds)])
+    assert found.search.chosen == {"learning_rate": chosen}
+    assert [item.seed for item in found.trained] == seeds
+    assert [one["development"] for one in found.search.tried] == [one and pytest.approx(one) for one in development]
+    assert [one.get("seeds") for one in found.search.tried] == [3 if rate in close else None for rate in values]
+    first, last = [(rate, seeds[0]) for rate in values], [(chosen, seed) for seed in seeds]
+    others = [(rate, seed) for rate in close for seed in seeds[1:3]]
+    assert sorted(study.asked) == sorted([*first, *others, *last])
 
 
 def test_a_best_value_at_the_edge_is_followed_until_one_beyond_is_no_better() -> None:
@@ -142,12 +132,9 @@ def test_a_grid_that_diverges_everywhere_says_so() -> None:
 
 def test_test_pairs_decide_nothing_and_no_encoder_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With the gold scores of the test pairs turned round, the same point and the same epoch are chosen."""
-    changes = {
-        "seeds": [1],
-        "direct_grid": {"learning_rates": [0.01, 0.0001], "epochs": [3]},
-        "feature_grid": {"learning_rates": [0.1, 0.001], "epochs": [3], "pairs": 100},
-    }
     pairs, chosen = suites.pairs, []
+    head = HeadTraining(dataset="miniworld", frozen=True, embedding_update="frozen")
+    grid = Grid(learning_rates=(0.01, 0.0001), batch_sizes=(64,), epochs=(3,))
 
     def turned(dataset: str, split: str) -> ScoredPairs:
         found = pairs(dataset, split)
@@ -156,10 +143,9 @@ def test_test_pairs_decide_nothing_and_no_encoder_is_kept(monkeypatch: pytest.Mo
     for name, make in (("as they are", pairs), ("turned", turned)):
         monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path / name))
         monkeypatch.setattr(suites, "pairs", make)
-        study = Study("dnt/table4", **changes)
-        starts = {"PP": recipes(study.settings, "PP [UE]", AverageEncoder())}
-        _, feature, *_, direct, _ = transfers.rows(study.settings)
-        rows = transfers.wanted_rows(study.settings, starts, [feature, direct], ["miniworld"])
+        study = Study("dnt/table4")
+        starts = recipes(study.settings, "PP [UE]", AverageEncoder(), seeds=[1])
+        rows = [over_grid("PP", starts, stage, grid) for stage in (head, DirectTransfer(dataset="miniworld"))]
         found = [one for row in search(study, rows) for one in row.trained]
         assert all(len(one.scores("test")) == len(pairs("miniworld", "test")) for one in found)
         assert not list((tmp_path / name).glob("*/encoder.safetensors"))

@@ -41,10 +41,10 @@ SMALL = {"dataset": "miniworld", "hidden": 5}
 def bound(stage: AnyObjective, options: Encoder | None = None) -> Objective:
     """Bind a stage that makes one check to the mini-world and an encoder with lazy words, where it may have them."""
     encoder = options or CSEEncoder(filters=3)
-    kept = (
-        "dense" if isinstance(stage, GenerationTraining) else "frozen" if stage.embedding_update == "frozen" else "lazy"
-    )
-    objective = runs.prepare_stage(recipe(stage.changed(**SHORT, embedding_update=kept), encoder=encoder))
+    update = "dense" if isinstance(stage, GenerationTraining) else "lazy"
+    if stage.embedding_update == "frozen":
+        update = "frozen"
+    objective = runs.prepare_stage(recipe(stage.changed(**SHORT, embedding_update=update), encoder=encoder))
     assert isinstance(objective, Objective)
     return objective
 
@@ -71,6 +71,9 @@ MAKERS: dict[str, Callable[[], Objective]] = {
 every = pytest.mark.parametrize("name", MAKERS)
 
 
+READS = {"_local_scalar_dense", "nonzero", "masked_select", "_unique2", "unique_dim", "repeat_interleave"}
+
+
 class Waits(TorchDispatchMode):
     """Note operations that the host of a GPU waits for: a value is read, or a shape depends on values; and copies."""
 
@@ -80,14 +83,7 @@ class Waits(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.removeprefix("aten::").rstrip("_")
-        reads = name in (
-            "_local_scalar_dense",
-            "nonzero",
-            "masked_select",
-            "_unique2",
-            "unique_dim",
-            "repeat_interleave",
-        )
+        reads = name in READS
         if name in ("index", "index_put", "_index_put_impl"):
             reads = any(one is not None and one.dtype in (torch.bool, torch.uint8) for one in args[1])
         if reads:
