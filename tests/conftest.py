@@ -84,8 +84,6 @@ def artifacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "artifacts"
 
 
-# -- a browser ---------------------------------------------------------------------------------------------------------
-
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
 
 
@@ -125,9 +123,6 @@ def desk(browser: Browser, server: str) -> Iterator[Reader]:
     """A reader at a desk, in light mode."""
     with browser.new_context(viewport=DESK, accept_downloads=True) as context:
         yield Reader(context.new_page(), server)
-
-
-# -- a toy checkout ----------------------------------------------------------------------------------------------------
 
 
 def write_notebook(checkout: Path, name: str, *cells: str, prose: str = "# A toy") -> Path:

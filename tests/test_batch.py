@@ -8,13 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 import pytest
-import yaml
-
-from sentbook import config
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNT = "with open({note!r}, 'a') as file:\n    file.write('{name} ')"
@@ -89,14 +85,6 @@ def test_after_a_kill_the_same_command_goes_on(checkout: Path, note: Path, write
 def test_a_cluster_gets_the_same_jobs(checkout: Path, note: Path) -> None:
     found, said = ran(note, "--executor", "slurm", "-n")
     assert found == "" and "toy/one" in said and "toy/two" in said
-
-
-def test_the_grid_names_the_encoders_that_the_papers_share() -> None:
-    grid = yaml.safe_load((ROOT / "lib/sentbook/papers/grid.yaml").read_text(encoding="utf-8"))
-    for paper, known in grid.items():
-        if "encoders" in known:
-            made = import_module(f"sentbook.papers.{paper}.experiments").pretrained(config.load(paper, {}))
-            assert list(made) == known["encoders"]
 
 
 @pytest.mark.slow

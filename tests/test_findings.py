@@ -94,7 +94,7 @@ def told() -> dict[str, tuple[str, str]]:
         texts |= {f"{name} {verdict}": (text, page) for verdict, text in claim.sentence.items()}
     for path in sorted((root() / "notebooks").glob("*/*.ipynb")):
         code = " ".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
-        if said := re.search(r'page\.verdict\(\s*"([^"]*)"', code):
+        if said := re.search(r'page\.verdict\(\s*((?:"[^"]*"\s*)+)', code):
             texts[path.stem] = said[1], f"{path.parent.name}/{path.stem}"
     return {name: both for name, both in texts.items() if CITED.search(both[1]) or RUN.search(both[1])}
 

@@ -85,6 +85,4 @@ def test_a_newcomer_changes_the_encoder_and_sees_the_own_run(lab: str, browser: 
     type_parameter(page, 'cse = {"widths": [1]}')
     after = run_all(page)
     assert after != before and "widths" in after
-    if picture := os.environ.get("SENTBOOK_PICTURE"):
-        page.screenshot(path=picture)
     assert {file: file.stat().st_mtime_ns for file in ROOT.glob("results/**/*.*")} == results

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from pydantic import ValidationError
 
 from sentbook import io, records
 from sentbook.io import ConfigError, DataError
@@ -67,16 +66,8 @@ def test_the_layout_of_the_file_changes_no_content(
     path = records.write(made)
     assert json.loads(path.read_text(encoding="utf-8")) == json.loads(made.model_dump_json())
     assert records.read_own(NAME, "small") == made
-
-
-def test_a_row_takes_a_line_and_writing_twice_changes_nothing(checkout: Path) -> None:
-    path = records.write(run())
-    assert path == checkout / "build" / "runs" / "small" / "cse" / "table1.json"
-    first = path.read_text(encoding="utf-8")
-    rows = [line for line in first.splitlines() if '"dataset": "STS2012/MSRpar"' in line]
-    assert len(rows) == 2 and all(json.loads(row.strip().removesuffix(","))["n"] == 750 for row in rows)
-    records.write(run())
-    assert path.read_text(encoding="utf-8") == first
+    first = path.read_bytes()
+    assert records.write(made).read_bytes() == first
 
 
 def test_a_run_reaches_results_with_its_scores_when_it_is_recorded_alone(checkout: Path) -> None:
@@ -149,13 +140,6 @@ def test_what_is_not_a_run_is_refused_with_the_command_that_mends_it(checkout: P
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=r"not a recorded run of schema 2.*sentbook run cse/table1"):
         records.read_own(NAME, "small")
-
-
-@pytest.mark.parametrize("change", [{"value": float("nan")}, {"value": float("inf")}, {"sead": 2}])
-def test_no_number_that_is_none_and_no_misspelt_field(change: dict[str, float]) -> None:
-    row = run().metrics[0].model_dump()
-    with pytest.raises(ValidationError):
-        Metric.model_validate(row | change)
 
 
 def test_the_commit_is_of_the_checkouts_own_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import weakref
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,9 @@ from kept import forget
 from sentbook import config, io, records
 from sentbook.config import digest
 from sentbook.data import corpora, sources, suites, vectors
-from sentbook.data.text import Vocabulary
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import COSINE_PEARSON, Score
 from sentbook.evaluation.statistics import Estimate
-from sentbook.io import ConfigError
 from sentbook.papers.wsv.experiments import scored
 from sentbook.study import Study
 from sentbook.training import recipes, runs
@@ -47,13 +43,6 @@ def study(**changes: Any) -> Study:
 
 def written(checkout: Path) -> list[str]:
     return sorted(str(path.relative_to(checkout)) for path in checkout.rglob("*") if path.is_file())
-
-
-def test_parameters_are_given_by_name() -> None:
-    made = Study("cse/table1", profile="demo", seeds=[4], settings={"resamples": 200}, cse={"filters": 3}, phrase={})
-    assert made.settings == config.load("cse", {"seeds": [4], "resamples": 200, "cse": {"filters": 3}})
-    with pytest.raises(ConfigError, match="Unknown parameter 'sentense'"):
-        Study("cse/table1", profile="demo", sentense={})
 
 
 @pytest.mark.parametrize("profile", ["demo", "small"])
@@ -98,8 +87,7 @@ def test_provenance_holds_all_that_made_the_numbers() -> None:
     assert run.extra["note"] == 1
     keys = [("CSE", seed, item.recipe.key()) for seed, item in zip((1, 2), trained, strict=False)]
     assert [(item["method"], item["seed"], item["key"]) for item in run.extra["artifacts"]] == keys
-    assert {(point.method, point.seed) for point in run.curves} == {("CSE", 1), ("CSE", 2)}
-    assert [(cost.method, cost.seed) for cost in run.cost] == [("CSE", 1), ("CSE", 2)]
+    assert {(row.method, row.seed) for row in (*run.curves, *run.cost)} == {("CSE", 1), ("CSE", 2)}
 
 
 def test_a_record_is_read_back_and_holds_no_sentence(checkout: Path) -> None:
@@ -129,41 +117,6 @@ def test_a_record_is_read_back_and_holds_no_sentence(checkout: Path) -> None:
     kept = Predictions.restored(records.Scores.load(checkout / folder / "table1.npz"))
     assert kept.metric_rows(COSINE_PEARSON) == run.metrics
     assert kept.table_tests("CSE", "PP", resamples=100) == tests
-
-
-def test_a_readers_seeds_are_those_of_its_ablations() -> None:
-    assert study(seeds=None).ablation_seeds == (1, 2)  # of its file
-    assert study(seeds=[7]).ablation_seeds == (7,)
-    assert study(seeds=[7], ablation_seeds=[8]).ablation_seeds == (8,)
-
-
-def test_tokens_are_of_the_vocabulary_that_an_encoder_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A vocabulary lives as long as its tokens, so that no later one is taken for it."""
-    made: list[weakref.ref[Vocabulary]] = []
-    alive: list[bool] = []
-
-    class Item(SimpleNamespace):
-        @property
-        def vocabulary(self) -> Vocabulary:
-            own = Vocabulary([self.method])
-            made.append(weakref.ref(own))
-            return own
-
-    monkeypatch.setattr("sentbook.study.cosine_scores", lambda *given: alive.append(made[0]() is not None) or {})
-    ptb = SimpleNamespace(tokenisation="ptb")
-    study().score([Item(method=name, recipe=ptb, encoder=lambda device: None) for name in ("a", "b", "c")])
-    assert alive == [True] * 3
-
-
-def test_what_was_trained_is_recorded_with_its_beginning() -> None:
-    done = study(seeds=[3])
-    s = done.settings
-    tuned = done.train(recipes.recipes(s, "CSE", s.cse, s.phrase, s.relatedness), encoders=False)
-    run = done.record(metrics=[METRIC])
-    assert [item["key"] for item in run.extra["artifacts"]] == [item.key for item in tuned]
-    assert run.provenance.seeds == [3]
-    assert corpora.CORPORA["miniworld-phrases"].substitute in run.provenance.substitutions
-    assert {point.method for point in run.curves} == {"CSE"} == {row.method for row in run.cost}
 
 
 @pytest.mark.long

@@ -26,7 +26,6 @@ from sentbook.evaluation.classification import (
 from sentbook.evaluation.protocols import Measure
 from sentbook.io import NumericalError
 
-PUBLISHED = (SKIP_THOUGHTS_NESTED, SKIP_THOUGHTS_TREC, SKIP_THOUGHTS_MSRP, SENTEVAL_NESTED, SENTEVAL_ONE_TEST)
 GRID = (0.01, 1.0, 100.0)
 NESTED = dataclasses.replace(SKIP_THOUGHTS_NESTED, folds=3, grid=GRID)
 STRATIFIED = dataclasses.replace(SENTEVAL_NESTED, folds=3, grid=GRID)
@@ -105,24 +104,10 @@ def test_one_test_is_scikit_learn_in_loops(protocol: ClassificationProtocol, cla
     np.testing.assert_array_equal(found.gold, labels[test])
 
 
-def test_every_protocol_has_a_header_of_its_own() -> None:
-    assert len({str(protocol) for protocol in PUBLISHED}) == len(PUBLISHED)
-    assert str(SENTEVAL_NESTED) == (
-        "SentEval, logistic regression, nested 10-fold, C of 2^-2..2^3 by accuracy, "
-        "stratified rows by length, seed 1111"
-    )
-    assert SKIP_THOUGHTS_NESTED.grid == (1, 2, 4, 8, 16, 32, 64, 128, 256)
-    assert SENTEVAL_ONE_TEST.grid == (0.5, 1, 2, 4, 8, 16, 32)
-
-
 def test_what_does_not_fit() -> None:
     table, labels, _ = made()
     with pytest.raises(ValueError, match="scheme 'one test' and no test set do not fit"):
         evaluate(table, labels, SKIP_THOUGHTS_TREC)
-    with pytest.raises(ValueError, match="scheme 'nested' and a test set do not fit"):
-        evaluate(table, labels, NESTED, (table, labels))
-    with pytest.raises(ValueError, match="do not fit"):
-        evaluate(table, labels[:-1], NESTED)
     with pytest.raises(ValueError, match="length of each"):
         evaluate(table, labels, STRATIFIED)
     with warnings.catch_warnings(), pytest.raises(NumericalError, match="NaN or infinite"):

@@ -17,9 +17,6 @@ Goal = Literal["accuracy", "f1"]
 QUALITY = {"accuracy": accuracy_score, "f1": lambda gold, found: f1_score(gold, found, zero_division=0.0)}
 
 
-# -- thresholds --------------------------------------------------------------------------------------------------------
-
-
 def exhaustive(scores: np.ndarray, labels: np.ndarray, goal: Goal) -> float:
     """The best value that any threshold reaches."""
     values = np.unique(scores)

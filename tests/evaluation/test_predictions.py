@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from sentbook.evaluation.predictions import (
     sts_predictions,
     task_predictions,
 )
-from sentbook.evaluation.protocols import COSINE_PEARSON, MEASURES, Aggregation, Measure, measure_on
+from sentbook.evaluation.protocols import COSINE_PEARSON, MEASURES, Aggregation, Measure, Protocol, Score, measure_on
 from sentbook.io import NumericalError
 from sentbook.judge import printed as reported
 
@@ -111,9 +112,6 @@ BOOKS = {"scores": scores, "decisions": decided, "tasks": judged}
 books = pytest.mark.parametrize("make", BOOKS.values(), ids=list(BOOKS))
 
 
-# -- every book --------------------------------------------------------------------------------------------------------
-
-
 @books
 def test_a_value_is_the_measure_of_a_seeds_predictions(make: type[Predictions]) -> None:
     book = make()
@@ -159,16 +157,6 @@ def test_what_else_the_book_holds_and_the_order_of_methods_change_nothing(make: 
 
 
 @books
-def test_rows_for_the_record(make: type[Predictions]) -> None:
-    book = make()
-    rows = book.metric_rows("in words" if make is not judged else None)
-    assert len(rows) == sum(len(book.seeds(method, name)) for method in book.methods for name, _ in cells(book))
-    for row in rows:
-        assert row.value == book.values(row.method, row.dataset, row.metric)[row.seed]
-        assert row.n == len(book.gold[row.dataset]) and row.protocol
-
-
-@books
 def test_what_does_not_fit_is_refused(make: type[Predictions]) -> None:
     book, name = make(), make().names[0]
     size = len(book.gold[name])
@@ -180,11 +168,21 @@ def test_what_does_not_fit_is_refused(make: type[Predictions]) -> None:
     with pytest.raises(NumericalError, match=f"A, seed 7: a score on {name} is NaN"):
         book.add("A", 7, name, np.full(size, np.nan))
     assert 7 not in book.seeds("A", name)
-    if make is not scores:
-        with pytest.raises(ValueError, match="is no label"):
-            book.add("A", 7, name, np.full(size, 0.5))
     with pytest.raises(KeyError, match="Z was not judged on"):
         book.mean("Z", name)
+
+
+def test_labels_that_cannot_be_compared_are_refused_and_never_yes_has_an_f1_of_0() -> None:
+    book, (gold, predicted) = judged(), labels(400, 0.8, 9, 6)
+    with pytest.raises(ValueError, match="other examples"):
+        book.add_classified("C", 1, "TREC", classified(gold[::-1], predicted))
+    with pytest.raises(ValueError, match=r"was judged by 'skip-thoughts.*not by 'SentEval"):
+        book.add_classified("C", 1, "TREC", classified(gold, predicted, SENTEVAL_ONE_TEST))
+    pairs = decision_predictions("x", [0, 1, 1])
+    with pytest.raises(ValueError, match="neither 0 nor 1"):
+        pairs.add("B", 7, "x", [0, 1, 2])
+    pairs.add("never", 0, "x", [0, 0, 0])
+    assert pairs.mean("never", "x", "f1") == 0
 
 
 @books
@@ -200,9 +198,6 @@ def test_an_interval_over_seeds_too_keeps_the_value_and_is_no_narrower(make: typ
         <= both.high - both.estimate
         == pytest.approx(np.hypot(plain.high - plain.estimate, half))
     )
-
-
-# -- scores: sets, years, totals ---------------------------------------------------------------------------------------
 
 
 def test_rows_of_the_table() -> None:
@@ -285,22 +280,17 @@ def test_a_restricted_book_draws_the_same_pairs() -> None:
     np.testing.assert_array_equal(half.resampled(["A"], "SICK2014", resamples=60)[0], expected)
 
 
+def test_every_protocol_has_a_header_of_its_own() -> None:
+    choices = itertools.product(Score, Measure, Aggregation, ("ptb", "whitespace"))
+    protocols = [Protocol(*choice) for choice in choices]  # type: ignore[arg-type]
+    assert len({str(protocol) for protocol in protocols}) == len(protocols)
+
+
 def test_measures_are_those_of_the_printed_table() -> None:
     frame = reported.table("dnt", "table4")
     for dataset, metric in frame[["dataset", "metric"]].drop_duplicates().itertuples(index=False):
         assert str(measure_on(dataset)) == metric
     assert {measure_on(name) for name in ("STS12/MSRvid", "miniworld/answers", "STS2014/avg")} == {Measure.PEARSON}
-
-
-# -- decisions and labels ----------------------------------------------------------------------------------------------
-
-
-def test_decisions_are_yes_or_no_and_never_yes_has_an_f1_of_0() -> None:
-    book = decision_predictions("x", [0, 1, 1])
-    book.add("never", 0, "x", [0, 0, 0])
-    assert book.mean("never", "x", "f1") == 0
-    with pytest.raises(ValueError, match="neither 0 nor 1"):
-        book.add("B", 7, "x", [0, 1, 2])
 
 
 @pytest.mark.real_data
@@ -312,19 +302,6 @@ def test_the_printed_baseline_of_msrp_is_always_yes(mirror: Path) -> None:
     for measure in book.measures(pairs.name):
         printed = reported.value("wsv", "figure7", "Baseline", "MSRP", str(measure))
         assert book.mean("Baseline", pairs.name, measure) == pytest.approx(printed, abs=0.0005)
-
-
-def test_labels_that_cannot_be_compared_are_refused() -> None:
-    book, (gold, predicted) = judged(), labels(400, 0.8, 9, 6)
-    with pytest.raises(ValueError, match="other examples"):
-        book.add_classified("C", 1, "TREC", classified(gold[::-1], predicted))
-    with pytest.raises(ValueError, match=r"was judged by 'skip-thoughts.*not by 'SentEval"):
-        book.add_classified("C", 1, "TREC", classified(gold, predicted, SENTEVAL_ONE_TEST))
-    with pytest.raises(ValueError, match="of one test"):
-        task_predictions().add_classified("C", 1, "MSRP", classified(*labels(50, 0.8, 1), SKIP_THOUGHTS_NESTED, 10))
-    with pytest.raises(ValueError, match="Labels have accuracy and F1, not pearson"):
-        book.interval("A", "TREC", "pearson")
-    assert "C" not in book.methods
 
 
 def test_a_fold_of_its_own_counts_as_much_as_the_others() -> None:

@@ -31,9 +31,6 @@ def sample(metric: str, shape: tuple[int, int], rng: np.random.Generator) -> tup
     return (scores > 0.5).astype(float) if metric in ("accuracy", "f1") else scores, gold
 
 
-# -- bootstrap ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("metric", METRICS)
 def test_bootstrap_is_the_metric_of_the_repeated_items(metric: Any) -> None:
     """Brute force: build each resample item by item, and call the plain metric."""
@@ -100,18 +97,12 @@ def test_p_counts_both_tails_and_is_never_0() -> None:
     assert statistics.from_bootstrap(0, np.zeros(10)).p == 1
 
 
-# -- seeds -------------------------------------------------------------------------------------------------------------
-
-
 def test_seed_interval_is_scipys_t_interval() -> None:
     values = [0.61, 0.64, 0.60, 0.66, 0.62]
     found = statistics.seed_interval(values)
     interval = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert (found.estimate, found.low, found.high) == pytest.approx((np.mean(values), interval.low, interval.high))
     assert statistics.seed_interval([0.5]) == statistics.Estimate(0.5, 0.5, 0.5)
-
-
-# -- dependent correlations --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -151,9 +142,6 @@ def test_dependent_tests_on_any_data(seed: int, n: int, close: float) -> None:
 def test_williams_refuses_what_cannot_be(correlations: tuple[float, float, float], n: int, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         statistics.williams(*correlations, n)
-
-
-# -- many tests --------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=60)

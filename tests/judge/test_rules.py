@@ -56,9 +56,6 @@ def verdict(rule: str, finding: Any, **operands: Any) -> str:
     return claim(rule, {"finding": "it"}, run_of(findings={"it": finding}), **operands).verdict
 
 
-# -- rules, each as its printed sentence has it ------------------------------------------------------------------------
-
-
 @given(ENDS, st.floats(-0.9, 0.9))
 def test_a_side_of_a_bound(ends: list[float], goal: float) -> None:
     """``beats`` and ``above`` say on which side an interval lies; with lower better, the mirrored one has the same."""
@@ -190,20 +187,6 @@ def test_all_parts_have_the_worst_verdict() -> None:
     assert of("yes", "none") == "not run"
 
 
-def test_evidence_shows_numbers_in_the_units_of_the_house() -> None:
-    def said(rule: str, finding: Any, **operands: Any) -> str:
-        return claim(rule, {"finding": "it"}, run_of(findings={"it": finding}), **operands).found.evidence
-
-    assert said("beats", made(0.012, 0.034)) == "CSE − PP on total_avg: 2.3 [1.2, 3.4]"
-    assert said("beats", made(-0.05, -0.01, metric="mse")) == "CSE − PP on total_avg: -0.0300 [-0.0500, -0.0100]"
-    assert said("beats", made(0.3, 0.3)).endswith("[no interval]")
-    assert said("scores", around(0.24, 0.26), printed=0.27) == "it: 25.0 [24.0, 26.0]; printed 27.0"
-    assert said("wins", [made(0.1, 0.2)], at_least="1 of 1").startswith("it on 1 of 1 sets; the interval excludes 0")
-
-
-# -- claims as data ----------------------------------------------------------------------------------------------------
-
-
 def test_claims_are_well_formed() -> None:
     found = list(claims().values())
     for paper in dict.fromkeys(claim.paper for claim in found):
@@ -238,17 +221,12 @@ def test_a_contradiction_is_in_the_papers_own_numbers() -> None:
     [
         ("- {id: a, in: t, source: s, text: t, rule: beat, of: [A, B]}", "beats"),
         ("- {id: a, in: t, source: s, text: t, rule: beats, of: [A, B], were: x}", "were"),
-        ("- {id: a, in: t, source: s, text: t, rule: all, parts: [{rule: above, of: A, then: 2}]}", "then"),
-        ("- {id: a", "mend that entry"),
         ("", "mend that entry"),
     ],
 )
 def test_a_mistake_in_the_claims_is_named(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse(f"claims:\n{text}", "cse")
-
-
-# -- from scores to the claims of a page -------------------------------------------------------------------------------
 
 
 def book_of(*methods: str, seeds: tuple[int, ...] = (1, 2, 3)) -> Predictions:
@@ -271,10 +249,7 @@ def test_verdicts_follow_the_scores_per_item() -> None:
     assert list(found) == [claim.id for claim in claims().values() if claim.page == "cse/table1"]
     assert found["cse-01"].verdict == "not run"  # of its 20 data sets there are two
     assert found["cse-02"].rule == "beats" and found["cse-02"].verdict == "reproduced"
-    goal = found["cse-02"].found.printed
-    assert goal is not None and goal.value == pytest.approx(0.008)
     assert found["cse-03"].verdict == "not reproduced"  # here CSE is better on FNWN
-    assert found["cse-04"].verdict == "not run" and "no ablation" in found["cse-04"].found.evidence
     assert {one.verdict for one in judge("cse/table1", run)} == {"not run"}  # rows without a test or scores
     toy = run.model_copy(update={"provenance": run.provenance.model_copy(update={"config": {"profile": "demo"}})})
     toys = judge("cse/table1", toy, book.stored())
@@ -297,9 +272,6 @@ def test_the_interval_of_a_claim_about_models_is_over_seeds_too() -> None:
     twice = run.model_copy(update={"tests": [book.difference("CSE", "PP", "total_avg")]})
     again = claim("beats", ["CSE", "PP"], twice, where="total_avg").found.ours
     assert again is not None and again.low == twice.tests[0].low  # never widened twice
-
-
-# -- what else a verdict needs -----------------------------------------------------------------------------------------
 
 
 def judged_with(*searches: Search, seeds: tuple[int, ...] = (1, 2, 3)) -> Entry:

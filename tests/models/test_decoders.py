@@ -61,9 +61,6 @@ def scores(decoder: LSTMDecoder, table: WordEmbedding, ids: Tensor, lengths: Ten
     return torch.zeros(len(ids)).index_add_(0, forced.sentences, -single)
 
 
-# -- the equations -----------------------------------------------------------------------------------------------------
-
-
 def by_hand(decoder: LSTMDecoder, table: WordEmbedding, words: list[int], code: Tensor) -> Tensor:
     """Logits of one sentence's words and end, a gate at a time."""
     inputs, recurrent, bias = (
@@ -180,9 +177,6 @@ def test_initial_values_are_the_papers() -> None:
     assert not decoder.output_bias.any()
 
 
-# -- paragraphs --------------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=15)
 @given(paragraphs=st.integers(1, 4), size=st.integers(1, 4), seed=st.integers(0, 99))
 def test_a_paragraphs_loss_is_the_sum_over_sentences_given_those_before(paragraphs: int, size: int, seed: int) -> None:
@@ -216,8 +210,6 @@ def test_word_vectors_of_a_tied_output_cannot_be_updated_by_rows() -> None:
     with pytest.raises(ConfigError, match="dense"):
         decoder(table, *sentences([2]), codes_of(1))
 
-
-# -- generation --------------------------------------------------------------------------------------------------------
 
 TINY = 4  # an end, an unknown word, two words
 

@@ -80,9 +80,6 @@ def test_every_encoder_is_here() -> None:
     assert {options.kind for options in OPTIONS.values()} == set(ENCODERS)
 
 
-# -- vectors -----------------------------------------------------------------------------------------------------------
-
-
 @every
 @settings(max_examples=15)
 @given(sentences=SENTENCES, most=st.sampled_from([1, 60, None]), seed=st.integers(0, 99))
@@ -182,9 +179,6 @@ def test_dropout_zeroes_that_share_of_elements_and_scales_the_others(probability
         assert abs(both - rest**2) < noise
 
 
-# -- construction ------------------------------------------------------------------------------------------------------
-
-
 @every
 def test_the_seed_decides_the_composition_alone(options: EncoderOptions) -> None:
     weight, before = torch.randn(9, DEPTH), torch.get_rng_state()
@@ -237,9 +231,6 @@ def test_rows_are_padding_unknown_then_the_words() -> None:
         assert embedding_matrix(WordVectors(["cat", "dog", "emu"], vectors, declared))[UNKNOWN].tolist() == row
 
 
-# -- sentences to vectors ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("most", [1, 7, 100])
 def test_memory_bounds_the_batch_and_not_the_vectors(most: int) -> None:
     encoder, tokens = made(CSEEncoder(filters=3)), corpus([[2] * (1 + at % 9) for at in range(30)])
@@ -259,21 +250,12 @@ def test_two_sentences_are_compared_by_their_cosine() -> None:
     expected = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
     assert similarity(encoder, VOCABULARY, "a red cat", "one dog") == pytest.approx(expected)
     assert similarity(encoder, VOCABULARY, "a red cat", "a red cat") == pytest.approx(1)
-    with torch.no_grad():
-        encoder.embedding.weight.zero_()
-        for parameter in encoder.composition():
-            parameter.zero_()
-    assert similarity(encoder, VOCABULARY, "a red cat", "one dog") == 0
 
 
 @pytest.mark.parametrize("empty", ["", "   ", "\t"])
 def test_an_empty_sentence_is_named(empty: str) -> None:
     with pytest.raises(DataError, match=r"^Sentence 2, '.*', is empty; remove or fill it .*'ptb'\)\.$"):
         encode(made(AverageEncoder()), VOCABULARY, ["a cat", empty, "a dog", ""])
-
-
-def test_no_sentence_gives_no_vector() -> None:
-    assert encode(made(CSEEncoder(filters=3)), VOCABULARY, []).shape == (0, 9)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cells import of_page
-from sentbook import config, records, report
+from sentbook import config, report
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics
 from sentbook.evaluation.predictions import Predictions
@@ -28,14 +28,6 @@ PAGE = of_page("cross/protocols", "CORRELATIONS", "AGGREGATIONS")
 CORRELATIONS, AGGREGATIONS = PAGE["CORRELATIONS"], PAGE["AGGREGATIONS"]
 YEAR, WAYS = "STS2014/avg", list(itertools.product(CORRELATIONS, AGGREGATIONS))
 Scores = Mapping[str, NDArray[Any]]
-
-
-def code(page: str, cell: str) -> str:
-    notebook = nbformat.read(root() / "notebooks" / "cross" / f"{page}.ipynb", as_version=4)
-    return str(next(one.source for one in notebook.cells if one.id == cell))
-
-
-# -- numbers -----------------------------------------------------------------------------------------------------------
 
 
 def sets() -> list[ScoredPairs]:
@@ -84,9 +76,6 @@ def test_what_moves_no_number() -> None:
         assert (shifted.mean("one", YEAR, measure, way) == expected) == (way is not Aggregation.POOLED)
 
 
-# -- what cells define -------------------------------------------------------------------------------------------------
-
-
 def test_the_nearest_mean_is_that_of_cosines_by_hand_and_length_decides_nothing() -> None:
     nearest_mean, rng = of_page("cross/matrix", "unit", "nearest_mean")["nearest_mean"], np.random.default_rng(0)
     labels = np.arange(60) % 4
@@ -129,9 +118,6 @@ def test_real_differences_are_found_and_order_does_not_matter() -> None:
     assert p[p < 1].min() == pytest.approx(1 / 501)
 
 
-# -- a reader's parameters ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -147,12 +133,6 @@ def test_what_cannot_be_compared_is_refused(changes: dict[str, Any], words: str)
         config.load("cross", {"profile": "demo", **changes})
 
 
-@pytest.mark.parametrize("profile", config.PROFILES)
-def test_the_encoder_has_the_seeds_of_the_pages_that_train_it(profile: str) -> None:
-    cross, dnt = (config.load(paper, {"profile": profile}) for paper in ("cross", "dnt"))
-    assert cross.seeds == dnt.seeds
-
-
 def own_scores(file: Path, rows: Mapping[str, Any]) -> dict[str, Any]:
     """Run the cell of a reader's own scores on a file of ``rows``."""
     pd.DataFrame(rows).to_csv(file, index=False)
@@ -161,7 +141,8 @@ def own_scores(file: Path, rows: Mapping[str, Any]) -> dict[str, Any]:
         "page": report.page("cross/protocols"), "pd": pd, "np": np, "product": itertools.product,
         "Predictions": Predictions, "CORRELATIONS": CORRELATIONS, "AGGREGATIONS": AGGREGATIONS,
     }  # fmt: skip
-    exec(code("protocols", "own-scores"), inside)
+    notebook = nbformat.read(root() / "notebooks" / "cross" / "protocols.ipynb", as_version=4)
+    exec(next(cell.source for cell in notebook.cells if cell.id == "own-scores"), inside)
     return inside
 
 
@@ -180,31 +161,3 @@ def test_own_scores_are_read_and_anything_but_whole_sets_is_refused(tmp_path: Pa
     ):
         with pytest.raises(DataError, match=r"scores.csv needs the columns set,score .*STS2014/a 9, STS2014/b 14"):
             own_scores(tmp_path / "scores.csv", rows)
-
-
-# -- the recorded runs -------------------------------------------------------------------------------------------------
-
-
-def means(run: records.Run) -> dict[tuple[str, str, str], float]:
-    frame = pd.DataFrame([vars(one) for one in run.metrics])
-    return dict(frame.groupby(["method", "dataset", "protocol"]).value.mean())  # type: ignore[arg-type]
-
-
-def test_the_recorded_protocols_say_what_the_page_says() -> None:
-    run = records.read("cross/protocols")
-    assert run is not None
-    numbers, fields = means(run), {one["protocol"]: one for one in run.extra["protocols"]}
-    of_2014 = {
-        name: 100 * value for (_, row, name), value in numbers.items() if row == YEAR and not fields[name]["detail"]
-    }
-    ours = [v for name, v in of_2014.items() if (fields[name]["score"], fields[name]["tokens"]) == ("cosine", "ptb")]
-    ends = (min(of_2014.values()), max(of_2014.values()), min(ours), max(ours))
-    answer = code("protocols", "answer")
-    assert (
-        "from {:.1f} to {:.1f} on STS 2014".format(*ends) in answer
-        and "span {2:.1f} to {3:.1f}".format(*ends) in answer
-    )
-    steps = {(test.dataset, test.b, test.a): test.estimate for test in run.tests if test.kind.endswith("step")}
-    for row, way in [(row, way) for row, both in run.extra["paths"].items() for way in both]:
-        whole = numbers[run.extra["encoder"], row, way[-1]] - numbers[run.extra["encoder"], row, way[0]]
-        assert sum(steps[row, *step] for step in itertools.pairwise(way)) == pytest.approx(whole)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +16,7 @@ from sentbook.papers.cse.experiments import pretrained
 from sentbook.papers.cse.settings import CSE
 from sentbook.training import recipes
 from sentbook.training.objectives import Start
-from sentbook.training.search import identity, points
+from sentbook.training.search import identity
 
 
 @pytest.mark.parametrize(("error", "of"), [("squared", np.square), ("absolute", np.abs)])
@@ -33,28 +35,6 @@ def test_an_error_of_the_score_is_that_of_the_predictions(error: str, of: np.ufu
     assert found == pytest.approx(of(gap).mean(), rel=1e-5)
 
 
-def test_each_error_has_a_key_of_its_own() -> None:
-    settings = config.load("cse", {"profile": "demo"})
-    [begin] = recipes.recipes(settings, "CSE_random", settings.cse, seeds=[1])
-    given = settings.relatedness.changed(normalise=True)
-    keys = {begin.then(given.changed(error=error)).key() for error in (None, "squared", "absolute")}
-    assert len(keys) == 3
-
-
-def test_pp_can_have_a_recipe_of_its_own() -> None:
-    """That of Wieting et al. 2016, CSE's stays, and each has a key of its own."""
-    own = {
-        "optimiser": "sgd", "learning_rate": 0.05, "embedding_update": "dense", "batch_size": 100,
-        "corpora": ["ppdb"],
-    }  # fmt: skip
-    settings = config.load("cse", {"profile": "paper", "pp_phrase": own})
-    made = pretrained(settings)
-    first = {method: of[0].stages[0] for method, of in made.items()}
-    assert first["CSE"] == first["GRAN"] == settings.phrase == config.load("cse", {"profile": "paper"}).phrase
-    assert (first["PP"].optimiser, first["PP"].learning_rate, first["PP"].batch_size) == ("sgd", 0.05, 100)
-    assert made["PP"][0].stages[1] == made["CSE"][0].stages[1]
-
-
 def test_at_the_papers_size_each_side_has_what_the_search_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
     settings = config.load("cse", {"profile": "paper"})
@@ -65,16 +45,9 @@ def test_at_the_papers_size_each_side_has_what_the_search_chose(monkeypatch: pyt
     assert chosen <= {search.of for search in recorded.searches}
 
 
-def test_the_papers_whole_grid_can_be_one_step() -> None:
-    """Of batch size, margin, lambda_w and lambda_c: 144 points, none of them twice (section 4.1)."""
-    whole = {name: values for step in CSE for name, values in step.items()}
-    steps = {"PP": [{"margin": [0.4]}], "CSE": [whole]}
-    settings = config.load("cse", {"tuning": {"sentence_steps": steps}})
-    [step] = settings.tuning.sentence_steps["CSE"]
-    assert len({config.digest(point) for point in points(settings.sentence, step)}) == 144
-
-
-# -- table 6 -----------------------------------------------------------------------------------------------------------
+def test_the_papers_grid_has_144_points() -> None:
+    """Of batch size, margin, lambda_w and lambda_c (section 4.1)."""
+    assert math.prod(len(values) for step in CSE for values in step.values()) == 144
 
 
 def test_a_pair_belongs_to_the_papers_four_groups_by_its_overlap_and_gold() -> None:

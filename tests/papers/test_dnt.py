@@ -72,11 +72,8 @@ def test_a_search_sees_no_more_pairs_than_its_grid_says(settings: Settings) -> N
     assert {round(point.share * size) for point in points} == {50} and row.stage.share == 1
     assert {row.name(point) for point in points} == {"GRAN [NT] KL row1", "GRAN [NT] KL row2"}
     row.choose(0, points, [[0.5], [0.9]])
-    assert row.record().selected_on == "development pairs, after training on 50 pairs where there are more"
     [chosen] = row.recipes()
     assert chosen.method == "GRAN [NT] KL row2" and chosen.stages[-1].share == 1
-    tenth = row.changed(" 1 %", share=0.01)
-    assert {point.share for point in tenth.points(0)} == {0.01} and tenth.recipes()[0].method == f"{chosen.method} 1 %"
 
 
 @pytest.mark.real_data

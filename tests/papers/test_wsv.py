@@ -35,21 +35,6 @@ def run() -> Run:
     return found
 
 
-# -- table 2 -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_row_of_the_papers_own_vectors_has_all_seeds() -> None:
-    made = study(wsv={"filters": 50})
-    groups = dimension_recipes(made.settings)
-    assert [[(item.method, item.seed) for item in group] for group in groups] == [
-        [("WSV-SCNN-SV d=50 L=1", 1), ("WSV-SCNN-SV d=50 L=1", 2)],
-        [("WSV-SCNN-SV d=25 L=1", 1)],
-    ]
-    for group, row in zip(groups, made.settings.dimensions, strict=True):
-        assert {recipe.vectors.name for recipe in group} == {row.vectors[0]}
-        assert {recipe.encoder.filters for recipe in group} == {row.filters}
-
-
 @pytest.mark.parametrize("here", [True, False], ids=["all vectors", "no large ones"])
 def test_rows_take_the_first_vectors_that_are_here_and_count_as_printed(
     monkeypatch: pytest.MonkeyPatch, here: bool
@@ -80,9 +65,6 @@ def test_without_any_vectors_of_a_row_there_is_one_sentence(monkeypatch: pytest.
         dimension_recipes(made.settings)
 
 
-# -- scores ------------------------------------------------------------------------------------------------------------
-
-
 def test_scores_of_pairs_are_on_the_gold_scale_of_one_data_set() -> None:
     tiny = {"epochs": 1}
     made = study(seeds=[1, 2], device="cpu", wsv={"filters": 5}, sick=tiny, msrp=tiny)
@@ -98,9 +80,6 @@ def test_scores_of_pairs_are_on_the_gold_scale_of_one_data_set() -> None:
         scored([*encoders, *made.train(recipes(made.settings, "b", wsv, msrp))])
     with pytest.raises(ValueError, match="trained on nothing"):
         scored(made.train(recipes(made.settings, "c", wsv)))
-
-
-# -- rankings ----------------------------------------------------------------------------------------------------------
 
 
 def printed(**values: tuple[float, float]) -> pd.DataFrame:

@@ -49,10 +49,17 @@ def test_a_diverged_run_does_not_stretch_the_axis_and_is_counted() -> None:
     assert "1 run below half of the median not drawn." in shown
 
 
-def test_a_note_names_only_what_is_drawn() -> None:
-    assert "Diamonds" in record().forest("CSE", "PP").html
-    assert "Diamonds" not in record().forest("CSE", "PP", rows=["SICK2014"]).html
-    assert "Hollow" not in samples.page(samples.run({"own": {"SICK2014": [0.5]}})).dumbbell("own", "other").html
+def test_a_dial_is_a_slider_and_on_a_page_all_its_states() -> None:
+    def draw(number: int) -> Shown:
+        drawing, axes = report.subplots(1)
+        axes.plot([0, number])
+        return report.figure(drawing, alt=f"A line to {number}.")
+
+    dial = report.dial(draw, "Filters", {"one <filter>": 1, "two": 2})
+    page = dial._repr_html_()
+    assert page.count("<svg") == 2 and "Filters: one &lt;filter&gt;" in page and page.count("<style>") == 1
+    pytest.importorskip("ipywidgets")
+    assert "application/vnd.jupyter.widget-view+json" in dial._repr_mimebundle_()
 
 
 def test_what_a_run_does_not_have_is_one_sentence() -> None:

@@ -9,7 +9,6 @@ import pytest
 import samples
 from sentbook import report
 from sentbook.data.types import ScoredPairs
-from sentbook.evaluation.predictions import sts_predictions
 from sentbook.report.item_errors import marked, terms_of
 
 
@@ -35,15 +34,6 @@ def test_mean_errors_by_group_are_exact() -> None:
     assert rows["word overlap: 0.25 or less"]["errors"] == pytest.approx([1.0, 0.5])
     assert rows["unknown words"]["n"] == 6
     assert "numbers differ" not in rows and "negation in one sentence" not in rows  # both negate; no digits
-
-
-def test_scores_are_described_by_name_and_nothing_where_a_method_is_missing() -> None:
-    book = sts_predictions([pairs("STS2014/images")])
-    book.add("A", 1, "STS2014/images", np.linspace(0, 1, 12))
-    book.add("B", 1, "STS2014/images", np.linspace(1, 0, 12))
-    (found,) = report.errors_of(book, "A", "B", "SICK2014")
-    assert (found["dataset"], found["methods"], found["how"]) == ("STS2014/images", ["A", "B"], "isotonic")
-    assert report.errors_of(book, "A", "C") == []
 
 
 def test_a_label_is_right_or_wrong_and_sentences_may_be_single() -> None:

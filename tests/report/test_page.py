@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import bs4
-import pytest
 
 import samples
-from sentbook import records, report
-from sentbook.io import root
+from sentbook import report
 from sentbook.records import Search
 from sentbook.report import summary
-
-RECORDED = sorted(
-    str(file.relative_to(root() / "results" / "small").with_suffix(""))
-    for file in (root() / "results" / "small").glob("*/*.json")
-)
 
 
 def words(shown: report.Shown) -> str:
@@ -28,11 +21,6 @@ def test_a_page_without_a_record_says_how_to_record_it() -> None:
     assert {words(one) for one in outputs} == {
         "No run of cse/table1 is recorded. To record it: sentbook run cse/table1 --profile small --record"
     }
-
-
-def test_a_page_whose_data_are_of_the_papers_size_names_that_profile() -> None:
-    page = report.page("cnn_lstm/table4", profile="paper")
-    assert page.run is None and "sentbook run cnn_lstm/table4 --profile paper --record" in words(page.verdict())
 
 
 def test_a_page_without_a_record_shows_the_run_in_memory() -> None:
@@ -83,18 +71,3 @@ def test_comparisons_are_folded_with_their_p_values() -> None:
     said = words(samples.page(samples.run(tests=samples.test_rows())).tests(caption="All."))
     assert said.startswith("4 comparisons with p-values")
     assert "PP − CSE SICK 2014 r × 100 −5.0 [−8.0, −2.0] 0.010 0.020" in said
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_every_recorded_page_opens_and_closes(name: str) -> None:
-    page = report.page(name)
-    assert page.run == records.read(name)
-    assert words(page.verdict("Measured."))
-    assert words(page.details()).startswith("Details")
-
-
-def test_names_of_records_become_words() -> None:
-    assert summary.full_name("STS2012/avg") == "STS 2012 average"
-    assert summary.label_of("SICK2014-test") == ("", "SICK 2014 test")
-    sets = ["total_avg", "STS2012/avg", "STS2013/avg", "STS2012/b", "MR"]
-    assert summary.by_year(sets) == ["STS2012/b", "STS2012/avg", "STS2013/avg", "MR", "total_avg"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import bs4
-import numpy as np
 import pandas as pd
 import pytest
 
 import samples
 from sentbook import report
-from sentbook.io import ConfigError, root
+from sentbook.io import ConfigError
 from sentbook.report import Shown, numbers, summary
 
 HOSTILE = "<script>alert(1)</script>&\"'"
@@ -27,21 +24,15 @@ def bold(shown: Shown) -> list[str]:
     return [cell.get_text() for cell in bs4.BeautifulSoup(shown.html, "html.parser").select("td.sb-best")]
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.55806, "55.8"), (-0.0004, "0.0"), (None, "–"), (float("nan"), "–")])
-def test_a_stored_number_is_shown_x_100_with_one_decimal(value: float | None, text: str) -> None:
-    assert numbers.shown(value, "pearson") == text
-
-
 def test_units_follow_the_metric() -> None:
+    shares = [numbers.shown(value, "pearson") for value in (0.55806, -0.0004, None, float("nan"))]
+    assert shares == ["55.8", "0.0", "–", "–"]
     assert numbers.shown(0.25319, "mse") == "0.2532"
     assert numbers.shown(2882400, "parameters") == "2,882,400"
     assert numbers.shown(3.4e-8, "distance") == "3e-08"
     assert numbers.interval(-0.012, 0.004, "pearson", signed=True) == "[−1.2, +0.4]"
     assert (numbers.p_value(0.0004), numbers.p_value(0.0123)) == ("< 0.001", "0.012")
     assert (numbers.minutes(42), numbers.minutes(450), numbers.memory(1.4e9)) == ("42.0 s", "7.5 min", "1.4 GB")
-
-
-# -- the comparison ----------------------------------------------------------------------------------------------------
 
 
 def test_the_comparison_shows_paper_ours_and_the_difference_with_one_sign() -> None:
@@ -65,23 +56,6 @@ def test_the_comparison_shows_paper_ours_and_the_difference_with_one_sign() -> N
         "It is above 0 on 1 of 2 sets, in the paper on 2; the interval is above 0 on 1 and below 0 on 1."
         in words.get_text()
     )
-
-
-@pytest.mark.parametrize("name", ["cse/table1", "cse/table2"])
-def test_a_committed_record_is_shown_as_it_is(name: str) -> None:
-    record = json.loads((root() / "results" / "small" / f"{name}.json").read_text())
-    seeds: dict[tuple[str, str], list[float]] = {}
-    for row in record["metrics"]:
-        if row["metric"] == "pearson":
-            seeds.setdefault((row["method"], row["dataset"]), []).append(100 * row["value"])
-    shown = cells(report.page(name).comparison(["PP", "CSE"]))
-    place, ours = "", [at for at, head in enumerate(shown[1]) if head == "ours"]
-    at = {}
-    for row in shown[2:]:
-        place = row[0] if not any(row[1:]) else place
-        at[f"{place.replace(' ', '')}/{'avg' if row[0] == 'Average' else row[0]}"] = [row[one] for one in ours]
-    for dataset in ("STS2012/MSRpar", "STS2014/tweet news", "STS2015/avg"):
-        assert at[dataset] == [f"{np.mean(seeds[method, dataset]):.1f}" for method in ("PP", "CSE")]
 
 
 def test_rows_and_columns_are_the_records_whatever_the_run_in_memory_has() -> None:
@@ -127,9 +101,6 @@ def test_a_number_under_two_protocols_asks_which() -> None:
     with pytest.raises(ConfigError, match="choose by report"):
         samples.page(both).comparison()
     assert cells(samples.page(both, protocol="trained").comparison(["PP"]))[3] == ["MSRpar", "42.6", "90.0"]
-
-
-# -- frames ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_frame_is_shown_with_headings_formats_and_dashes() -> None:
