@@ -64,7 +64,7 @@ def row_and_column_terms(projected: Tensor, weights: Tensor, places: Tensor) -> 
     around = functional.pad(places.T, (0, 0, 1, 1))
     length = places.shape[1]
     neighbours = torch.stack([around[a : a + length].reshape(-1) + a * size for a in range(3)], dim=1)
-    terms: Tensor = _NeighbourSum.apply(table, neighbours)
+    terms = torch.stack([functional.embedding_bag(neighbours, part, mode="sum") for part in table])
     return terms.view(6, length, len(places), features)
 
 
@@ -76,27 +76,6 @@ def _tap_sums(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]
         rows = torch.einsum("na,qb->qnab", one, inside).reshape(9, 9)
         columns = torch.einsum("nb,pa->pnab", one, inside).reshape(9, 9)
         return rows.to(device, dtype), columns.to(device, dtype)
-
-
-class _NeighbourSum(torch.autograd.Function):
-    """(S, R, F) tables and (N, 3) rows to (S, N, F) sums of three rows. The gradient is added up row by row, several
-    times as fast as that of `embedding_bag`, which sorts first."""
-
-    @staticmethod
-    def forward(ctx: Any, table: Tensor, neighbours: Tensor) -> Tensor:
-        ctx.save_for_backward(neighbours)
-        ctx.shape = table.shape
-        return torch.stack([functional.embedding_bag(neighbours, part, mode="sum") for part in table])
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (neighbours,) = ctx.saved_tensors
-        (gradient,) = gradients
-        table = gradient.new_zeros(ctx.shape)
-        for part, into in zip(gradient, table, strict=True):
-            for column in neighbours.unbind(1):
-                into.index_add_(0, column, part)
-        return table, None
 
 
 class _Candidate(NamedTuple):
