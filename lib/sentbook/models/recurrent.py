@@ -1,16 +1,15 @@
-"""LSTMs: their states over packed sentences, with gradients by hand, and the encoders that pool these states."""
+"""LSTMs: their states over packed sentences, and the encoders that pool these states."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
@@ -48,58 +47,6 @@ class Packing:
         return cls(sizes.tolist(), *found)
 
 
-class _Recurrence(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: list[int]) -> Tensor:
-        width = recurrent.shape[1]
-        active, cells = torch.empty_like(gates), gates.new_empty(len(gates), width)
-        states = torch.empty_like(cells)
-        hidden, cell, at = initial, torch.zeros_like(initial), 0
-        for size in sizes:
-            part = slice(at, at + size)
-            torch.addmm(gates[part], hidden[:size], recurrent.T, out=active[part])
-            active[part, : 2 * width].sigmoid_()
-            active[part, 2 * width : 3 * width].tanh_()
-            active[part, 3 * width :].sigmoid_()
-            enter, forget, new, out = active[part].chunk(4, dim=1)
-            torch.mul(forget, cell[:size], out=cells[part])
-            cells[part].addcmul_(enter, new)
-            torch.mul(out, torch.tanh(cells[part]), out=states[part])
-            hidden, cell, at = states[part], cells[part], at + size
-        ctx.save_for_backward(active, cells, states, recurrent, initial)
-        ctx.sizes = sizes
-        return states
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor | None, ...]:
-        active, cells, states, recurrent, initial = ctx.saved_tensors
-        d_gates, before = torch.empty_like(active), torch.empty_like(states)
-        d_hidden, d_cell = torch.zeros_like(initial), torch.zeros_like(initial)
-        at = len(active)
-        for step in reversed(range(len(ctx.sizes))):
-            size = ctx.sizes[step]
-            at -= size
-            part = slice(at, at + size)
-            if step:
-                earlier = slice(at - ctx.sizes[step - 1], at - ctx.sizes[step - 1] + size)
-                before[part], old = states[earlier], cells[earlier]
-            else:
-                before[part], old = initial[:size], torch.zeros_like(initial)
-            enter, forget, new, out = active[part].chunk(4, dim=1)
-            d_enter, d_forget, d_new, d_out = d_gates[part].chunk(4, dim=1)
-            risen, d_now = torch.tanh(cells[part]), d_states[part] + d_hidden[:size]
-            change = d_cell[:size] + d_now * out * (1 - risen.square())
-            d_out.copy_(d_now * risen * out * (1 - out))
-            d_enter.copy_(change * new * enter * (1 - enter))
-            d_forget.copy_(change * old * forget * (1 - forget))
-            d_new.copy_(change * enter * (1 - new.square()))
-            d_cell[:size] = change * forget
-            d_hidden[:size] = d_gates[part] @ recurrent
-        d_recurrent = d_gates.T @ before if ctx.needs_input_grad[1] else None
-        return d_gates, d_recurrent, d_hidden if ctx.needs_input_grad[2] else None, None
-
-
 def recurrence(gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: Sequence[int]) -> Tensor:
     r"""Compute states of an LSTM whose inputs' share of the gates is known.
 
@@ -107,7 +54,7 @@ def recurrence(gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: Sequenc
     $c_t = f \odot c_{t-1} + i \odot g$, $h_t = o \odot \tanh(c_t)$, $c_0 = 0$.
 
     A part of the input that stays the same at every step (a sentence's vector) so costs one product a sentence, where a
-    library's LSTM wants it again at each word; and the gradient of U is one product over all steps.
+    library's LSTM wants it again at each word.
 
     Source: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000. Gates in torch's order:
     i, f, g, o.
@@ -123,8 +70,16 @@ def recurrence(gates: Tensor, recurrent: Tensor, initial: Tensor, sizes: Sequenc
     """
     kind = torch.promote_types(gates.dtype, torch.float32)
     with torch.autocast(gates.device.type, enabled=False):
-        states: Tensor = _Recurrence.apply(gates.to(kind), recurrent.to(kind), initial.to(kind), sizes)
-    return states
+        hidden, recurrent = initial.to(kind), recurrent.to(kind)
+        cell = torch.zeros_like(hidden)
+        states = []
+        for part in gates.to(kind).split(list(sizes)):
+            active = torch.addmm(part, hidden[: len(part)], recurrent.T)
+            enter, forget, new, out = active.chunk(4, dim=1)
+            cell = torch.sigmoid(forget) * cell[: len(part)] + torch.sigmoid(enter) * torch.tanh(new)
+            hidden = torch.sigmoid(out) * torch.tanh(cell)
+            states.append(hidden)
+        return torch.cat(states)
 
 
 @torch.no_grad()
