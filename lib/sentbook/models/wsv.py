@@ -99,8 +99,8 @@ class WSV(SentenceEncoder):
         self.kernels = nn.ParameterList([nn.Parameter(_glorot(depth, filters)) for depth in depths])
         biases = [nn.Parameter(torch.zeros(filters)) for _ in depths]
         self.biases = nn.ParameterList(biases) if self.options.bias else None
-        # Six sequences of F numbers a word, and with more layers a map of F numbers a cell.
-        self.tokens_per_batch = max(200, (4_800_000 if layers == 1 else 600_000) // filters)
+        # Six sequences of F numbers a word, which a CPU's cache should hold, and with more layers a map of F a cell.
+        self.tokens_per_batch = max(200, 600_000 // filters)
 
     @property
     def dimension(self) -> int:
