@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sentbook.io import ConfigError, DataError, replacing, root, write_atomically
 
 # Raised when numbers are meant to change. A record with a lower version is stale.
-VERSION = 1
+VERSION = 2
 
 
 class Record(BaseModel):

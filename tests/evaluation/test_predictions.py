@@ -313,15 +313,8 @@ def test_a_fold_of_its_own_counts_as_much_as_the_others() -> None:
     assert judged().metric_rows()[0].protocol == str(SKIP_THOUGHTS_NESTED)
 
 
-@pytest.mark.parametrize("cell", [("TREC", Measure.ACCURACY), ("MSRP", Measure.F1)])
-def test_drawing_kinds_is_drawing_examples(cell: tuple[str, Measure]) -> None:
-    """The interval is that of the bootstrap which draws every example by itself, and the binomial one."""
-    book, plain = judged(), task_predictions()
-    plain.by_kind, plain.gold, plain.table = False, book.gold, book.table
-    expected, found = (one.difference("A", "B", *cell, resamples=20_000) for one in (plain, book))
-    assert found.estimate == pytest.approx(expected.estimate)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.003)
-    one = book.interval("B", "TREC", resamples=20_000)
+def test_an_interval_of_an_accuracy_is_the_binomial_one() -> None:
+    one = judged().interval("B", "TREC", resamples=20_000)
     half = 1.96 * np.sqrt(one.estimate * (1 - one.estimate) / 400)
     assert (one.low, one.high) == pytest.approx((one.estimate - half, one.estimate + half), abs=0.005)
 

@@ -6,7 +6,6 @@ import copy
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,6 @@ class Predictions:
         means: row -> the data sets whose plain mean it is.
         measures: data set -> what is computed of it; the first is meant where none is named.
         stream: data set -> the seed of the draw of its items; None: by its place.
-        by_kind: whether labels are resampled by kinds of examples, see `_resampled_kinds`.
 
     Attributes:
         table: method and data set -> seed -> (N,) scores or labels, as a record keeps them.
@@ -72,13 +70,12 @@ class Predictions:
         means: Mapping[str, Sequence[str]] | None = None,
         measures: Callable[[str], Sequence[Measure]] = lambda name: (measure_on(name),),
         stream: Callable[[str], Sequence[int]] | None = None,
-        by_kind: bool = False,
     ) -> None:
         self.pairs = {} if isinstance(sets, Mapping) else {pairs.name: pairs for pairs in sets}
         golds = sets if isinstance(sets, Mapping) else {name: pairs.gold for name, pairs in self.pairs.items()}
         self.gold = {name: np.asarray(gold, dtype=np.float64) for name, gold in golds.items()}
         self.means = {row: list(names) for row, names in (means or {}).items()}
-        self.measures, self.by_kind = measures, by_kind
+        self.measures = measures
         self.stream = stream or (lambda name: [0, self.names.index(name)])
         self.table: dict[tuple[str, str], dict[int | None, Array]] = {}
         self._folds: dict[str, NDArray[np.int64]] = {}
@@ -197,7 +194,6 @@ class Predictions:
             "means": self.means,
             "measures": measures,
             "streams": {name: list(self.stream(name)) for name in self.names},
-            "by_kind": self.by_kind,
             "protocols": self._protocols,
         }
         cells = [(method, name) for method in self.methods for name in self.names]
@@ -213,7 +209,6 @@ class Predictions:
             means=layout["means"],
             measures=lambda row: [Measure(name) for name in layout["measures"][row]],
             stream=layout["streams"].__getitem__,
-            by_kind=layout["by_kind"],
         )
         found._folds = {name: fold.astype(np.int64) for name, fold in scores.folds.items()}
         found._protocols = dict(layout["protocols"])
@@ -328,9 +323,6 @@ class Predictions:
 
     def _resampled_set(self, methods: Sequence[str], name: str, measure: Measure, resamples: int) -> list[Array]:
         gold = self.gold[name]
-        if self.by_kind:
-            tables = [self.stacked(method, name) for method in methods]
-            return _resampled_kinds(tables, gold, measure, resamples, self.stream(name))
         for method in methods:
             if (method, name, measure, resamples) not in self._resampled:
                 found = statistics.bootstrap(measure, self.stacked(method, name), gold, self._drawn(name, resamples))
@@ -413,9 +405,6 @@ class Predictions:
         return Test.of(Estimate(gap, gap, gap, p), kind="williams", a=a, b=b, dataset=name, metric="pearson")
 
 
-# -- resamples of labels -----------------------------------------------------------------------------------------------
-
-
 def crc(name: str) -> list[int]:
     """Seed a stream by a text, the same on every machine.
 
@@ -424,37 +413,6 @@ def crc(name: str) -> list[int]:
         [0, 2171278191]
     """
     return [0, zlib.crc32(name.encode())]
-
-
-def _resampled_kinds(
-    tables: Sequence[Array], gold: Array, metric: Measure, resamples: int, seed: Sequence[int]
-) -> list[Array]:
-    r"""(R,) values of labels resampled by the kinds of examples that there are: the distribution of drawing examples.
-
-    A difference of accuracies
-
-    $$\hat d = \frac{1}{N} \sum_i \Big( \frac{1}{S_a} \sum_s a_{si} - \frac{1}{S_b} \sum_s b_{si} \Big)$$
-
-    depends on the examples only by how many seeds of A and of B are right, so that the counts of these few kinds of
-    examples are drawn (multinomially) instead of the examples. The kinds depend on which methods are compared.
-    """
-    if metric not in (Measure.ACCURACY, Measure.F1):
-        raise ValueError(f"Labels have accuracy and F1, not {metric}.")
-    if metric == Measure.ACCURACY:
-        columns = np.stack([(table == gold).mean(axis=0) for table in tables])
-    else:
-        columns = np.concatenate([(gold == 1)[None], *(table == 1 for table in tables)]).astype(np.float64)
-    codes = np.zeros(columns.shape[1], dtype=np.int64)
-    for row in columns:
-        values, part = np.unique(row, return_inverse=True)
-        _, codes = np.unique(codes * len(values) + part, return_inverse=True)  # again below N: no overflow
-    _, first, sizes = np.unique(codes, return_index=True, return_counts=True)
-    kinds, size = columns[:, first], sizes.sum()
-    drawn = np.random.default_rng(list(seed)).multinomial(size, sizes / size, size=resamples).astype(np.float64)
-    if metric == Measure.ACCURACY:
-        return [np.asarray(column) for column in (drawn @ kinds.T / size).T]
-    ends = np.cumsum([1, *map(len, tables)]).tolist()
-    return [statistics.bootstrap(metric, kinds[start:end], kinds[0], drawn) for start, end in pairwise(ends)]
 
 
 # -- predictions of the rooms' data ------------------------------------------------------------------------------------
@@ -488,4 +446,4 @@ def decision_predictions(name: str, gold: ArrayLike) -> Predictions:
 def task_predictions() -> Predictions:
     """Make predictions of labels of classification tasks, with accuracy, and F1 for those of pairs."""
     both = (Measure.ACCURACY, Measure.F1)
-    return Predictions(measures=lambda name: both if name in PAIRS else both[:1], stream=crc, by_kind=True)
+    return Predictions(measures=lambda name: both if name in PAIRS else both[:1], stream=crc)
