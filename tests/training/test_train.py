@@ -265,6 +265,21 @@ def test_training_uses_tf32_and_scores_do_not(monkeypatch: pytest.MonkeyPatch) -
     assert precision() == ("highest", False)
 
 
+def test_the_order_of_examples_and_each_segment_draw_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    streams: list[tuple[int, ...]] = []
+    objective = paraphrase()
+
+    def seeded(place: list[int]) -> np.random.Generator:
+        rng = np.random.Generator(np.random.PCG64(place))
+        streams.append(tuple(rng.integers(2**62, size=4).tolist()))
+        return rng
+
+    monkeypatch.setattr(loop.np.random, "default_rng", seeded)
+    loop.train(objective, seed=0, report=lambda line: None)
+    assert len(streams) == 6  # two epochs of two segments each
+    assert len(set(streams)) == 6
+
+
 # -- mistakes ----------------------------------------------------------------------------------------------------------
 
 

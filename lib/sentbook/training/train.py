@@ -30,6 +30,8 @@ from sentbook.training.objectives import Batch, Objective, Rows
 CHECKPOINT_SECONDS = 60.0
 # Between two lines of progress lie so many seconds, or a twentieth of the time since the training began.
 PROGRESS_SECONDS = 30.0
+# Streams of random numbers of an epoch: the order of its examples, and the steps of its segments.
+_ORDER, _STEPS = 1, 2
 _WORDS = "encoder.embedding.weight"
 
 
@@ -97,7 +99,7 @@ def train(
             report(f"stopped: no better {objective.metric} in {objective.patience} checks")
             break
         epoch, segment = divmod(check, checks)
-        rng = np.random.default_rng([seed, epoch, segment])
+        rng = np.random.default_rng([seed, epoch, _STEPS, segment])
         losses = words.weight.new_zeros(len(batches))
         modules.train()
         clock, processor = time.monotonic(), time.process_time()
@@ -170,7 +172,7 @@ def segments(objective: Objective, seed: int, first: int = 0) -> Iterator[tuple[
     """Yield the number of each check from ``first`` on, and its batches; a check without one is left out."""
     checks, size, lengths = objective.checks_per_epoch, objective.batch_size, objective.lengths
     for epoch in range(first // checks, objective.epochs):
-        rng = np.random.default_rng([seed, epoch])
+        rng = np.random.default_rng([seed, epoch, _ORDER])
         batches = (
             bucketed_batches(lengths, size, rng) if objective.bucket else shuffled_batches(len(lengths), size, rng)
         )

@@ -138,17 +138,14 @@ class GenerationTraining(Objective, DecoderOptions):
         Args:
             most: a sample of so many sentences, pairs, or paragraphs of as many sentences together; None: all.
         """
-        limits = Limits(longest=self.longest)
-        found = {
-            "autoencoder": books.rows(part, limits),
-            "future predictor": books.pairs(part, limits),
-            "hierarchical": books.paragraphs(part, self.paragraph, limits),
-        }
-        if most is not None:  # a sample is drawn of all kinds in turn
-            for kind, rows in found.items():
-                size = self.paragraph if kind == "hierarchical" else 1
-                found[kind] = np.sort(rng.permutation(rows)[: max(1, most // size)])
-        return Text(books.tokens, found["future predictor" if self.model == "composite" else self.model])
+        limits, size = Limits(longest=self.longest), self.paragraph if self.model == "hierarchical" else 1
+        if self.model == "hierarchical":
+            rows = books.paragraphs(part, self.paragraph, limits)
+        else:
+            rows = (books.rows if self.model == "autoencoder" else books.pairs)(part, limits)
+        if most is not None:
+            rows = np.sort(rng.permutation(rows)[: max(1, most // size)])
+        return Text(books.tokens, rows)
 
     def prepare(self, data: tuple[Text, Text]) -> None:
         if not all(len(text.rows) for text in data):
