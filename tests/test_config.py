@@ -32,8 +32,7 @@ def test_faults(changes: dict, sentence: str) -> None:
 def test_changes_are_laid_over_the_profile() -> None:
     base = load("cse", {"profile": "demo"})
     changed = load("cse", {"profile": "demo", "sentence": {"margin": 0.8}})
-    assert changed.sentence.margin == 0.8
-    assert changed.sentence.corpora == base.sentence.corpora
+    assert changed.sentence == base.sentence.changed(margin=0.8)
     assert kind_of("cse", changed) == f"custom/{digest(changed)}"
     assert kind_of("cse", load("cse", {"profile": "demo", "jobs": 2})) == "demo"  # jobs do not decide a number
 

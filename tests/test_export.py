@@ -135,10 +135,6 @@ def package() -> Any:
     return pytest.importorskip("sentence_transformers", reason="sentence-transformers is optional: sentbook[exchange]")
 
 
-def wrapped(package: Any, folder: Path) -> Any:
-    return package.SentenceTransformer(modules=[SentbookEncoder.load(folder)], similarity_fn_name="cosine")
-
-
 @pytest.mark.parametrize("kind", ["cse", "bilstm", "cnn"])
 def test_sentence_transformers_gives_our_vectors(
     package: Any, exported: dict[str, Path], artifacts: dict[str, Trained], tmp_path: Path, kind: str
@@ -148,7 +144,8 @@ def test_sentence_transformers_gives_our_vectors(
         str(exported[kind]), trust_remote_code=True, device="cpu", local_files_only=True
     )
     model.save(str(tmp_path / "again"))  # by sentence-transformers
-    for one in (model, *(wrapped(package, folder) for folder in (exported[kind], tmp_path / "again"))):
+    modules = [SentbookEncoder.load(folder) for folder in (exported[kind], tmp_path / "again")]
+    for one in (model, *(package.SentenceTransformer(modules=[each], similarity_fn_name="cosine") for each in modules)):
         for batch in (1, 3, 32):
             found = one.encode(TEXTS, batch_size=batch)
             np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)

@@ -65,15 +65,6 @@ def test_it_is_valid_and_stored_without_outputs(path: Path) -> None:
 
 
 @every
-def test_it_opens_with_a_title_and_says_what_it_tests(path: Path) -> None:
-    notebook = read(path)
-    title, _, rest = notebook.cells[0].source.partition("\n")
-    assert notebook.cells[0].cell_type == "markdown" and title.startswith("# ") and len(rest.split()) >= 15
-    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    assert len(re.findall("^# ", prose, re.MULTILINE)) == 1
-
-
-@every
 def test_its_code_is_short_and_calls_the_package(path: Path) -> None:
     cells = code(read(path))
     assert [cell.source for cell in cells if len(cell.source.splitlines()) > LONGEST_CELL] == []

@@ -45,20 +45,13 @@ def test_order_and_repeats_do_not_matter(order: list[int]) -> None:
     assert threshold(np.tile(scores, 3), np.tile(labels, 3)) == bound
 
 
-def test_ties_go_to_the_nearest_to_one_half() -> None:
+def test_ties_go_to_the_nearest_to_one_half_and_neighbouring_floats_can_be_parted() -> None:
     assert threshold([0.2, 0.3, 0.6, 0.9], [1, 0, 1, 0]) == pytest.approx(0.45)  # 2 right by .1, .45 and others
     assert threshold([0.9, 0.8], [1, 1]) <= 0.8
     assert threshold([0.1, 0.2], [0, 0]) > 0.2
-
-
-def test_neighbouring_floats_can_be_parted() -> None:
-    low = 0.3
-    scores = np.array([low, np.nextafter(low, 1)])
-    np.testing.assert_array_equal(decide(scores, threshold(scores, [0, 1])), [0, 1])
-
-
-def test_a_score_on_the_threshold_is_a_yes() -> None:
-    np.testing.assert_array_equal(decide([0.49, 0.5, 1.0], 0.5), [0, 1, 1])
+    neighbours = np.array([0.3, np.nextafter(0.3, 1)])
+    np.testing.assert_array_equal(decide(neighbours, threshold(neighbours, [0, 1])), [0, 1])
+    np.testing.assert_array_equal(decide([0.49, 0.5, 1.0], 0.5), [0, 1, 1])  # on the threshold is a yes
 
 
 def test_what_cannot_be_decided() -> None:

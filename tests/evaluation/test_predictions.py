@@ -25,12 +25,7 @@ from sentbook.evaluation.classification import (
     ClassificationProtocol,
     Classified,
 )
-from sentbook.evaluation.predictions import (
-    Predictions,
-    decision_predictions,
-    sts_predictions,
-    task_predictions,
-)
+from sentbook.evaluation.predictions import Predictions, decision_predictions, sts_predictions, task_predictions
 from sentbook.evaluation.protocols import COSINE_PEARSON, MEASURES, Aggregation, Measure, Protocol, Score, measure_on
 from sentbook.io import NumericalError
 from sentbook.judge import printed as reported
@@ -153,7 +148,6 @@ def test_what_else_the_book_holds_and_the_order_of_methods_change_nothing(make: 
     for name, measure in cells(book):
         assert other.difference("A", "B", name, measure, 50) == book.difference("A", "B", name, measure, 50)
     assert other.methods == ["B", "A", "new"] and "new" not in book.methods
-    assert [name for name in book.names if other.has("new", name)] == book.names[:1]
 
 
 @books

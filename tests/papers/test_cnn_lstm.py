@@ -131,16 +131,6 @@ def test_other_images_than_coco_are_refused(tmp_path: Path, damage: Callable[[li
         images_of(tmp_path, damage)
 
 
-def test_generated_scenes_share_no_caption_with_another_split() -> None:
-    found = of_page("cnn_lstm/table4", "Scenes", "generated")["generated"](
-        sizes := {"test": 500, "dev": 500, "train": 3000}
-    )
-    assert {split: len(scenes) for split, scenes in found.items()} == sizes
-    said = [{text.lower() for texts in scenes.captions for text in texts} for scenes in found.values()]
-    assert not said[0] & said[1] | said[0] & said[2] | said[1] & said[2]
-    assert len(np.unique(np.concatenate([scenes.features for scenes in found.values()]), axis=0)) == 4000
-
-
 def test_ranks_by_hand() -> None:
     page = of_page("cnn_lstm/table4", "ranks", "measures")
     scores = [

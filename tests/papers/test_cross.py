@@ -155,7 +155,6 @@ def test_own_scores_are_read_and_anything_but_whole_sets_is_refused(tmp_path: Pa
     )
     for rows in (
         {"set": names, "scores": values},
-        {"set": names[1:], "score": values[1:]},
         {"set": ["a"], "score": [1]},
         {"set": names, "score": ["0,5", *values[1:]]},
     ):

@@ -66,9 +66,6 @@ def test_a_page_shows_what_was_described_or_says_that_nothing_was() -> None:
     assert [cell.get_text() for cell in statistics.find_all("tr")[0].find_all("th")][2:4] == ["first one", "B"]
     assert len(examples.find_all("tr")) == 11
     assert "No errors of cse/table1 are recorded." in page.errors("A", "C").html
-    assert "No errors of cse/table1 are recorded." in page.errors("A", "B", dataset="MR").html
-    mine = samples.run(findings={"errors": [described("miniworld/people")]}, profile="demo")
-    assert "Mini-world people" in page.errors("A", "B", dataset="SICK2014", run=mine).html
 
 
 def test_quoted_text_is_escaped_and_its_common_words_marked() -> None:
