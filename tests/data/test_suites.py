@@ -66,9 +66,6 @@ def test_names_and_measures_are_those_of_the_papers_table() -> None:
     printed = dict(zip(frame["dataset"], frame["metric"], strict=True))
     del printed["STSB-dev"]
     assert {suites.test_name(name): str(suites.measure_of(name)) for name in DNT} == printed
-    for name in ("miniworld", "miniworld-paraphrase", "miniworld-answers"):
-        assert suites.test_name(name) == suites.pairs(name, "test").name
-        assert suites.measure_of(name) == "pearson"
 
 
 def test_unknown_names_are_refused_before_a_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,8 +135,6 @@ def test_the_sets_of_transfer(mirror: Path) -> None:
         for pairs in asked:
             assert pairs.scale == (low, high) and low <= pairs.gold.min() < pairs.gold.max() == high
             assert all(key(text) for text in pairs.first + pairs.second)
-    keys = suites.excluded("dnt")
-    assert all(key(text) in keys for text in suites.pairs("stsb", "trial").first + suites.pairs("pac", "test").second)
 
 
 @pytest.mark.real_data
@@ -158,13 +153,8 @@ def test_the_real_sets_are_those_of_the_papers_tables(mirror: Path) -> None:
     assert [pairs.name for pairs in sets] == printed
     assert sum(map(len, sets)) == 12_544 + 4_927
     assert all(pairs.scale[0] <= pairs.gold.min() <= pairs.gold.max() <= pairs.scale[1] for pairs in sets)
-    book = sts_predictions(sets)
-    assert len(book.means["total_avg"]) == 20
-    assert [row for row in book.means if row != "total_avg"] == [f"STS{year}/avg" for year in range(2012, 2017)]
     validated = [pairs.name for pairs in suites.validation_sets("sts2016")]
     assert validated == [name for name in printed if name.startswith("STS2016")]
-    keys = suites.excluded("sts")
-    assert all(key(text) in keys for pairs in sets[::6] for text in [*pairs.first[:20], *pairs.second[-20:]])
 
 
 @pytest.mark.real_data

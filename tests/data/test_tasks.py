@@ -40,10 +40,9 @@ def test_tasks_of_folds_pool_the_generated_splits_and_others_have_a_test_set() -
     assert pairs.pairs and not questions.pairs and pairs.majority == told.gold.mean() > 0.5
 
 
-@pytest.mark.parametrize("name", ["mr", "miniworld", "miniworld/entailment", ""])
-def test_unknown_names_are_one_sentence(name: str) -> None:
+def test_an_unknown_name_is_one_sentence() -> None:
     with pytest.raises(ConfigError, match=r"^Unknown task"):
-        task(name)
+        task("miniworld/entailment")
 
 
 # -- pairs of labelled sentences ---------------------------------------------------------------------------------------

@@ -44,21 +44,19 @@ def test_ptb_loses_no_visible_character(text: str) -> None:
     assert "".join(tokenise_ptb(text)) == "".join(character for character in plain if not character.isspace())
 
 
-NEGATION = ["no", "not", "nor", "never", "none", "nobody", "nothing", "neither", "without", "cannot"]
-
-
-def test_content_words_lose_stop_words_and_marks() -> None:
-    assert tokenise_content("A man is well-fed; he eats 3 apples!") == ["man", "well-fed", "eats", "3", "apples"]
-    assert tokenise_content("It is what it is.") == ["it", "is", "what", "it", "is"]  # nothing would be left
-    assert tokenise_content("?!") == ["?", "!"]
-
-
-def test_a_denial_becomes_what_it_denies() -> None:
-    said = tokenise_content("The boy is playing a guitar.")
-    for denied in ("The boy is not playing a guitar", "The boy isn't playing the guitar", "No boy is playing a guitar"):
-        assert tokenise_content(denied) == said
-        assert tokenise_ptb(denied) != tokenise_ptb("The boy is playing a guitar")
-    assert tokenise_content("They can't swim and won't dive") == ["swim", "dive"]
+@pytest.mark.parametrize(
+    ("sentence", "tokens"),
+    [
+        ("A man is well-fed; he eats 3 apples!", "man well-fed eats 3 apples"),
+        ("It is what it is.", "it is what it is"),  # nothing would be left
+        ("?!", "? !"),
+        ("The boy is playing a guitar.", "boy playing guitar"),
+        ("The boy isn't playing the guitar", "boy playing guitar"),  # a denial becomes what it denies
+        ("They can't swim and won't dive", "swim dive"),
+    ],
+)
+def test_content_words(sentence: str, tokens: str) -> None:
+    assert tokenise_content(sentence) == tokens.split()
 
 
 @given(st.text(alphabet=st.characters(codec="ascii")))

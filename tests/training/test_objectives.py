@@ -19,8 +19,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sentbook.data import corpora, suites
-from sentbook.data.suites import key
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
 from sentbook.io import DataError
@@ -154,14 +152,6 @@ def test_the_loss_is_the_margin_loss_and_validation_the_mean_pearson_of_the_sets
     assert values[0] != pytest.approx(values[1], abs=1e-3)
 
 
-def test_the_composition_alone_is_pulled_to_zero() -> None:
-    problem = paraphrase(built(CSE), composition_decay=0.25)
-    found = list(problem.penalties())
-    assert [id(parameter) for parameter, _, _ in found] == [id(value) for value in problem.encoder.composition()]
-    assert {(coefficient, anchor) for _, coefficient, anchor in found} == {(0.25, None)}
-    assert list(paraphrase().penalties()) == []  # PP has no composition
-
-
 # -- similarity alone --------------------------------------------------------------------------------------------------
 
 
@@ -214,23 +204,16 @@ def test_loss_and_scores_are_those_of_the_pairs_in_their_order(encoder: Encoder,
         torch.testing.assert_close(loss(problem), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_the_test_pairs_decide_nothing() -> None:
-    def run(data: Splits, **changes: Any) -> tuple[dict[str, Tensor], History]:
-        problem = similarity(data=data, epochs=6, learning_rate=0.03, batch_size=8, **changes)
+def test_the_test_pairs_decide_nothing_and_watching_them_changes_nothing() -> None:
+    data, runs = splits(), list[tuple[dict[str, Tensor], float, int]]()
+    turned = data | {"test": dataclasses.replace(data["test"], gold=6 - data["test"].gold)}
+    for asked, watch in ((data, "nothing"), (data, "test"), (turned, "test")):
+        problem = similarity(data=asked, watch=watch, epochs=6, learning_rate=0.03, batch_size=8)
         history = fitted(problem)
-        return problem.encoder.state_dict(), history
-
-    data = splits()
-    turned = dataclasses.replace(data["test"], gold=6 - data["test"].gold)
-    state, history = run(data, watch="test")
-    for other in (data | {"test": turned}, data | {"test": scored(99)}):
-        same_state, same_history = run(other, watch="test")
-        assert all(torch.equal(value, same_state[name]) for name, value in state.items())
-        assert (same_history.best, same_history.best_step) == (history.best, history.best_step)
-        rows = [[row for row in item.curve if row["split"] != "test"] for item in (history, same_history)]
-        assert rows[0] == rows[1]
-    unwatched, _ = run(data)  # and watching them changes nothing
-    assert all(torch.equal(value, unwatched[name]) for name, value in state.items())
+        runs.append((problem.encoder.state_dict(), history.best, history.best_step))
+    for state, *best in runs[1:]:
+        assert best == [*runs[0][1:]]
+        assert all(torch.equal(value, runs[0][0][name]) for name, value in state.items())
 
 
 def test_a_target_below_zero_is_no_probability() -> None:
@@ -463,14 +446,3 @@ def test_the_rate_falls_each_epoch_and_shrinks_without_progress() -> None:
     settings = EntailmentTraining(decay=0.9, shrink=5)
     assert settings.rate_after(1.0, improved=True) == pytest.approx(0.9)
     assert settings.rate_after(1.0, improved=False) == pytest.approx(0.18)
-
-
-@pytest.mark.real_data
-def test_the_pool_holds_no_excluded_sentence(mirror: object) -> None:
-    exclude = suites.excluded("sts")
-    train, held = corpora.inference("nli", exclude=exclude)
-    assert train.classes == held.classes == CLASSES
-    assert len(held) == round(corpora.HELD_OUT * (len(train) + len(held)))
-    assert all(
-        key(text) not in exclude for pairs in (train, held) for side in (pairs.first, pairs.second) for text in side
-    )
