@@ -24,6 +24,9 @@ def test_its_sizes_and_scales() -> None:
     for domain in WORLD.DOMAINS:
         pairs = WORLD.similarity(domain)
         assert len(pairs) == 250 and pairs.gold.min() >= 0 and pairs.gold.max() <= 5 and pairs.gold.std() > 1
+    assert WORLD.sentences(7).first == WORLD.sentences().first[:7]  # a shorter corpus is the beginning
+    features, captions = WORLD.scenes()
+    assert features.shape == (len(captions), 64) and {*map(len, captions)} == {5}
     words, matrix = WORLD.vectors()
     assert matrix.shape == (len(words), 50) and matrix.dtype == np.float32 and len(set(words)) == len(words)
 
@@ -48,12 +51,6 @@ def test_labels_are_balanced() -> None:
     for made in (WORLD.entailment("train"), *(WORLD.classification(task, "train") for task in WORLD.TASKS)):
         counts = np.bincount(made.labels)
         assert len(counts) == len(made.classes) and counts.max() - counts.min() <= 1
-
-
-def test_a_shorter_corpus_is_the_beginning() -> None:
-    assert WORLD.sentences(7).first == WORLD.sentences().first[:7]
-    features, captions = WORLD.scenes()
-    assert features.shape == (len(captions), 64) and {*map(len, captions)} == {5}
 
 
 def bag(sentence: str) -> Counter[str]:

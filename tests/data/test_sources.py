@@ -93,9 +93,6 @@ def left_over(folder: Path) -> list[Path]:
     return [file for file in folder.rglob("*") if file.is_file()]
 
 
-# -- look-up order -----------------------------------------------------------------------------------------------------
-
-
 def test_mirror_then_cache_then_one_download(
     in_mirror: Path, entry: dict, server: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,9 +112,6 @@ def test_a_file_known_by_its_md5(entry: dict, tmp_path: Path) -> None:
     put(tmp_path / "cache", GOOD.replace(b"one", b"eno"))
     assert sources.path(NAME).read_bytes() == GOOD  # fetched again
     assert sources.used() == {NAME: f"md5:{entry['md5']}"}
-
-
-# -- faults ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_changed_file_of_a_mirror_is_refused(in_mirror: Path) -> None:
@@ -145,9 +139,6 @@ def test_what_a_user_may_mistake(entry: dict, tmp_path: Path, monkeypatch: pytes
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
     refused("SENTBOOK_CACHE to another folder")
-
-
-# -- the registry ------------------------------------------------------------------------------------------------------
 
 
 def test_registry_is_pinned() -> None:
@@ -179,9 +170,6 @@ def test_the_mirror_holds_what_the_registry_says(mirror: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.entries(mirror) == sources.registry()
-
-
-# -- sentbook data -----------------------------------------------------------------------------------------------------
 
 
 def call(*words: str) -> Result:

@@ -45,9 +45,6 @@ def test_an_unknown_name_is_one_sentence() -> None:
         task("miniworld/entailment")
 
 
-# -- pairs of labelled sentences ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dataset", ["miniworld-sentiment", "miniworld-question"])
 @pytest.mark.parametrize("split", SPLITS)
 def test_a_pair_has_one_class_exactly_where_its_score_is_1(dataset: str, split: str) -> None:
@@ -78,8 +75,6 @@ def test_a_division_holds_every_sentence_once_and_the_classes_alike(name: str) -
     shares = [np.bincount(part.labels) / len(part) for part in parts.values()]
     assert all(np.abs(share - shares[0]).max() < 0.02 for share in shares)
 
-
-# -- the real ones -----------------------------------------------------------------------------------------------------
 
 # Examples to train on, test examples or 0, classes, share of the most frequent class where labels are judged: 5331 of
 # 10,662 reviews, 2405 of 3771, 5000 of 10,000, 7292 of 10,603; 94 of 500 questions ask for an entity, 1147 of 1725

@@ -1,5 +1,7 @@
 """Tokenisation, vocabulary, padding and batches."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,19 +24,25 @@ from sentbook.io import DataError
 
 
 @pytest.mark.parametrize(
-    ("sentence", "tokens"),
+    ("tokenise", "sentence", "tokens"),
     [
-        ("I can't go.", "i ca n't go ."),
-        ("We’ll see John's dog", "we 'll see john 's dog"),
-        ("It costs $1,000.50 -- or 3/4!", "it costs $ 1,000.50 -- or 3/4 !"),
-        ("a well-known U.S. man...", "a well-known u.s. man ..."),
-        ("#hash @you <b>x</b>", "#hash @you < b > x < / b >"),
-        ("naïve café", "naïve café"),
-        ('"quoted" (text)', '" quoted " ( text )'),
+        (tokenise_ptb, "I can't go.", "i ca n't go ."),
+        (tokenise_ptb, "We’ll see John's dog", "we 'll see john 's dog"),
+        (tokenise_ptb, "It costs $1,000.50 -- or 3/4!", "it costs $ 1,000.50 -- or 3/4 !"),
+        (tokenise_ptb, "a well-known U.S. man...", "a well-known u.s. man ..."),
+        (tokenise_ptb, "#hash @you <b>x</b>", "#hash @you < b > x < / b >"),
+        (tokenise_ptb, "naïve café", "naïve café"),
+        (tokenise_ptb, '"quoted" (text)', '" quoted " ( text )'),
+        (tokenise_content, "A man is well-fed; he eats 3 apples!", "man well-fed eats 3 apples"),
+        (tokenise_content, "It is what it is.", "it is what it is"),  # nothing would be left
+        (tokenise_content, "?!", "? !"),
+        (tokenise_content, "The boy is playing a guitar.", "boy playing guitar"),
+        (tokenise_content, "The boy isn't playing the guitar", "boy playing guitar"),  # a denial becomes what it denies
+        (tokenise_content, "They can't swim and won't dive", "swim dive"),
     ],
 )
-def test_ptb(sentence: str, tokens: str) -> None:
-    assert tokenise_ptb(sentence) == tokens.split()
+def test_tokens(tokenise: Callable[[str], list[str]], sentence: str, tokens: str) -> None:
+    assert tokenise(sentence) == tokens.split()
 
 
 @given(st.text())
@@ -42,21 +50,6 @@ def test_ptb_loses_no_visible_character(text: str) -> None:
     """Tokens joined are the text without white space, lower-cased (but for quotes and dashes made plain)."""
     plain = text.translate(str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"})).lower()
     assert "".join(tokenise_ptb(text)) == "".join(character for character in plain if not character.isspace())
-
-
-@pytest.mark.parametrize(
-    ("sentence", "tokens"),
-    [
-        ("A man is well-fed; he eats 3 apples!", "man well-fed eats 3 apples"),
-        ("It is what it is.", "it is what it is"),  # nothing would be left
-        ("?!", "? !"),
-        ("The boy is playing a guitar.", "boy playing guitar"),
-        ("The boy isn't playing the guitar", "boy playing guitar"),  # a denial becomes what it denies
-        ("They can't swim and won't dive", "swim dive"),
-    ],
-)
-def test_content_words(sentence: str, tokens: str) -> None:
-    assert tokenise_content(sentence) == tokens.split()
 
 
 @given(st.text(alphabet=st.characters(codec="ascii")))

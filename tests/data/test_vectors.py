@@ -52,28 +52,14 @@ def test_formats_of_files(tmp_path: Path, name: str, content: bytes, second: str
     assert vectors.digest(Vectors(name="file", path=str(tmp_path / name))) == hashlib.sha256(content).hexdigest()
 
 
-def test_the_papers_own_sets_are_found_by_their_published_names(originals: Path) -> None:
-    for name in ("paragram-sl999", "glove-840b-300d", "google-news-300d"):
-        assert not vectors.available(name)
-        with pytest.raises(DataError, match=f"{SETS[name].originals[0]} .* SENTBOOK_ORIGINALS"):
-            load(name)
-    (originals / "paragram_300_sl999").mkdir()
-    (originals / "paragram_300_sl999" / "paragram_300_sl999.txt").write_bytes(TEXT % b"dog")
-    (originals / "GoogleNews-vectors-negative300.bin.gz").write_bytes(gzip.compress(binary([b"cat", b"dog"])))
-    for name in ("paragram-sl999", "google-news-300d"):
-        assert vectors.available(name) and load(name).words == ["cat", "dog"]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
         ("v.bin", binary([b"cat", b"dog"])[:-6], "no whole word2vec binary file"),
-        ("v.bin", b"<html>\n", "no whole word2vec binary file"),
         ("v.txt", b"cat 1 2 3\ndog 1 2\n", "line 2"),
         ("v.txt", b"", "holds 0 vectors"),
         ("v.txt", b"3 3\ncat 1 2 3\n", "holds 1 vectors of 3"),  # cut at the end of a line
         ("v.txt.gz", gzip.compress(b"cat 1 2 3\n" * 99, mtime=0)[:-9], "cannot be read"),
-        ("v.bin", b"999999999999 300\ncat ", "no whole word2vec binary file"),
         ("v.bin", binary([b"cat", b"dog"]) + b"cow ", "more than its first line says"),
         ("v.bin", binary([b"cat", b"dog"]).replace(ROWS[0].tobytes(), b"\xff" * 12), "not finite"),
         ("other.txt", b"", "does not exist; let path name one"),
@@ -105,9 +91,6 @@ def test_a_large_set_is_never_fetched_unasked_and_verified(cache: Path, monkeypa
     forget()
     monkeypatch.setattr(vectors, "read_text", lambda path: pytest.fail("parsed again"))
     assert load("glove-6b-100d").words == ["cat", "dog"] and set(sources.used()) == {name}
-
-
-# -- maps --------------------------------------------------------------------------------------------------------------
 
 
 def test_the_map_recovers_a_linear_relation_and_expands_by_it() -> None:

@@ -87,17 +87,6 @@ def test_it_learns_and_frozen_words_do_not_move() -> None:
     assert not any(torch.equal(old, new) for old, new in zip(filters, made.encoder.composition(), strict=True))
 
 
-def test_right_is_in_the_order_of_its_rows() -> None:
-    made = problem()
-    made.encoder.eval()
-    made.head.eval()
-    rows = np.random.default_rng(0).permutation(200)[:57]
-    made.encoder.tokens_per_batch = 30
-    one_by_one = np.concatenate([made.right(rows[at : at + 1]) for at in range(len(rows))])
-    assert np.array_equal(made.right(rows), one_by_one)
-    assert 0 < one_by_one.sum() < len(rows)
-
-
 def test_the_softmax_begins_alike_whatever_the_encoder() -> None:
     assert torch.equal(softmax(problem(seed=1)).weight, softmax(problem(seed=2)).weight)
 

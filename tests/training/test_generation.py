@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sentbook import config
-from sentbook.data import novels, vectors
+from sentbook.data import vectors
 from sentbook.data.corpora import substitute
 from sentbook.data.novels import Books
 from sentbook.data.text import TokenIds, Vocabulary
@@ -83,9 +83,6 @@ def nats(forced: object) -> Tensor:
     return functional.cross_entropy(functional.linear(features, rows, bias), target, reduction="sum")
 
 
-# -- which books -------------------------------------------------------------------------------------------------------
-
-
 def test_a_text_without_an_example_is_one_sentence(tmp_path: Path) -> None:
     for name in "abcde":
         (tmp_path / f"{name}.txt").write_text("A short one.")
@@ -111,34 +108,19 @@ def test_bookcorpus_is_missed_before_any_training_and_novels_are_read_where_that
         assert [substitute(text, "cnn_lstm") for text in stage.texts()] == [substitute("novels", "cnn_lstm")] != [""]
 
 
-# -- which sentences ---------------------------------------------------------------------------------------------------
-
-
-def test_held_out_sentences_are_of_other_books_and_the_same_for_every_seed(found: Books) -> None:
-    limited = STAGE.changed(limit=100)
+@kinds
+def test_examples_lie_in_one_book_and_held_out_ones_in_other_books_for_every_seed(kind: Kind, found: Books) -> None:
+    limited, length = STAGE.changed(model=kind, limit=100), {"autoencoder": 1, "hierarchical": 4}.get(kind, 2)
     (train, held), (again, _), (other, same) = (limited.load(seed, "miniworld") for seed in (1, 1, 2))
     book_of = np.searchsorted(found.offsets, np.arange(len(found)), side="right") - 1
-    assert found.held[book_of[held.rows]].all()
-    assert not found.held[book_of[train.rows]].any()
+    for rows, apart in ((train.rows, False), (held.rows, True)):
+        assert (found.held[book_of[rows]] == apart).all()
+        np.testing.assert_array_equal(book_of[rows], book_of[rows + length - 1])
     np.testing.assert_array_equal(held.rows, same.rows)
     np.testing.assert_array_equal(train.rows, again.rows)
-    assert len(train.rows) == len(other.rows) == 100 and len(held.rows) == 64
     assert not np.array_equal(train.rows, other.rows)
-
-
-def test_books_within_limits_are_cut_into_sentences_pairs_and_paragraphs(cache: Path) -> None:
-    told = [["a b", "c", "d e f g", "h", "i", "j", "k"], ["l", "m", "n"], ["held out"]]
-    books = novels.prepare(novels.stories(told), every=3)
-    rows = {"autoencoder": [0, 1, 3, 4, 5, 6, 7, 8, 9], "composite": [0, 3, 4, 5, 7, 8], "hierarchical": [0, 3, 5, 7]}
-    for kind, expected in rows.items():
-        stage = GenerationTraining(model=kind, longest=3, paragraph=2)  # type: ignore[arg-type]
-        assert stage._examples(books, "train", None, np.random.default_rng(0)).rows.tolist() == expected
-        some = stage._examples(books, "train", 4, np.random.default_rng(0)).rows
-        assert len(some) == (2 if kind == "hierarchical" else 4) and {*some} <= {*expected}
-        assert sorted(some) == some.tolist()
-
-
-# -- what is predicted from what ---------------------------------------------------------------------------------------
+    limits = (25, 16) if kind == "hierarchical" else (100, 64)  # paragraphs of four
+    assert (len(train.rows), len(held.rows)) == limits
 
 
 @kinds
@@ -199,9 +181,6 @@ def test_gradients_reach_every_parameter_of_every_variant(kind: Kind, start: str
     assert made.encoder.embedding.weight.grad is not None and not made.encoder.embedding.weight.grad[0].any()
 
 
-# -- judging -----------------------------------------------------------------------------------------------------------
-
-
 @kinds
 def test_validation_is_the_negative_loss_per_token(kind: Kind) -> None:
     made = problem(kind, floor=0.1)
@@ -220,18 +199,12 @@ def test_validation_is_the_negative_loss_per_token(kind: Kind) -> None:
     assert len(made.watched()) == len(losses)
 
 
-# -- training ----------------------------------------------------------------------------------------------------------
-
-
 @kinds
 def test_it_learns(kind: Kind) -> None:
     ordered = written(kind, [7, 1, 4, 9])
     made = problem(kind, (ordered, ordered), epochs=6)
     first = made.judge()
     assert train(made, seed=1, device="cpu", report=lambda _: None).best > first + 0.05
-
-
-# -- words -------------------------------------------------------------------------------------------------------------
 
 
 def test_learned_words_begin_as_noise_and_all_others_as_zeros(found: Books, known: WordVectors) -> None:

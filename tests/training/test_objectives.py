@@ -165,8 +165,9 @@ def test_targets_and_what_is_watched_are_on_the_scales_that_are_asked_for(scale:
     problem = similarity(data=data, watch="test")
     share = (data["train"].gold - scale[0]) / span
     np.testing.assert_allclose(problem._target.numpy(), share, atol=1e-6)
-    turned = DirectTransfer(target="[-1, 1]").bind(start(WSV), data)
-    np.testing.assert_allclose(turned._target.numpy(), 2 * share - 1, atol=1e-6)
+    zero, minus = (DirectTransfer(target=target).bind(start(WSV), data) for target in ("[0, 1]", "[-1, 1]"))
+    np.testing.assert_allclose(minus._target.numpy(), 2 * share - 1, atol=1e-6)
+    np.testing.assert_allclose(minus.scores("test"), (zero.scores("test") + 1) / 2, atol=1e-6)
     gold, scores = data["test"].gold, problem.scores("test")
     assert problem.watched() == [
         {"split": "test", "metric": "pearson", "value": pearson(scores, gold)},
@@ -178,29 +179,20 @@ def test_targets_and_what_is_watched_are_on_the_scales_that_are_asked_for(scale:
 @pytest.mark.parametrize("encoder", [WSV, AVERAGE], ids=["wsv", "average"])
 @pytest.mark.parametrize(("score", "falling"), [("cosine", "f1"), ("euclidean", "f3"), ("manhattan", "f2")])
 def test_loss_and_scores_are_those_of_the_pairs_in_their_order(encoder: Encoder, score: Any, falling: Any) -> None:
-    data = splits()
     problem = similarity(encoder, score=score, falling=falling)
-    by_hand = {
-        split: torch.cat(
-            [
-                pair_score(alone(problem.encoder, one), alone(problem.encoder, other), score, falling)
-                for one, other in zip(pairs.first, pairs.second, strict=True)
-            ]
-        )
-        for split, pairs in data.items()
+    vectors = {
+        split: [torch.cat([alone(problem.encoder, text) for text in side]) for side in (pairs.first, pairs.second)]
+        for split, pairs in splits().items()
     }
-    for split, expected in by_hand.items():
+    for split, sides in vectors.items():
         found = problem.scores(split)
-        np.testing.assert_allclose(found, expected.numpy(), atol=1e-5)
+        np.testing.assert_allclose(found, pair_score(*sides, score, falling).numpy(), atol=1e-5)
         assert found.dtype == np.float64 and len(set(np.round(found, 4))) > 10
+    scores = pair_score(*(side[ROWS] for side in vectors["train"]), score, falling)
+    gold = torch.tensor((splits()["train"].gold[ROWS] - 1) / 4, dtype=torch.float32)
     for name in ("mse", "kl", "cross-entropy"):
         problem = similarity(encoder, loss=name, score=score, falling=falling, smoothing=0.07)
-        sides = (
-            torch.cat([alone(problem.encoder, side[row]) for row in ROWS])
-            for side in (data["train"].first, data["train"].second)
-        )
-        gold = torch.tensor((data["train"].gold[ROWS] - 1) / 4, dtype=torch.float32)
-        expected = score_loss(name, pair_score(*sides, score, falling), gold, 0.07)  # type: ignore[arg-type]
+        expected = score_loss(name, scores, gold, 0.07)  # type: ignore[arg-type]
         torch.testing.assert_close(loss(problem), expected, atol=1e-5, rtol=1e-5)
 
 
@@ -220,12 +212,6 @@ def test_a_target_below_zero_is_no_probability() -> None:
     for changes in ({"loss": "kl"}, {"loss": "cross-entropy"}, {"score": "euclidean"}):
         with pytest.raises(ValueError, match=r"target '\[-1, 1\]' goes with the loss 'mse' of the cosine"):
             DirectTransfer(target="[-1, 1]", **changes)  # type: ignore[arg-type]
-
-
-def test_scores_come_back_to_one_scale() -> None:
-    """The cosine is the score of [0, 1]; of [-1, 1] it is stretched, so that both read on the gold scale alike."""
-    zero, minus = (DirectTransfer(target=target).bind(start(AVERAGE), splits()) for target in ("[0, 1]", "[-1, 1]"))
-    np.testing.assert_allclose(minus.scores("test"), (zero.scores("test") + 1) / 2, atol=1e-6)
 
 
 # -- a head on pairs of vectors ----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sentbook.io import CheckpointError, NumericalError, StorageError
+from sentbook.io import CheckpointError, StorageError
 from sentbook.study import Study
 from sentbook.training import checkpoint, runs, train
 from sentbook.training.objectives import AnyObjective, HeadTraining, SimilarityTraining
@@ -227,8 +227,6 @@ def test_a_divergence_is_left_out_where_it_may_happen(made: list[str]) -> None:
     for _ in range(2):
         assert [one is None for one in study.attempt([wild, good])] == [True, False]
     assert made == [good.key()]
-    with pytest.raises(NumericalError, match=r"^The loss became nan in epoch 1; lower the learning rate \(now 10\)"):
-        obtain([wild], device="cpu")
 
 
 def test_what_fails_leaves_the_others(made: list[str]) -> None:

@@ -17,7 +17,7 @@ from sentbook.data.types import ScoredPairs
 from sentbook.io import ConfigError, NumericalError
 from sentbook.models.average import AverageEncoder
 from sentbook.study import Study
-from sentbook.training.objectives import DirectTransfer, Grid, HeadTraining, MarginTraining
+from sentbook.training.objectives import DirectTransfer, Grid, HeadTraining
 from sentbook.training.recipes import Recipe, recipes
 from sentbook.training.runs import Trained
 from sentbook.training.search import (
@@ -31,6 +31,7 @@ from sentbook.training.search import (
     search,
     searches_of,
 )
+from trainings import PHRASE
 
 
 class Told(Study):
@@ -154,13 +155,6 @@ def test_test_pairs_decide_nothing_and_no_encoder_is_kept(monkeypatch: pytest.Mo
     assert chosen[0] == chosen[1]
 
 
-# -- step by step ------------------------------------------------------------------------------------------------------
-
-PAIRS = MarginTraining(
-    corpora=("miniworld-phrases",), validation="miniworld", limit=400, epochs=1, batch_size=50, checks_per_epoch=4
-)
-
-
 class Bowl(Told):
     """A study whose validation value falls with the distance from rate .01, margin .4 and words sorted by length."""
 
@@ -177,29 +171,25 @@ class Bowl(Told):
         return 1 - abs(np.log10(stage.learning_rate) + 2) / 10 - abs(stage.margin - 0.4) - 0.1 * (not stage.bucket)
 
 
-def descents(study: Study) -> list[Descent]:
-    groups = [recipes(study.settings, name, AverageEncoder(), PAIRS, seeds=[4]) for name in ("PP", "CSE")]
-    rates, margins = {"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True]}, {"margin": [0.2, 0.4]}
-    steps = [[rates, margins], [rates]]
-    found = [over_steps(group, own, "STS 2016") for group, own in zip(groups, steps, strict=True)]
-    return [replace(one, beyond=0) for one in found]
+def searched() -> tuple[Bowl, Descent]:
+    study = Bowl()
+    steps = [{"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True]}, {"margin": [0.2, 0.4]}]
+    group = recipes(study.settings, "PP", AverageEncoder(), PHRASE, seeds=[4])
+    found = replace(over_steps(group, steps, "STS 2016"), beyond=0)
+    descend(study, [found])
+    return study, found
 
 
 def test_each_step_goes_on_from_the_best_point_and_the_record_says_what_was_tried_and_where_the_edge_was() -> None:
-    study = Bowl()
-    searches = descents(study)
-    descend(study, searches)
-    for found in searches:
-        assert (found.stage.learning_rate, found.stage.bucket) == (1e-2, True)
-        assert study.value(found.stage) == max(point["development"] for point in found.tried)
-    assert {stage.margin for stage in study.stages[:12]} == {PAIRS.margin}
-    assert [(stage.margin, stage.learning_rate) for stage in study.stages[12:]] == [(0.2, 1e-2), (0.4, 1e-2)]
-    pp, cse = (search.record() for search in searches)
-    assert pp.grid == {"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True], "margin": [0.2, 0.4]}
-    assert pp.chosen == {"learning_rate": 1e-2, "bucket": True, "margin": 0.4}
-    assert (pp.trainings, cse.trainings) == (8, 6)
-    assert (pp.at_edge, cse.at_edge) == (["margin"], [])
-    assert (pp.selected_on, pp.seed) == ("STS 2016", 4)
+    study, found = searched()
+    assert study.value(found.stage) == max(point["development"] for point in found.tried)
+    assert {stage.margin for stage in study.stages[:6]} == {PHRASE.margin}
+    assert [(stage.margin, stage.learning_rate) for stage in study.stages[6:]] == [(0.2, 1e-2), (0.4, 1e-2)]
+    record = found.record()
+    assert record.grid == {"learning_rate": [1e-3, 1e-2, 1e-1], "bucket": [False, True], "margin": [0.2, 0.4]}
+    assert record.chosen == {"learning_rate": 1e-2, "bucket": True, "margin": 0.4}
+    assert (record.trainings, record.at_edge) == (8, ["margin"])
+    assert (record.selected_on, record.seed) == ("STS 2016", 4)
 
 
 @given(values=st.lists(st.floats(1e-6, 10), min_size=2, max_size=8, unique=True), data=st.data())
@@ -220,15 +210,14 @@ def test_the_last_quarter_gains_what_the_best_value_gains(values: list[float]) -
 
 
 def test_a_run_knows_whose_search_chose_its_settings() -> None:
-    study = Bowl()
-    [one, _] = searches = descents(study)
-    descend(study, searches)
-    known = [one.record() for one in searches]
-    start = one.starts[0].changed(seed=9)
-    longer = start.changed(method="PP, longer").then(one.stage.changed(epochs=7))
-    other = start.changed(method="PP, another margin").then(one.stage.changed(margin=0.7))
+    _, found = searched()
+    start, known = found.starts[0].changed(seed=9), found.record()
+    longer = start.changed(method="PP, longer").then(found.stage.changed(epochs=7))
+    other = start.changed(method="PP, another margin").then(found.stage.changed(margin=0.7))
     told = {"history": {"curve": []}}
-    rows = searches_of([Trained(longer, told), Trained(other, told)], known)
-    searched = [(row.method, row.trainings, bool(row.grid)) for row in rows]
-    assert searched == [("PP, longer", 8, True), ("PP, another margin", 1, False)]
-    assert identity(longer, longer.stages[-1]) == one.record().of != identity(other, other.stages[-1])
+    rows = searches_of([Trained(longer, told), Trained(other, told)], [known])
+    assert [(row.method, row.trainings, bool(row.grid)) for row in rows] == [
+        ("PP, longer", 8, True),
+        ("PP, another margin", 1, False),
+    ]
+    assert identity(longer, longer.stages[-1]) == known.of != identity(other, other.stages[-1])

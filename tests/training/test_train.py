@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -26,22 +26,17 @@ from sentbook.models.encoder_decoder import Kind
 from sentbook.training import checkpoint
 from sentbook.training import train as loop
 from sentbook.training.devices import tensor_cores
-from sentbook.training.objectives import MarginTraining, Objective
+from sentbook.training.objectives import Objective
 from sentbook.training.runs import prepare_stage
 from sentbook.training.train import History, device_of
 from trainings import PHRASE, STORIES, recipe
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
-FAST = {"epochs": 2, "learning_rate": 0.01, "checks_per_epoch": 2, "dropout": 0.2, "pull_back_words": 1e-3}
+FAST = {
+    "epochs": 2, "batch_size": 8, "learning_rate": 0.01, "checks_per_epoch": 2, "dropout": 0.2, "clip": 5.0,
+    "pull_back_words": 1e-3, "composition_decay": 1e-3,
+}  # fmt: skip
 pytestmark = pytest.mark.usefixtures("store")
-
-
-def margin(**changes: object) -> MarginTraining:
-    return MarginTraining(**{**FAST, "batch_size": 16, "scramble": 0.5, "composition_decay": 1e-3, **changes})
-
-
-def written_by(**changes: object) -> Objective:
-    return Objective(**{**FAST, "batch_size": 8, "clip": 5.0, "embedding_update": "dense", **changes})
 
 
 def paraphrase(options: Encoder | None = None) -> Any:
@@ -54,9 +49,8 @@ def generation(kind: Kind = "autoencoder") -> Any:
     return prepare_stage(recipe(STORIES.changed(model=kind, limit=64), encoder=CNNEncoder(filters=4, bound=0.3)))
 
 
-def trained(problem: Objective, given: Objective, **named: Any) -> History:
-    """Train by what every objective has of ``given``."""
-    objective = problem.model_copy(update={name: getattr(given, name) for name in Objective.model_fields})
+def trained(problem: Objective, changes: Mapping[str, object] | None = None, **named: Any) -> History:
+    objective = problem.model_copy(update=FAST | dict(changes or {}))
     return loop.train(objective, seed=4, device="cpu", **{"key": "k", "report": lambda line: None, **named})
 
 
@@ -83,8 +77,6 @@ def cut(problem: Objective, step: int) -> None:
     object.__setattr__(problem, "compute_loss", failing)
 
 
-# -- resume ------------------------------------------------------------------------------------------------------------
-
 # An epoch is at least four steps, in two segments.
 MAKERS: dict[str, Callable[[], Objective]] = {"pairs": paraphrase} | {
     kind: (lambda kind=kind: generation(kind)) for kind in KINDS
@@ -93,9 +85,9 @@ UPDATES = [("adam", "dense"), ("adam", "lazy"), ("sgd", "dense"), ("sgd", "froze
 
 
 @cache
-def whole(kind: str, given: Objective) -> tuple[Objective, History]:
+def whole(kind: str, changes: tuple[tuple[str, object], ...]) -> tuple[Objective, History]:
     problem = MAKERS[kind]()
-    return problem, trained(problem, given)
+    return problem, trained(problem, dict(changes))
 
 
 def without_time(history: History) -> dict[str, object]:
@@ -113,22 +105,21 @@ def test_a_training_cut_anywhere_ends_as_if_it_had_not_been(
     kind: str, update: tuple[str, str], keep: str, steps: tuple[int, int]
 ) -> None:
     """Twice, after one check at least; what torch drew before does not matter."""
-    changes = {"optimiser": update[0], "embedding_update": update[1], "keep": keep}
+    changes: dict[str, object] = {"optimiser": update[0], "embedding_update": update[1], "keep": keep}
     changes |= {"batch_size": 4 if kind == "hierarchical" else 8}
-    given = margin(**changes) if kind == "pairs" else written_by(**changes)
-    expected, history = whole(kind, given)
+    expected, history = whole(kind, tuple(changes.items()))
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(loop, "CHECKPOINT_SECONDS", -math.inf)
         for step in steps:
             problem = MAKERS[kind]()
             cut(problem, step)
             with pytest.raises(RuntimeError, match="power cut"):
-                trained(problem, given, folder=Path(folder))
+                trained(problem, changes, folder=Path(folder))
             torch.manual_seed(step)
         lines: list[str] = []
         again = MAKERS[kind]()
         before = checkpoint.load(Path(folder) / checkpoint.IN_PROGRESS, "k")[1]["history"]
-        got = trained(again, given, folder=Path(folder), report=lines.append)
+        got = trained(again, changes, folder=Path(folder), report=lines.append)
     assert lines[0].startswith("resumed after")
     assert without_time(got) == without_time(history) and got.seconds > before["seconds"] > 0
     assert_same(again, expected)
@@ -137,25 +128,22 @@ def test_a_training_cut_anywhere_ends_as_if_it_had_not_been(
 def test_checkpoints_are_rare_and_a_loss_that_is_not_finite_is_never_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trained(generation(), written_by(), folder=tmp_path)
+    trained(generation(), folder=tmp_path)
     assert not list(tmp_path.iterdir())  # none in a minute
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", -math.inf)
     made, calls = generation(), iter([1] * 6 + [float("nan")] * 9)
     loss = made.compute_loss
     object.__setattr__(made, "compute_loss", lambda *given: loss(*given) * next(calls))
     with pytest.raises(NumericalError, match=r"The loss became nan in epoch 1; lower the learning rate \(now 0.01\)"):
-        trained(made, written_by(), folder=tmp_path)
+        trained(made, folder=tmp_path)
     tensors, metadata = checkpoint.load(tmp_path / checkpoint.IN_PROGRESS, "k")
     assert metadata["check"] == 1
     assert all(value.isfinite().all() for value in tensors.values())
 
 
-# -- what is learned ---------------------------------------------------------------------------------------------------
-
-
 def test_a_long_epoch_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    given, quiet, told = margin(epochs=2, batch_size=4), paraphrase(), paraphrase()
+    given, quiet, told = {"batch_size": 4}, paraphrase(), paraphrase()
     trained(quiet, given, report=lines.append)
     assert len(lines) == 2
     monkeypatch.setattr(loop, "PROGRESS_SECONDS", 0.0)
@@ -176,7 +164,7 @@ def test_training_learns_and_keeps_the_best_state(options: Encoder) -> None:
         return states[-1][0]
 
     object.__setattr__(problem, "judge", watched)
-    history = trained(problem, margin(epochs=12, scramble=0.0))
+    history = trained(problem, {"epochs": 12, "scramble": 0.0})
     best, weight = max(states, key=lambda item: item[0])
     assert history.best == best == judge() > before + 0.05
     assert torch.equal(problem.encoder.embedding.weight, weight)
@@ -187,7 +175,7 @@ def test_first_lazy_step_equals_dense() -> None:
     changes = {"epochs": 1, "batch_size": 1000, "bucket": False, "checks_per_epoch": 1, "dropout": 0.0, "keep": "last"}
     dense, lazy = paraphrase(), paraphrase()
     for problem, update in ((dense, "dense"), (lazy, "lazy")):
-        trained(problem, margin(**changes, embedding_update=update, pull_back_words=1e-6, learning_rate=1e-3))
+        trained(problem, {**changes, "embedding_update": update, "pull_back_words": 1e-6, "learning_rate": 1e-3})
     for name, value in state(dense).items():
         torch.testing.assert_close(value, state(lazy)[name], atol=2e-5, rtol=0)
 
@@ -197,9 +185,11 @@ def test_first_lazy_step_equals_dense() -> None:
 def test_padding_never_moves_frozen_words_stay_and_a_strong_pull_back_holds_them(kind: str, update: str) -> None:
     moved = []
     for strength in (0.0, 100.0):
-        problem, make = MAKERS[kind](), margin if kind == "pairs" else written_by
+        problem = MAKERS[kind]()
         before = problem.encoder.embedding.weight.detach().clone()
-        trained(problem, make(embedding_update=update, pull_back_words=strength, keep="last", learning_rate=1e-3))
+        trained(
+            problem, {"embedding_update": update, "pull_back_words": strength, "keep": "last", "learning_rate": 1e-3}
+        )
         after = problem.encoder.embedding.weight.detach()
         assert not after[0].any()
         moved.append(float((after - before).norm()))
@@ -208,11 +198,8 @@ def test_padding_never_moves_frozen_words_stay_and_a_strong_pull_back_holds_them
 
 def test_bf16_autocast_trains() -> None:
     problem = paraphrase(AverageEncoder())
-    assert np.isfinite(trained(problem, margin(precision="bf16")).best)
+    assert np.isfinite(trained(problem, {"precision": "bf16"}).best)
     assert problem.encoder.embedding.weight.dtype == torch.float32
-
-
-# -- GPUs, without one -------------------------------------------------------------------------------------------------
 
 
 def test_what_goes_to_a_gpu_is_pinned_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,12 +241,9 @@ def test_the_order_of_examples_and_each_segment_draw_numbers_of_their_own(monkey
     assert len(set(streams)) == 6
 
 
-# -- mistakes ----------------------------------------------------------------------------------------------------------
-
-
 def test_lazy_is_adams() -> None:
     with pytest.raises(ConfigError, match="'dense' for another optimiser"):
-        trained(paraphrase(), margin(optimiser="sgd"))
+        trained(paraphrase(), {"optimiser": "sgd"})
 
 
 def test_a_missing_gpu_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
