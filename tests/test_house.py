@@ -165,7 +165,7 @@ AROUND = {
     "Snakefile and workflow": Row(("Snakefile", "workflow/**/*.*"), 250, 250),
     "benchmarks": Row(("benchmarks/*.py",), 400, 400),
     "tests": Row(
-        ("tests/**/*.py",), 10943, 10500, "mathematics of models, losses and statistics, and trainings side by side"
+        ("tests/**/*.py",), 10589, 10500, "mathematics of models, losses and statistics, and trainings side by side"
     ),
     "code of notebooks": Row(("notebooks/*/*.ipynb",), 7500, 7500),
 }
