@@ -351,7 +351,7 @@ def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str
     assert not any(torch.equal(old, new) for old, new in filters)
 
 
-def test_decoders_that_cannot_be_had_are_one_sentence() -> None:
+def test_missing_decoders_are_one_sentence() -> None:
     for stages in ((PHRASE, STORIES), (STORIES, STORIES)):
         with pytest.raises(ConfigError, match=r"^Training with decoders starts an encoder; make it the first stage\.$"):
             prepare_stage(recipe(*stages, encoder=CNN))

@@ -385,7 +385,7 @@ class Predictions:
     def table_tests(self, a: str, b: str, resamples: int = 2000) -> list[Test]:
         """Return A - B in every cell where both were judged; Holm's correction over these, and apart over the averages.
 
-        Williams' test of each set's correlation, on scores averaged over seeds, stands beside the bootstrap as a second
+        Williams' test of each set's correlation, on scores averaged over seeds, follows the bootstrap as a second
         opinion.
         """
         names = [name for name in self.names if self.has(a, name) and self.has(b, name)]
@@ -426,7 +426,7 @@ def sts_predictions(sets: Sequence[ScoredPairs], total: Sequence[str] | None = N
             table 1 of Jiao et al. 2018 averages 19 STS sets and SICK, table 5 the 19 sets alone.
     """
     groups: dict[str, list[str]] = {}
-    for name in (pairs.name for pairs in sets if "/" in pairs.name):  # STS12 stands beside the sets that it pools
+    for name in (pairs.name for pairs in sets if "/" in pairs.name):  # STS12 is next to the sets that it pools
         groups.setdefault(f"{name.partition('/')[0]}/avg", []).append(name)
     counted = [pairs.name for pairs in sets if not pairs.name.startswith("STS2016")] if total is None else list(total)
     return Predictions(sets, means={row: names for row, names in groups.items() if len(names) > 1} | {TOTAL: counted})

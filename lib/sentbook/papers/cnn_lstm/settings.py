@@ -56,7 +56,7 @@ class Settings(Paper):
     """Every experiment of Gan et al. 2017. ``vectors`` are those of +emb, and what the linear map starts from."""
 
     seeds: Seeds = (1,)
-    ablation_seeds: Seeds = Field((1,), description="of what stands beside the paper's models")
+    ablation_seeds: Seeds = Field((1,), description="of variants next to the paper's models")
     vectors: Vectors = Vectors(name="word2vec-300d-expanded")
     encoder: CNNEncoder = CNNEncoder()
     pretraining: GenerationTraining = GenerationTraining()
