@@ -1,4 +1,4 @@
-"""Frozen vectors as features: their order, which columns are neighbours, and outcomes that are found and not made again."""
+"""Frozen vectors as features: their order, which columns are neighbours, and outcomes that are not made again."""
 
 from __future__ import annotations
 
