@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from _ext.html import render, title
 from sentbook.judge import DECIDED, Entry, Number, gather
 from sentbook.judge.claims import papers
-from sentbook.judge.rules import LEVEL, name_of
+from sentbook.judge.rules import EACH, LEVEL, WHOLE, judgement, name_of
 from sentbook.report import numbers, verdicts
 
 # How sure a cause is.
@@ -45,6 +45,13 @@ def all_verdicts() -> Markup:
         groups=_groups(held),
         **_helpers(),
     )
+
+
+def all_rules() -> Markup:
+    """Return each rule as the sentence that it is documented by."""
+    told = (" ".join(str(rule.__doc__).split()).split(". ", 1) for rule in (*EACH.values(), *WHOLE.values(), judgement))
+    lines = Markup("").join(Markup("<dt>{}</dt><dd>{}</dd>").format(name, says) for name, says in told)
+    return Markup("<details><summary>The rules, as the judge applies them</summary><dl>{}</dl></details>").format(lines)
 
 
 def counts(entries: Sequence[Entry]) -> dict[str, Counter[str]]:

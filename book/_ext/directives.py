@@ -38,6 +38,7 @@ CONTENTS: dict[str, Callable[..., Markup]] = {
     "from-notebook": from_notebook,
     "claims": claims.paper_claims,
     "verdicts": claims.all_verdicts,
+    "rules": claims.all_rules,
     "runs": runs.overview,
     "results": results.explorer,
     "protocol-dial": dial.dial,
