@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+import pandas as pd
+
 from sentbook import report
 from sentbook.papers.dnt.winners import encoder_of, row_label
 from sentbook.records import Run, Test
@@ -16,16 +19,16 @@ def differences(
     row: Callable[[Test], str],
     kind: Callable[[Test], str] = lambda test: "",
     *,
-    limit: float = 20.0,
     axis: str,
     caption: str,
 ) -> Shown:
     """Draw each test's difference x 100 with its interval; filled where the interval excludes zero.
 
+    The axes end at 20, so that a failed run stretches nothing.
+
     Args:
         row: the label of a test's line.
         kind: what its colour stands for.
-        limit: where the axis ends; a triangle marks what lies beyond, so that a failed run stretches nothing.
         axis: what the axis is called.
     """
     encoders, rows, kinds = (
@@ -35,17 +38,13 @@ def differences(
     for test in tests:
         axes, number = panels[0][encoders.index(encoder_of(test.a))], kinds.index(kind(test))
         at, ink = rows.index(row(test)) + 0.34 * (number - (len(kinds) - 1) / 2), COLOURS[number]
-        low, estimate, high = (max(-limit, min(limit, 100 * value)) for value in (test.low, test.estimate, test.high))
+        low, estimate, high = np.clip([100 * test.low, 100 * test.estimate, 100 * test.high], -20, 20)
         axes.plot([low, high], [at, at], color=ink, linewidth=1.3)
-        for end, mark in ((low, "<"), (high, ">")):
-            if abs(end) == limit:
-                axes.plot([end], [at], mark, color=ink, ms=4, clip_on=False)
-        if abs(estimate) < limit:
-            axes.plot([estimate], [at], "o", color=ink, mfc="white" if test.low <= 0 <= test.high else ink, ms=5)
+        axes.plot(estimate, at, "o", color=ink, mfc="white" if test.low <= 0 <= test.high else ink, ms=5, clip_on=False)
     for axes, encoder in zip(panels[0], encoders, strict=True):
         axes.axvline(0, color=GREY, linewidth=0.9, zorder=1)
-        axes.set(title=encoder, xlim=(-limit, limit), ylim=(len(rows) - 0.4, -0.6))
-        axes.set_xticks((-limit / 2, 0, limit / 2))
+        axes.set(title=encoder, xlim=(-20, 20), ylim=(len(rows) - 0.4, -0.6))
+        axes.set_xticks((-10, 0, 10))
         axes.set_yticks(range(len(rows)), rows)
         axes.grid(axis="x")
     drawing.supxlabel(axis, fontsize=9)
@@ -54,31 +53,21 @@ def differences(
         drawing.legend(handles=marks, loc="outside upper left", ncols=4, frameon=False)
     ahead = sum(test.estimate > 0 for test in tests)
     alt = f"{axis}: {len(tests)} differences in {len(encoders)} panels, {ahead} above zero."
-    note = "Bars: 95 % over seeds and pairs. Filled: the interval excludes zero. A triangle: the interval goes on."
+    note = "Bars: 95 % over seeds and pairs. Filled: the interval excludes zero. What lies beyond 20 is at the edge."
     return report.figure(drawing, caption=caption, alt=alt, note=note)
 
 
 def search(run: Run, methods: Sequence[str], dataset: str, *, caption: str) -> Shown:
-    """Draw the best development value at each learning rate that a run's searches tried, a line per method.
-
-    Args:
-        dataset: one that the run does not have: its first.
-    """
-    known = [one.dataset for one in run.searches if one.method in methods]
-    held = [one for one in run.searches if one.dataset == (dataset if dataset in known else known[0])]
+    """Draw the best development value at each learning rate that a run's searches tried, a line per method."""
+    held = [one for one in run.searches if one.dataset == dataset and one.method in methods]
+    tried = pd.DataFrame([{"method": one.method} | point for one in held for point in one.tried])
+    best = tried.groupby(["method", "learning_rate"]).development.max().unstack(0)[list(methods)]
     drawing, axes = report.subplots(2.8)
-    for one in (one for method in methods for one in held if one.method == method):
-        best: dict[float, float] = {}
-        for point in one.tried:
-            if point["development"] is not None:
-                rate = point["learning_rate"]
-                best[rate] = max(best.get(rate, -100.0), 100 * point["development"])
-        ink = report.colour(one.method, methods)
-        words = f"{encoder_of(one.method)} {row_label(one.method)}" if " row" in one.method else one.method
-        axes.plot(sorted(best), [best[rate] for rate in sorted(best)], "o-", color=ink, ms=4, label=words)
-    rates = sorted({point["learning_rate"] for one in held for point in one.tried if one.method in methods})
-    axes.set(xscale="log", xlabel="learning rate", ylabel=f"development pairs of {held[0].dataset}, × 100")
-    axes.set_xticks(rates, [f"{rate:g}" for rate in rates])
+    for method in methods:
+        words = f"{encoder_of(method)} {row_label(method)}" if " row" in method else method
+        axes.plot(best.index, 100 * best[method], "o-", color=report.colour(method, methods), ms=4, label=words)
+    axes.set(xscale="log", xlabel="learning rate", ylabel=f"development pairs of {dataset}, × 100")
+    axes.set_xticks(best.index, [f"{rate:g}" for rate in best.index])
     axes.minorticks_off()
     axes.grid()
     drawing.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8)

@@ -14,7 +14,6 @@ from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import Aggregation, Protocol, Score, measure_on
 from sentbook.models.average import AverageEncoder
 from sentbook.papers.dnt.settings import Settings
-from sentbook.papers.dnt.winners import named
 from sentbook.records import Cost, CurvePoint, Metric, Search
 from sentbook.study import Study
 from sentbook.training.devices import device_of
@@ -47,7 +46,7 @@ def encoders(s: Settings, names: Iterable[str] | None = None) -> dict[str, list[
     found = {}
     for name in s.compared_encoders if names is None else names:
         encoder, stage, own = made[name]
-        found[name] = recipes(s, named(name, "UE"), encoder, stage, vectors=own)
+        found[name] = recipes(s, f"{name} [UE]", encoder, stage, vectors=own)
     return found
 
 
@@ -55,7 +54,7 @@ def modern_encoders(s: Settings) -> dict[str, list[Recipe]]:
     """Return today's encoders whose package is installed: none of them is trained, a sentence is one word."""
     return {
         SHORT[name]: recipes(
-            s, named(SHORT[name], "UE"), AverageEncoder(), vectors=Vectors(name=name), tokenisation="sentence"
+            s, f"{SHORT[name]} [UE]", AverageEncoder(), vectors=Vectors(name=name), tokenisation="sentence"
         )
         for name in s.modern
         if vectors.available(name)
@@ -86,11 +85,11 @@ def method_of(encoder: str, transfer: Transfer) -> str:
     """
     number = "row1" if transfer.embedding_update == "lazy" else "" if encoder == "InferSent" else "row2"
     if isinstance(transfer, DirectTransfer):
-        parts = [named(encoder, "DNT"), number]
+        parts = [f"{encoder} [DNT]", number]
     elif transfer.frozen:
-        parts = [named(encoder, "FT"), transfer.loss.upper()]
+        parts = [f"{encoder} [FT]", transfer.loss.upper()]
     else:
-        parts = [named(encoder, "NT"), transfer.loss.upper(), number]
+        parts = [f"{encoder} [NT]", transfer.loss.upper(), number]
     return " ".join(filter(None, parts))
 
 
@@ -132,7 +131,7 @@ def wanted_settings(
             average = isinstance(start[0].encoder, AverageEncoder)
             also = {"bucket": (True, False)} if average else {"embedding_update": ("lazy", "frozen")}
         stage, grid = transfer.changed(dataset=dataset), grid_for(s, transfer)
-        found.append(over_grid(named(name, setting), start, stage, grid, also, partial(method_of, name)))
+        found.append(over_grid(f"{name} [{setting}]", start, stage, grid, also, partial(method_of, name)))
     return found
 
 

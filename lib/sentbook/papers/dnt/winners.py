@@ -6,12 +6,11 @@ Methods are spelt as in table 4 of Zhang et al. 2018: ``GRAN [NT] KL row1`` is a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from sentbook.data import suites
@@ -26,51 +25,30 @@ SETTINGS = ("UE", "FT", "NT", "DNT")
 RANGES = {"norm0to1": "[0, 1]", "norm-1to1": "[-1, 1]"}
 
 CellOf = Callable[[str, str], tuple[str, str]]  # method and data set -> column and row of a table
-_METHOD = re.compile(rf"(?P<encoder>\S.*?) \[(?P<setting>{'|'.join(SETTINGS)})\](?: \S.*)?")
 _LOSS_AND_NUMBER = r"\] ?(?P<loss>MSE|KL)?(?: ?(?P<number>row[12]))?"
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
-def _parsed(method: str) -> re.Match[str]:
-    found = _METHOD.fullmatch(method)
-    if found is None:
-        raise ValueError(f"'{method}' names no encoder and setting; spell it as 'GRAN [DNT] row1'.")
-    return found
-
-
 def encoder_of(method: str) -> str:
     """Return the encoder of a row.
-
-    Raises:
-        ValueError: the name is not of the form ``<encoder> [UE|FT|NT|DNT] ...``.
 
     Example:
         >>> encoder_of("BiLSTM-Avg [NT] KL row2")
         'BiLSTM-Avg'
     """
-    return _parsed(method)["encoder"]
+    return method.partition(" [")[0]
 
 
 def setting_of(method: str) -> str:
-    """Return the transfer setting of a row; raises as `encoder_of`.
+    """Return the transfer setting of a row.
 
     Example:
         >>> setting_of("BiLSTM-Avg [NT] KL row2"), setting_of("GRAN [UE]")
         ('NT', 'UE')
     """
-    return _parsed(method)["setting"]
-
-
-def named(encoder: str, setting: str) -> str:
-    """Name an encoder's setting, whichever its row.
-
-    Example:
-        >>> named("GRAN", "DNT")
-        'GRAN [DNT]'
-    """
-    return f"{encoder} [{setting}]"
+    return re.split(r"[][]", method)[1]
 
 
 def setting_name(method: str) -> str:
@@ -103,21 +81,19 @@ def row_label(method: str) -> str:
 # -- rows that differ in one thing -------------------------------------------------------------------------------------
 
 
-def partners(methods: Iterable[str], ours: str, theirs: str) -> list[tuple[str, str]]:
+def partners(methods: Collection[str], ours: str, theirs: str) -> list[tuple[str, str]]:
     """Pair the methods that hold ``ours`` with those that hold ``theirs`` in its place, and differ in nothing else.
 
     Example:
         >>> partners(["GRAN [UE]", "GRAN [FT] MSE", "GRAN [FT] KL"], "MSE", "KL")
         [('GRAN [FT] MSE', 'GRAN [FT] KL')]
     """
-    known = dict.fromkeys(methods)
-    return [(name, other) for name in known if ours in name and (other := name.replace(ours, theirs)) in known]
+    return [(name, other) for name in methods if ours in name and (other := name.replace(ours, theirs)) in methods]
 
 
-def words_pairs(methods: Iterable[str]) -> list[tuple[str, str]]:
+def words_pairs(methods: Collection[str]) -> list[tuple[str, str]]:
     """Pair rows that differ in the words alone: updated, and frozen, where InferSent's have no number."""
-    known = list(methods)
-    return partners(known, " row1", "") + partners(known, "row1", "row2")
+    return partners(methods, " row1", "") + partners(methods, "row1", "row2")
 
 
 def direct_pairs(methods: Sequence[str]) -> list[tuple[str, str]]:
@@ -156,25 +132,23 @@ def in_cells(run: Run, cell: CellOf = cell_of, curve: str = "") -> Run:
             tests.append(test.model_copy(update={"a": a, "b": b, "dataset": dataset}))
     curves: dict[str, list[CurvePoint]] = {}
     for point in run.curves:
-        method, _, dataset = point.method.rpartition(", ")
-        method, dataset = cell(method, dataset)
+        method, dataset = cell(*point.method.rsplit(", ", 1))
         curves.setdefault(dataset, []).append(point.model_copy(update={"method": method}))
     points = curves.get(curve) or next(iter(curves.values()), [])
     return run.model_copy(update={"metrics": rows, "tests": tests, "curves": points})
 
 
-def printed_in_cells(printed: pd.DataFrame, cell: CellOf = cell_of) -> pd.DataFrame:
-    """Return the paper's numbers in the form of `in_cells`, of several rows of one cell the best."""
-    own = printed[printed["metric"] == printed["dataset"].map(measure_on)]
-    cells = [cell(method, dataset) for method, dataset in zip(own["method"], own["dataset"], strict=True)]
-    own = own.assign(method=[method for method, _ in cells], dataset=[dataset for _, dataset in cells])
-    return own.groupby(["method", "dataset", "metric"], sort=False)[["value"]].max().reset_index()
-
-
 def cells(page: Page, cell: CellOf = cell_of, curve: str = "") -> Page:
-    """Return a page whose tables and figures have a row per cell and a method per setting, see `in_cells`."""
-    run = None if page.run is None else in_cells(page.run, cell, curve)
-    paper = page.paper if page.paper.empty else printed_in_cells(page.paper, cell)
+    """Return a page whose tables and figures have a row per cell and a method per setting, see `in_cells`.
+
+    Of several rows that the paper prints of one cell it has the best.
+    """
+    run, paper = page.run and in_cells(page.run, cell, curve), page.paper
+    if not paper.empty:
+        own = paper[paper["metric"] == paper["dataset"].map(measure_on)]
+        names = [cell(method, dataset) for method, dataset in zip(own["method"], own["dataset"], strict=True)]
+        own = own.assign(method=[method for method, _ in names], dataset=[dataset for _, dataset in names])
+        paper = own.groupby(["method", "dataset", "metric"], sort=False)[["value"]].max().reset_index()
     return replace(page, run=run, paper=paper)
 
 
@@ -190,12 +164,11 @@ def best_rows(scores: Predictions) -> Predictions:
     """Return scores by setting, ``GRAN [NT]``: on each data set those of the row that its search has chosen.
 
     Raises:
-        ValueError: a setting has several rows: none is chosen on test pairs; or a row's name is of another form.
+        ValueError: a setting has several rows: none is chosen on test pairs.
     """
     best: dict[tuple[str, str], Mapping[int | None, NDArray[np.float64]]] = {}
     for dataset, method in product(scores.names, scores.methods):
         if scores.has(method, dataset):
-            _parsed(method)
             name = setting_name(method)
             if (name, dataset) in best:
                 raise ValueError(f"{name} has several rows on {dataset}; rows are not chosen on test pairs.")
