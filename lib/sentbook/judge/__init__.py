@@ -79,9 +79,8 @@ def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict,
 
     A decided verdict becomes inconclusive where a claim about models has one training of a side, or where a side that
     could turn it was under-tuned; one against the paper also where the run records no search of a side that was
-    trained, and, where the claim is about given encoders, where these are of one training. A claim that does not hold,
-    or is not decided, is out of scale where the run has less than what it is about. The notes keep what the numbers
-    alone say.
+    trained, and, where the claim is about given encoders, where these are of one training. Whatever the numbers say, a
+    claim is out of scale where the run has less than a tenth of what it is about. The notes keep what they say.
     """
     verdict, notes, bounded, unsearched, run = found.verdict, list[str](), False, set[str](), evidence.run
     if claim.about == "models":
@@ -105,10 +104,9 @@ def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict,
         verdict = "inconclusive"
     if unsearched:
         notes.append(f"no search of the settings of {_listed(unsearched)} is recorded")
-    scale = claim.scale
-    if scale and (lacking := scale.lacking(run)) and verdict not in HOLDS and (verdict != "not run" or scale.files):
+    if (lacking := [one for size in claim.scale.values() if (one := size.lacking(run))]) and verdict != "not run":
+        notes = [f"it is about more than this run has: {', '.join(lacking)}", f"by its numbers alone {found.verdict}"]
         verdict = "out of scale"
-        notes.append(f"the claim is about {scale.says}; this run has {', '.join(lacking)}")
     if claim.contradicts:
         verdict, notes = "the paper contradicts itself", [claim.contradicts, *notes]
     return verdict, notes

@@ -8,7 +8,6 @@ A claim in ``papers/<paper>/claims.yaml`` names a rule and what the rule compare
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -21,6 +20,8 @@ from sentbook.records import Record, Run
 
 Decided = Literal["reproduced", "exceeded", "not reproduced"]
 Verdict = Decided | Literal["inconclusive", "out of scale", "the paper contradicts itself", "not run"]
+# A run with less of what a claim is about decides nothing about it.
+TENTH = 0.1
 
 
 class Paper(Record):
@@ -43,7 +44,8 @@ class Comparison(Record):
         table: where the paper prints the value, if not in the experiment's own table.
         unit, how: of a finding, and over what its interval is.
         stated: whether the bound is printed by the paper, or the reading of its words that the rule needs.
-        than: a number, ``{printed: [...]}``, or ``{finding: name}``, a finding by row.
+        than: a number, ``{printed: [...]}``, or ``{finding: name}``, a finding by row; of a score, what the paper sets
+            it apart from, if not the best of the others in its column.
         worse: the claim is that ours is below.
         margin: how far short of a bound is as good; at most how far from 0, a number or one by measure.
         printed: the printed value, one or by measure, or rank; None: what the paper prints of the method.
@@ -74,31 +76,25 @@ class Comparison(Record):
     what: str = ""
 
 
-class Scale(Record):
-    """What a claim of a level is about, which a smaller run does not have.
+class Size(Record):
+    """How much a paper had of something that its claims are about, and where a record holds how much a run had.
 
     Attributes:
-        examples: a training saw so many examples or more.
-        settings: a setting, such as ``encoder.filters``, is so much or more.
-        files: data whose path begins so were opened.
-        says: the paper's own amount, in words.
+        paper: the paper's amount.
+        run: a setting, such as ``encoder.filters``, a finding, or ``examples``, the most that one training saw.
+        says: the unit, in words.
     """
 
-    examples: int = 0
-    settings: Mapping[str, float] = Field(default_factory=dict)
-    files: Sequence[str] = ()
+    paper: float
+    run: str
     says: str
 
-    def lacking(self, run: Run) -> list[str]:
-        """Say what the run has less of; nothing where it has as much."""
-        seen = max((one.get("pairs", 0) for one in run.extra.get("artifacts", ())), default=0)
-        found = [f"{seen:,} training examples"] if seen < self.examples else []
-        for path, least in self.settings.items():
-            value = at(run.provenance.config, path)
-            if isinstance(value, int | float) and value < least:
-                found.append(f"{path} of {value:,}")
-        data = run.provenance.data
-        return [*found, *(f"no {begin}" for begin in self.files if not any(path.startswith(begin) for path in data))]
+    def lacking(self, run: Run) -> str:
+        """Say how much the run has where that is less than a `TENTH` of the paper's; nothing where it is more."""
+        seen = max((one.get("pairs", 0) for one in run.extra.get("artifacts", ())), default=None)
+        ours = at({"examples": seen, **run.findings, **run.provenance.config}, self.run)
+        little = isinstance(ours, int | float) and ours < TENTH * self.paper
+        return f"{ours:,} of the paper's {self.paper:,.0f} {self.says}" if little else ""
 
 
 def at(held: Any, path: str) -> Any:
@@ -134,7 +130,8 @@ class Claim(Comparison):
         parts: the comparisons of the rule ``all``.
         about: what its intervals are over: ``models``, seeds and items; ``encoders``, the items of those trained here.
         protocol: part of the protocol that counts, where a run has a number under several.
-        scale: what a claim of a level is about.
+        scale: the sizes that it is about; in the file their names, such as ``[text, width]``, in its ``sizes``.
+        quote: the paper's own words.
         contradicts: what the paper says elsewhere against it.
         absent: why nothing here can judge it, where that is so; then it names no rule.
         untuned: parts of the names of rows in which nothing is chosen on the task, such as ``[UE]``, the encoder as it
@@ -152,7 +149,8 @@ class Claim(Comparison):
     parts: list[Comparison] = Field(default_factory=list)
     about: Literal["models", "encoders"] = "models"
     protocol: str = ""
-    scale: Scale | None = None
+    scale: dict[str, Size] = Field(default_factory=dict)
+    quote: str = ""
     contradicts: str = ""
     absent: str = ""
     untuned: tuple[str, ...] = ()
@@ -196,6 +194,9 @@ def parse(text: str, paper: str) -> list[Claim]:
         ConfigError: it is no such YAML, or a field of an entry is unknown, missing or of another kind.
     """
     try:
-        return [Claim.model_validate({**entry, "paper": paper}) for entry in parse_yaml(text)["claims"]]
-    except (ValidationError, yaml.YAMLError, TypeError) as error:
+        held = parse_yaml(text)
+        scales = [{name: held["sizes"][name] for name in entry.get("scale", ())} for entry in held["claims"]]
+        entries = ({**one, "paper": paper, "scale": scale} for one, scale in zip(held["claims"], scales, strict=True))
+        return [Claim.model_validate(entry) for entry in entries]
+    except (ValidationError, yaml.YAMLError, TypeError, KeyError) as error:
         raise ConfigError(f"{paper}/claims.yaml does not hold claims ({error}); mend that entry.") from error

@@ -207,6 +207,12 @@ class Evidence:
         name = best(found, metric)
         return found[name], name
 
+    def rivals(self, name: str, row: str, metric: str, table: str = "") -> list[str]:
+        """Name the other methods, or settings, that the paper prints in the column of a method."""
+        frame = tables.table(self.run.paper, table or self.run.experiment)
+        held = frame[(frame["dataset"] == members(row)[0]) & (frame["metric"] == metric)]
+        return [other for other in held["setting" if "setting" in held else "method"].unique() if other != name]
+
     def finding(self, name: str) -> Any:
         """Return a finding of the run, ``name`` or ``name.part``.
 

@@ -224,14 +224,22 @@ def above(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
 
 
 def scores(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
-    """A scores v. Reproduced when our interval holds the printed value, exceeded when all of it is better, not
-    reproduced when all of it is worse; inconclusive without an interval."""
+    """A scores v. Reproduced when our interval holds the printed value and is narrower than the difference that the
+    paper makes of it, to what it names or else to the best other value of the column; exceeded when all of it is
+    better, not reproduced when all of it is worse, else inconclusive."""
     goal: Any = c.printed[one.unit] if isinstance(c.printed, dict) else c.printed
-    if goal is None and one.a:
-        goal, _ = evidence.printed([one.a.method], one.a.dataset, one.unit, c.table)
+    other: Any = c.than
+    if one.a:
+        place = (one.a.dataset, one.unit, c.table)
+        goal = evidence.printed([one.a.method], *place)[0] if goal is None else goal
+        others = _names(other) if isinstance(other, dict) else not other and evidence.rivals(one.a.method, *place)
+        other = evidence.printed(others, *place)[0] if others else other
     _, low, high = one.better(goal)
     verdict: Verdict = "exceeded" if low > 0 else "not reproduced" if high < 0 else "reproduced"
-    return leaf(verdict if low < high else "inconclusive", one, low, bound("to hold", one.unit, goal, True))
+    if not low < high or (verdict == "reproduced" and high - low >= abs(goal - other)):
+        verdict = "inconclusive"
+    found = leaf(verdict, one, low, bound("to hold", one.unit, goal, True))
+    return replace(found, evidence=f"{found.evidence}, apart from the other by {in_unit(abs(goal - other), one.unit)}")
 
 
 def ranks(evidence: Evidence, c: Comparison, one: Number) -> Judgement:

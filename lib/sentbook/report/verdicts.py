@@ -91,7 +91,7 @@ def _claims(claims: list[Entry]) -> Shown:
     for claim in claims:
         why = [f"Rule: {name_of(claim.rule)}." if claim.rule else "", *claim.notes]
         why += [f"{_STATES[claim.why.state]}: {claim.why.says}"] if claim.why else []
-        said = f"{'Ours: ' if claim.own else ''}{claim.text} ({claim.source})"
+        said = f"{claim.text} ({claim.source}{f': “{claim.quote}”' if claim.quote else ''})"
         rows.append([claim.id, said, claim.verdict, readable(claim.found.evidence), readable(" ".join(why))])
     return table(pd.DataFrame(rows, columns=["Claim", "It says", "Verdict", "Evidence", "Rule and cause"]))
 
