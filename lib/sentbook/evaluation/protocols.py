@@ -30,6 +30,7 @@ class Measure(StrEnum):
     MSE = "mse"
     ACCURACY = "accuracy"
     F1 = "f1"
+    MEAN = "mean"
 
 
 class Aggregation(StrEnum):
@@ -79,6 +80,7 @@ MEASURES = {
     **{Measure(name): measure for name, measure in correlation.MEASURES.items()},
     Measure.ACCURACY: accuracy,
     Measure.F1: f1,
+    Measure.MEAN: lambda scores, gold: float(np.mean(scores)),  # of scores that are their own measure
 }
 COSINE_PEARSON = Protocol(Score.COSINE, Measure.PEARSON)
 # What the authors of each test set ask for, by its name in tables.

@@ -83,7 +83,8 @@ def bootstrap_by_seed(metric: str, scores: ArrayLike, gold: ArrayLike, counts: C
     """Return (S, R) values of ``metric`` for each seed and resample; a constant prediction has correlation 0.
 
     Args:
-        metric: ``pearson``, ``spearman`` or ``mse`` of scores; ``accuracy`` or ``f1`` of labels, class 1 the positive.
+        metric: ``pearson``, ``spearman`` or ``mse`` of scores, or their ``mean``, whatever the gold; ``accuracy`` or
+            ``f1`` of labels, class 1 the positive.
         scores: (S, N), a row a seed, or (N,).
         gold: (N,).
         counts: (R, N) from `resample_counts`; the same for every method compared.
@@ -103,10 +104,9 @@ def bootstrap_by_seed(metric: str, scores: ArrayLike, gold: ArrayLike, counts: C
             result[:, rows] = _weighted_pearson(part, table, target)
         elif metric == "spearman":
             result[:, rows] = _weighted_spearman(part, table, target)
-        elif metric == "mse":
-            result[:, rows] = ((table - target) ** 2) @ part.T / part.sum(axis=1)
-        elif metric == "accuracy":
-            result[:, rows] = (table == target).astype(np.float64) @ part.T / part.sum(axis=1)
+        elif metric in ("mse", "accuracy", "mean"):
+            values = {"mse": (table - target) ** 2, "accuracy": table == target, "mean": table}[metric]
+            result[:, rows] = values.astype(np.float64) @ part.T / part.sum(axis=1)
         elif metric == "f1":
             positive = (table == 1).astype(np.float64)
             true = (positive * (target == 1)) @ part.T
