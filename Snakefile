@@ -17,6 +17,10 @@ RECORD = "--record" if config.get("record") in (True, "True") else ""
 AT, EXECUTED = f"build/batch/{PROFILE}", f"build/executed/{PROFILE}"
 GRID = yaml.safe_load(Path("lib/sentbook/papers/grid.yaml").read_text())
 NOTEBOOKS = re.findall(r"file: book/_executed/(\S+)", Path("_toc.yml").read_text())
+TARGETS = (config.get("targets") or ("book" if PROFILE == "demo" else "notebooks")).split(",")
+# Searches take hours and are recorded once: but for the demo they run by name, and other pages read what is committed.
+SEARCHES = [name for name in NOTEBOOKS if name.endswith("/tuning")]
+LEFT_OUT = [] if PROFILE == "demo" or "searches" in TARGETS else SEARCHES
 # Without the book's pages that are made from notebooks and records.
 MADE = {"_api", "_executed", "_runs", "__pycache__"}
 TEXT = [str(file) for file in Path("book").rglob("*") if file.is_file() and not MADE & set(file.parts)]
@@ -47,16 +51,20 @@ def cores(paper):
 
 
 def shown(paper, page):
-    """What a page shows besides its own run: printed numbers, claims, causes, and the recorded run."""
+    """What a page shows besides its own run: printed numbers, claims, causes, the recorded run and search."""
     files = [*Path("lib/sentbook/papers", paper).rglob("*.yaml"), *Path("lib/sentbook/papers", paper).rglob("*.csv")]
     recorded = [Path("results", kind, paper) for kind in ("small", "paper") if kind != PROFILE]
-    return [str(file) for file in [*files, *(file for folder in recorded for file in folder.glob(f"{page}.*"))]]
+    files += [file for folder in recorded for file in folder.glob(f"{page}.*")]
+    if f"{paper}/tuning" in LEFT_OUT and page != "tuning":
+        files += Path("results").glob(f"*/{paper}/tuning.json")
+    return sorted({str(file) for file in files})
 
 
 def before(paper, page):
     """The stamps and pages that a page waits for: encoders, and the search whose choices it trains with."""
     first = [f"{paper}/{name}" for name in GRID.get(paper, {}).get("first", [])]
-    pages = [] if f"{paper}/{page}" in first else [f"{EXECUTED}/{name}.ipynb" for name in first if name in NOTEBOOKS]
+    waits = [name for name in first if name in NOTEBOOKS and name not in LEFT_OUT]
+    pages = [] if f"{paper}/{page}" in first else [f"{EXECUTED}/{name}.ipynb" for name in waits]
     return [stamp for name in papers(paper) for stamp in encoders(name)] + pages
 
 
@@ -85,12 +93,14 @@ def code(*of):
 
 
 def wanted():
-    """The files of the targets: pages, papers, ``encoders``, ``notebooks``, ``book``; the book when there are none."""
+    """The files of the targets: pages, papers, ``encoders``, ``searches``, ``notebooks`` and ``book``."""
     levels = {"book": [f"{AT}/book.done"], "encoders": [stamp for paper in GRID for stamp in encoders(paper)]}
-    levels["notebooks"] = [f"{EXECUTED}/{name}.ipynb" for name in NOTEBOOKS]
-    for target in (config.get("targets") or "book").split(","):
+    levels["searches"] = [f"{EXECUTED}/{page}.ipynb" for page in SEARCHES]
+    levels["notebooks"] = [f"{EXECUTED}/{page}.ipynb" for page in NOTEBOOKS if page not in LEFT_OUT]
+    for target in TARGETS:
         name = target.removeprefix("notebooks/").removesuffix(".ipynb")
-        pages = [f"{EXECUTED}/{page}.ipynb" for page in NOTEBOOKS if f"{page}/".startswith(f"{name}/")]
+        named = [page for page in NOTEBOOKS if page == name or page.startswith(f"{name}/") and page not in LEFT_OUT]
+        pages = [f"{EXECUTED}/{page}.ipynb" for page in named]
         if not levels.get(name, pages):
             raise WorkflowError(f"'{target}' is no page, paper or level; name one of {', '.join([*levels, *NOTEBOOKS])}.")
         yield from levels.get(name, pages)

@@ -84,10 +84,16 @@ def test_after_a_kill_the_same_command_goes_on(checkout: Path, note: Path, write
 
 @pytest.mark.slow
 def test_the_whole_grid_is_in_order() -> None:
-    """Snakemake plans every profile; encoders come before pages, pages before the book."""
+    """Snakemake plans every profile: encoders before pages, pages before the book, searches of hours only by name."""
     command = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", "--forceall", "--config"]
-    for profile, encoders in (("demo", 4), ("small", 18)):
-        done = subprocess.run([*command, f"profile={profile}"], cwd=ROOT, capture_output=True, text=True, check=True)
+    pages, searches = len(list(ROOT.glob("notebooks/*/*.ipynb"))), len(list(ROOT.glob("notebooks/*/tuning.ipynb")))
+    for options, encoders, notebooks, book in (
+        (["profile=demo"], 4, pages, True),
+        (["profile=small"], 18, pages - searches, False),
+        (["profile=small", "targets=searches,book"], 18, pages, True),
+        (["profile=small", "targets=cse/tuning"], 3, 1, False),
+    ):
+        done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=True)
         counts = dict(line.split() for line in done.stdout.splitlines() if len(line.split()) == 2)
-        assert counts["encoder"] == str(encoders) and counts["book"] == "1"
-        assert int(counts["notebook"]) == len(list(ROOT.glob("notebooks/*/*.ipynb")))
+        assert counts["encoder"] == str(encoders) and ("book" in counts) == book
+        assert int(counts["notebook"]) == notebooks

@@ -130,9 +130,11 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
 @click.option("--executor", type=click.Choice(["slurm"]), help="A folder of workflow/profiles.")
 @record_option
 def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None, record: bool) -> None:
-    """Run what changed: all notebooks and the book, or TARGETS such as cse, cse/table1, encoders, notebooks.
+    """Run what changed: notebooks, in the demo the book too, or TARGETS such as cse, cse/table1, encoders, book.
 
-    After a failure or a kill the same command goes on. Other options go to Snakemake: -n lists the jobs.
+    But for the demo, the searches of settings (pages "tuning") run only by name or by the target searches; the other
+    pages read the committed ones. After a failure or a kill the same command goes on. Other options go to Snakemake: -n
+    lists the jobs.
     """
     (root() / "build").mkdir(exist_ok=True)
     lock = os.open(root() / "build" / "batch.lock", os.O_RDWR | os.O_CREAT)

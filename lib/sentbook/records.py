@@ -132,7 +132,8 @@ class Provenance(Record):
     """All that is needed to make the numbers again.
 
     ``wall_seconds`` is the run's own; ``training_seconds`` sums the trainings whose encoders it used, most of them
-    cached by earlier runs. ``version`` is the `VERSION` of the code that ran.
+    cached by earlier runs. ``version`` is the `VERSION` of the code that ran. ``device`` names the processor.
+    ``threads`` are the run's own (None: not known); with the settings' ``jobs`` above 1 each training has one.
     """
 
     git_commit: str
@@ -144,6 +145,7 @@ class Provenance(Record):
     packages: dict[str, str] = Field(default_factory=dict)
     python: str
     device: str
+    threads: int | None = None
     started: str
     wall_seconds: float
     training_seconds: float = 0.0

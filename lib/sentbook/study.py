@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import torch
 from pydantic_core import to_jsonable_python
 
 from sentbook import io, records
@@ -153,10 +154,11 @@ class Study:
     def _searches(self, trained: Sequence[Trained]) -> list[Search]:
         """Return how the settings of what was trained were chosen, as the page *tuning* of the paper has recorded it.
 
-        Profile paper may train longer, with what the search of profile small has chosen.
+        The committed search comes first: a run that others can make again reads nothing else. Profile paper may train
+        longer, with what the search of profile small has chosen.
         """
         name, profile = f"{self.paper}/tuning", self.settings.profile
-        tuning = records.read_own(name, profile) or records.read(name, profile) or records.read(name)
+        tuning = records.read(name, profile) or records.read_own(name, profile) or records.read(name)
         return searches_of(trained, tuning.searches if tuning else [])
 
     def record(
@@ -207,6 +209,7 @@ class Study:
                 packages=io.packages(),
                 python=platform.python_version(),
                 device=described(device_of(s.device)),
+                threads=torch.get_num_threads(),
                 started=self.started,
                 wall_seconds=round(time.monotonic() - self._clock, 1),
                 training_seconds=round(sum(item.metadata["wall_seconds"] for item in trained), 1),
