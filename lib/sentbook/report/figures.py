@@ -117,117 +117,103 @@ def _lines(page: Page, rows: Names, held: Sequence[str], what: str) -> tuple[Fig
     return drawing, axes, {name: at for at, (name, _) in enumerate(lines) if name is not None}
 
 
-def dumbbell(
-    page: Page, a: str, b: str, *, rows: Names = None, metric: str = "", caption: str = "", run: Run | None = None
-) -> Shown:
-    """Draw A and B on each data set: ours filled, a tick per seed, the paper's hollow.
+def dumbbell(page: Page, a: str, b: str, *, rows: Names = None, caption: str = "") -> Shown:
+    """Draw A and B on each data set of the record: ours filled, a tick per seed, the paper's hollow.
 
     Raises:
-        ConfigError: the run has neither method.
+        ConfigError: the record has neither method.
     """
-    parts, paper = [], Values.printed(page.paper)
-    for one, words in page.runs(run, caption):
-        values, hollow, failed = Values.measured(one, page.protocol), False, 0
-        drawing, axes, at = _lines(page, rows, values.datasets((a, b)), f"number of {a} or {b}")
-        inks = _legend(page, drawing, axes, (a, b))
-        for (name, y), (method, shift) in product(at.items(), ((a, -0.16), (b, 0.16))):
-            measure = values.metric_on(name, metric)
-            look: Any = {"color": inks[method], "ms": 6, "zorder": 3}
-            scale = numbers.factor(measure)
-            seeds = [scale * value for value in values.at(method, name, measure)]
-            # A run that diverged must not stretch the axis for all others.
-            ticks = [value for value in seeds if scale == 1 or value > 0.5 * np.median(seeds)]
-            failed += len(seeds) - len(ticks)
-            axes.plot(ticks, [y + shift] * len(ticks), "|", color=inks[method], ms=8, alpha=0.6)
-            if seeds:
-                axes.plot([np.mean(seeds)], [y + shift], "o", **look)
-            if (theirs := paper.mean(method, name, measure)) is not None:
-                hollow = bool(axes.plot([scale * theirs], [y + shift], "o", mfc="white", **look))
-        axes.set_xlabel(numbers.name(measure))
-        note = f"Filled: ours, a tick per seed.{' Hollow: the paper.' if hollow else ''}"
-        note += f" {numbers.counted(failed, 'run')} below half of the median not drawn." if failed else ""
-        alt = f"{page.label(a)} and {page.label(b)} on {numbers.counted(len(at), 'row')}; the table has the numbers."
-        parts.append(figure(drawing, caption=words, alt=alt, note=note))
-    return page.together(parts)
+    if page.run is None:
+        return page.unrecorded
+    values, paper, hollow, failed = Values.measured(page.run, page.protocol), Values.printed(page.paper), False, 0
+    drawing, axes, at = _lines(page, rows, values.datasets((a, b)), f"number of {a} or {b}")
+    inks = _legend(page, drawing, axes, (a, b))
+    for (name, y), (method, shift) in product(at.items(), ((a, -0.16), (b, 0.16))):
+        measure = values.metric_on(name, None)
+        look: Any = {"color": inks[method], "ms": 6, "zorder": 3}
+        scale = numbers.factor(measure)
+        seeds = [scale * value for value in values.at(method, name, measure)]
+        # A run that diverged must not stretch the axis for all others.
+        ticks = [value for value in seeds if scale == 1 or value > 0.5 * np.median(seeds)]
+        failed += len(seeds) - len(ticks)
+        axes.plot(ticks, [y + shift] * len(ticks), "|", color=inks[method], ms=8, alpha=0.6)
+        if seeds:
+            axes.plot([np.mean(seeds)], [y + shift], "o", **look)
+        if (theirs := paper.mean(method, name, measure)) is not None:
+            hollow = bool(axes.plot([scale * theirs], [y + shift], "o", mfc="white", **look))
+    axes.set_xlabel(numbers.name(measure))
+    note = f"Filled: ours, a tick per seed.{' Hollow: the paper.' if hollow else ''}"
+    note += f" {numbers.counted(failed, 'run')} below half of the median not drawn." if failed else ""
+    alt = f"{page.label(a)} and {page.label(b)} on {numbers.counted(len(at), 'row')}; the table has the numbers."
+    return figure(drawing, caption=caption, alt=alt, note=note)
 
 
-def forest(
-    page: Page, a: str, b: str, *, rows: Names = None, metric: str = "", caption: str = "", run: Run | None = None
-) -> Shown:
-    """Draw A - B with its 95 % interval on each data set; filled where the interval excludes zero.
+def forest(page: Page, a: str, b: str, *, rows: Names = None, caption: str = "") -> Shown:
+    """Draw A - B of the record with its 95 % interval on each data set; filled where the interval excludes zero.
 
     Raises:
-        ConfigError: the run has no tested difference of A and B.
+        ConfigError: the record has no tested difference of A and B.
     """
-    parts, difference = [], page.difference(a, b)
-    for one, words in page.runs(run, caption):
-        values = Values.measured(one, page.protocol)
-        names = by_year(test.dataset for test in one.tests)
-        found = {name: values.test(a, b, name, values.metric_on(name, metric)) for name in names}
-        tests = {name: test for name, test in found.items() if test is not None}
-        drawing, axes, at = _lines(page, rows, list(tests), f"tested difference of {a} and {b}")
-        axes.axvline(0, color=GREY, linewidth=0.9, zorder=1)
-        for name, y in at.items():
-            test, mean, scale = tests[name], is_average(name), numbers.factor(tests[name].metric)
-            ink = colour(a if (test.estimate > 0) != lower_is_better(test.metric) else b, (a, b))
-            face = "white" if test.low <= 0 <= test.high else ink
-            axes.plot([test.low * scale, test.high * scale], [y, y], color=ink, linewidth=2.2 if mean else 1.3)
-            axes.plot([test.estimate * scale], [y], "D" if mean else "o", color=ink, mfc=face, ms=6, zorder=3)
-            place: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
-            axes.annotate(numbers.tested(test), (1.01, y), fontsize=8.5, weight="bold" if mean else None, **place)
-        axes.set_xlabel(f"{difference}, {numbers.name(test.metric)}")
-        note = f"Bars: 95 % ({test.kind}). Filled: the interval excludes zero."
-        note += " Diamonds: averages." if any(map(is_average, at)) else ""
-        alt = f"{difference} on {numbers.counted(len(at), 'row')}, with the numbers."
-        parts.append(figure(drawing, caption=words, alt=alt, note=note))
-    return page.together(parts)
+    if page.run is None:
+        return page.unrecorded
+    values, difference = Values.measured(page.run, page.protocol), page.difference(a, b)
+    names = by_year(test.dataset for test in page.run.tests)
+    found = {name: values.test(a, b, name, values.metric_on(name, None)) for name in names}
+    tests = {name: test for name, test in found.items() if test is not None}
+    drawing, axes, at = _lines(page, rows, list(tests), f"tested difference of {a} and {b}")
+    axes.axvline(0, color=GREY, linewidth=0.9, zorder=1)
+    for name, y in at.items():
+        test, mean, scale = tests[name], is_average(name), numbers.factor(tests[name].metric)
+        ink = colour(a if (test.estimate > 0) != lower_is_better(test.metric) else b, (a, b))
+        face = "white" if test.low <= 0 <= test.high else ink
+        axes.plot([test.low * scale, test.high * scale], [y, y], color=ink, linewidth=2.2 if mean else 1.3)
+        axes.plot([test.estimate * scale], [y], "D" if mean else "o", color=ink, mfc=face, ms=6, zorder=3)
+        place: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
+        axes.annotate(numbers.tested(test), (1.01, y), fontsize=8.5, weight="bold" if mean else None, **place)
+    axes.set_xlabel(f"{difference}, {numbers.name(test.metric)}")
+    note = f"Bars: 95 % ({test.kind}). Filled: the interval excludes zero."
+    note += " Diamonds: averages." if any(map(is_average, at)) else ""
+    alt = f"{difference} on {numbers.counted(len(at), 'row')}, with the numbers."
+    return figure(drawing, caption=caption, alt=alt, note=note)
 
 
 def bars(
-    page: Page,
-    methods: Names = None,
-    *,
-    rows: Names = None,
-    metric: str = "",
-    reference: str = "",
-    caption: str = "",
-    run: Run | None = None,
+    page: Page, methods: Names = None, *, rows: Names = None, metric: str = "", reference: str = "", caption: str = ""
 ) -> Shown:
-    """Draw a bar per method in a group per data set, the averages unless ``rows`` names others.
+    """Draw a bar of the record per method in a group per data set, the averages unless ``rows`` names others.
 
     Args:
         reference: a method whose mean is taken off, so that small differences show.
 
     Raises:
-        ConfigError: the run has nothing to draw, or no ``reference``.
+        ConfigError: the record has nothing to draw, or no ``reference``.
     """
     import seaborn  # a second, only on the pages that need it
 
-    parts = []
-    for one, words in page.runs(run, caption):
-        values = Values.measured(one, page.protocol)
-        shown = [name for name in methods or values.methods if name in values.methods and name != reference]
-        sets = values.datasets(shown)
-        names = [name for name in rows or filter(is_average, sets) if name in sets] or sets
-        drawing, axes = subplots(3.0)
-        inks, measure, held = _legend(page, drawing, axes, shown), "", []
-        for name, method in product(names, shown):
-            measure = values.metric_on(name, metric)
-            base = values.mean(reference, name, measure) if reference else 0.0
-            if base is None:
-                raise ConfigError(f"This run holds no {measure} of the reference {reference} on {name}.")
-            seeds = [numbers.factor(measure) * (value - base) for value in values.at(method, name, measure)]
-            held += [{"row": name, "method": method, "value": value} for value in seeds]
-        look: Any = {"order": names, "hue_order": shown, "palette": inks, "saturation": 1, "legend": False}
-        look |= {"errorbar": lambda seeds: astuple(seed_interval(seeds))[1:3], "err_kws": {"color": GREY}}
-        seaborn.barplot(pd.DataFrame(held), x="row", y="value", hue="method", ax=axes, **look)
-        axes.set_xticks(range(len(names)), [textwrap.fill(page.label(name), 12) for name in names])
-        less = f"less {page.label(reference)}, " if reference else ""
-        axes.set(xlabel="", ylabel=f"{less}{numbers.name(measure)}")
-        axes.grid(axis="y")
-        alt = f"{', '.join(map(page.label, shown))} on {numbers.counted(len(names), 'row')}; the table has the numbers."
-        parts.append(figure(drawing, caption=words, alt=alt, note="Bars: means; whiskers: 95 % over seeds."))
-    return page.together(parts)
+    if page.run is None:
+        return page.unrecorded
+    values = Values.measured(page.run, page.protocol)
+    shown = [name for name in methods or values.methods if name in values.methods and name != reference]
+    sets = values.datasets(shown)
+    names = [name for name in rows or filter(is_average, sets) if name in sets] or sets
+    drawing, axes = subplots(3.0)
+    inks, measure, held = _legend(page, drawing, axes, shown), "", []
+    for name, method in product(names, shown):
+        measure = values.metric_on(name, metric)
+        base = values.mean(reference, name, measure) if reference else 0.0
+        if base is None:
+            raise ConfigError(f"This run holds no {measure} of the reference {reference} on {name}.")
+        seeds = [numbers.factor(measure) * (value - base) for value in values.at(method, name, measure)]
+        held += [{"row": name, "method": method, "value": value} for value in seeds]
+    look: Any = {"order": names, "hue_order": shown, "palette": inks, "saturation": 1, "legend": False}
+    look |= {"errorbar": lambda seeds: astuple(seed_interval(seeds))[1:3], "err_kws": {"color": GREY}}
+    seaborn.barplot(pd.DataFrame(held), x="row", y="value", hue="method", ax=axes, **look)
+    axes.set_xticks(range(len(names)), [textwrap.fill(page.label(name), 12) for name in names])
+    less = f"less {page.label(reference)}, " if reference else ""
+    axes.set(xlabel="", ylabel=f"{less}{numbers.name(measure)}")
+    axes.grid(axis="y")
+    alt = f"{', '.join(map(page.label, shown))} on {numbers.counted(len(names), 'row')}; the table has the numbers."
+    return figure(drawing, caption=caption, alt=alt, note="Bars: means; whiskers: 95 % over seeds.")
 
 
 def curve(
