@@ -1,4 +1,4 @@
-"""What lessons show beside their cells: the code behind an equation, a drawing, a figure with a control."""
+"""What lessons show beside their cells: the code behind an equation, a drawing, a figure in several states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from IPython.display import Markdown
@@ -38,36 +37,9 @@ def diagram(*names: str, caption: str = "") -> Shown:
     return captioned(Markup('<div class="sb-diagrams">{}</div>').format(drawings), caption)
 
 
-@dataclass(frozen=True)
-class Dial:
-    """A figure in several states: a slider in JupyterLab, on a page all states beside each other."""
-
-    draw: Callable[[Any], Shown]
-    name: str
-    states: Mapping[str, Any]
-
-    def _repr_html_(self) -> str:
-        state = Markup("<div><p><b>{}: {}</b></p>{}</div>")
-        shown = [state.format(self.name, words, self.draw(value).html) for words, value in self.states.items()]
-        return Shown(Markup('<div class="sb-states">{}</div>').format(Markup("").join(shown)))._repr_html_()
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        page = {"text/plain": f"{self.name}: {', '.join(self.states)}", "text/html": self._repr_html_()}
-        try:
-            import ipywidgets
-        except ImportError:
-            return page
-        slider = ipywidgets.SelectionSlider(options=list(self.states), description=self.name, continuous_update=False)
-        figure = ipywidgets.HTML()
-
-        def show(_: Any) -> None:
-            figure.value = self.draw(self.states[slider.value])._repr_html_()
-
-        slider.observe(show, names="value")
-        show(None)
-        return page | ipywidgets.VBox([slider, figure])._repr_mimebundle_()
-
-
-def dial(draw: Callable[[Any], Shown], name: str, states: Mapping[str, Any] | Sequence[Any]) -> Dial:
-    """Draw a figure for each of ``states``: values that read well, or values by their words."""
-    return Dial(draw, name, states if isinstance(states, Mapping) else {str(value): value for value in states})
+def dial(draw: Callable[[Any], Shown], name: str, states: Mapping[str, Any] | Sequence[Any]) -> Shown:
+    """Draw a figure for each of ``states``, values that read well or values by their words, next to each other."""
+    named = states if isinstance(states, Mapping) else {str(value): value for value in states}
+    state = Markup("<div><p><b>{}: {}</b></p>{}</div>")
+    shown = Markup("").join(state.format(name, words, draw(value).html) for words, value in named.items())
+    return Shown(Markup('<div class="sb-states">{}</div>').format(shown))
