@@ -120,10 +120,21 @@ def test_scores_are_read_as_they_were_written(checkout: Path, scores: Scores) ->
     assert path.read_bytes() == first
 
 
-@pytest.mark.parametrize("values", [[np.nan], [np.inf], [0.1, 0.2]])
-def test_scores_that_no_file_could_hold_are_refused(values: list[float]) -> None:
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match="A, seed 1: the scores on x cannot be stored"):
-        Scores({"x": np.zeros(1)}, {("A", 1, "x"): np.array(values)})
+def test_scores_of_two_protocols_share_a_record() -> None:
+    """Each keeps its data sets, folds and means; the second ones' names take on the words of their protocol."""
+
+    def of(values: list[float], fold: int) -> Scores:
+        layout = {"means": {"avg": ["x"]}, "measures": {"x": ["accuracy"], "avg": ["accuracy"]}}
+        return Scores({"x": np.ones(2)}, {("A", 1, "x"): np.array(values)}, {"x": np.array([fold, fold])}, layout)
+
+    found = of([1, 0], 0).joined({"SentEval": of([1, 1], 1)})
+    assert {key: list(row) for key, row in found.predictions.items()} == {
+        ("A", 1, "x"): [1, 0],
+        ("A", 1, "x, SentEval"): [1, 1],
+    }
+    assert list(found.folds["x, SentEval"]) == [1, 1] and list(found.gold) == ["x", "x, SentEval"]
+    assert found.layout["means"] == {"avg": ["x"], "avg, SentEval": ["x, SentEval"]}
+    assert found.layout["measures"]["avg, SentEval"] == ["accuracy"]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"{}"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -231,21 +231,23 @@ class Scores:
     layout: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Round to what the file keeps, see `rounded`.
+        """Round to what the file keeps, see `rounded`."""
+        object.__setattr__(self, "predictions", {key: rounded(values) for key, values in self.predictions.items()})
 
-        Raises:
-            ValueError: a prediction is not finite, or is not of its data set's items.
+    def joined(self, others: Mapping[str, Scores]) -> Scores:
+        """Return these and others, of the same data sets under other protocols, whose words their names take on.
+
+        ``{"SentEval": ...}`` makes ``MR, SentEval`` of ``MR``: the place of a number whose protocol has these words.
         """
-        for (method, seed, dataset), values in self.predictions.items():
-            if not np.isfinite(values).all() or values.shape != np.shape(self.gold[dataset]):
-                raise ValueError(f"{method}, seed {seed}: the scores on {dataset} cannot be stored.")
-        kept = {
-            "gold": {name: np.asarray(values, dtype=np.float64) for name, values in self.gold.items()},
-            "folds": {name: np.asarray(values, dtype=np.int16) for name, values in self.folds.items()},
-            "predictions": {key: rounded(values) for key, values in self.predictions.items()},
-        }
-        for name, value in kept.items():
-            object.__setattr__(self, name, value)
+        parts = [("", self), *((f", {words}", other) for words, other in others.items())]
+
+        def named(maps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+            return {name + end: one for (end, _), held in zip(parts, maps, strict=True) for name, one in held.items()}
+
+        layout = {part: named([one.layout[part] for _, one in parts]) for part in self.layout}
+        layout["means"] = {r + end: [n + end for n in ns] for end, one in parts for r, ns in one.layout["means"].items()}
+        rows = {(*key[:2], key[2] + end): row for end, one in parts for key, row in one.predictions.items()}
+        return Scores(named([one.gold for _, one in parts]), rows, named([one.folds for _, one in parts]), layout)
 
     def save(self, path: Path) -> None:
         """Write the file; the same scores give the same bytes.
@@ -265,7 +267,7 @@ class Scores:
                 arrays[f"scores_{place}"] = np.round(table / steps[:, None]).astype(np.int16)
                 arrays[f"steps_{place}"] = steps
             if name in self.folds:
-                arrays[f"folds_{place}"] = self.folds[name]
+                arrays[f"folds_{place}"] = self.folds[name].astype(np.int16)
         with replacing(path) as temporary, temporary.open("wb") as stream:
             np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
 

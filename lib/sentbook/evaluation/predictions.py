@@ -27,6 +27,7 @@ Masks = Mapping[str, NDArray[np.bool_]]
 Row = str | Sequence[str]  # a data set, a mean of several by its name, or the data sets of a mean
 KIND = "paired bootstrap"
 AND_SEEDS = ", t over seeds"
+WILLIAMS = "williams"
 TOTAL = "total_avg"
 # Classification tasks of pairs, which have F1 beside accuracy.
 PAIRS = ("MSRP", "miniworld/paraphrase")
@@ -99,6 +100,11 @@ class Predictions:
     def members(self, row: Row) -> list[str]:
         """Return the data sets behind a row: itself, or those that it averages."""
         return self.means.get(row, [row]) if isinstance(row, str) else list(row)
+
+    def place(self, row: str, protocol: str) -> str:
+        """Name the data set or mean of a row under a protocol: ``MR, SentEval`` where a record keeps that, or ``MR``."""
+        held = (one for one in [*self.names, *self.means] if one.startswith(f"{row}, "))
+        return next((one for one in held if {*one.split(", ")[1:]} <= {*protocol.split(", ")}), row)
 
     def seeds(self, method: str, row: Row) -> list[int | None]:
         """Return the seeds of a method that were judged on all of a row."""
@@ -393,16 +399,17 @@ class Predictions:
         families = [
             [self.difference(a, b, name, measure, resamples) for name, measure in cells],
             [self.difference(a, b, row, resamples=resamples) for row in self.means],
-            [self._williams(a, b, name) for name, measure in cells if measure is Measure.PEARSON],
+            [self.williams(a, b, name) for name, measure in cells if measure is Measure.PEARSON],
         ]
         return [test for family in families for test in corrected(family)]
 
-    def _williams(self, a: str, b: str, name: str) -> Test:
+    def williams(self, a: str, b: str, name: str) -> Test:
+        """Return A - B on a data set by Williams' test of the correlations of their scores averaged over seeds."""
         first, second, gold = self.stacked(a, name).mean(axis=0), self.stacked(b, name).mean(axis=0), self.gold[name]
         r_a, r_b = pearson(first, gold), pearson(second, gold)
         _, p = statistics.williams(r_a, r_b, pearson(first, second), len(gold))
         gap = r_a - r_b  # the test gives no interval; the difference stands for its bounds
-        return Test.of(Estimate(gap, gap, gap, p), kind="williams", a=a, b=b, dataset=name, metric="pearson")
+        return Test.of(Estimate(gap, gap, gap, p), kind=WILLIAMS, a=a, b=b, dataset=name, metric="pearson")
 
 
 def crc(name: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sentbook.data import suites
 from sentbook.data.text import Tokenisation
+from sentbook.evaluation.statistics import MEANS
 from sentbook.training import correlation
 
 
@@ -28,6 +30,7 @@ class Measure(StrEnum):
     PEARSON = "pearson"
     SPEARMAN = "spearman"
     MSE = "mse"
+    MAE = "mae"
     ACCURACY = "accuracy"
     F1 = "f1"
     MEAN = "mean"
@@ -65,20 +68,19 @@ class Protocol:
         return f"{words}, {self.detail}" if self.detail else words
 
 
-def accuracy(predicted: ArrayLike, gold: ArrayLike) -> float:
-    """Return the share of the labels that are right."""
-    return float((np.asarray(predicted) == np.asarray(gold)).mean())
-
-
 def f1(predicted: ArrayLike, gold: ArrayLike) -> float:
     """Return the harmonic mean of precision and recall of class 1; 0 where nothing is or is called class 1."""
     found, right = np.asarray(predicted) == 1, np.asarray(gold) == 1
     return 2 * int((found & right).sum()) / max(int(found.sum() + right.sum()), 1)
 
 
-MEASURES = {
+def _mean_of(name: str) -> Callable[[ArrayLike, ArrayLike], float]:
+    return lambda predicted, gold: float(MEANS[name](np.asarray(predicted), np.asarray(gold)).mean())
+
+
+MEASURES: dict[Measure, Callable[[ArrayLike, ArrayLike], float]] = {
+    **{Measure(name): _mean_of(name) for name in MEANS},
     **{Measure(name): measure for name, measure in correlation.MEASURES.items()},
-    Measure.ACCURACY: accuracy,
     Measure.F1: f1,
     Measure.MEAN: lambda scores, gold: float(np.mean(scores)),  # of scores that are their own measure
 }

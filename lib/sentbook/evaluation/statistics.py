@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -79,12 +79,23 @@ def _weighted_spearman(counts: Array, table: Array, gold: Array) -> Array:
     return np.stack(rows)
 
 
-def bootstrap_by_seed(metric: str, scores: ArrayLike, gold: ArrayLike, counts: Counts) -> Array:
-    """Return (S, R) values of ``metric`` for each seed and resample; a constant prediction has correlation 0.
+# Measures that are a mean over items, of (S, N) predictions and (N,) gold.
+MEANS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "mse": lambda x, y: (x - y) ** 2,
+    "mae": lambda x, y: np.abs(x - y),
+    "accuracy": lambda x, y: (x == y).astype(np.float64),
+    "mean": lambda x, y: x,
+}
+
+
+def bootstrap(metric: str, scores: ArrayLike, gold: ArrayLike, counts: Counts) -> Array:
+    """Return (R,) values of ``metric`` over the resamples, the mean over seeds in each.
+
+    A constant prediction has correlation 0.
 
     Args:
-        metric: ``pearson``, ``spearman`` or ``mse`` of scores, or their ``mean``, whatever the gold; ``accuracy`` or
-            ``f1`` of labels, class 1 the positive.
+        metric: ``pearson``, ``spearman``, ``mse`` or ``mae`` of scores; ``accuracy`` or ``f1`` of labels, class 1 the
+            positive; ``mean`` of what has no gold.
         scores: (S, N), a row a seed, or (N,).
         gold: (N,).
         counts: (R, N) from `resample_counts`; the same for every method compared.
@@ -104,9 +115,8 @@ def bootstrap_by_seed(metric: str, scores: ArrayLike, gold: ArrayLike, counts: C
             result[:, rows] = _weighted_pearson(part, table, target)
         elif metric == "spearman":
             result[:, rows] = _weighted_spearman(part, table, target)
-        elif metric in ("mse", "accuracy", "mean"):
-            values = {"mse": (table - target) ** 2, "accuracy": table == target, "mean": table}[metric]
-            result[:, rows] = values.astype(np.float64) @ part.T / part.sum(axis=1)
+        elif metric in MEANS:
+            result[:, rows] = MEANS[metric](table, target) @ part.T / part.sum(axis=1)
         elif metric == "f1":
             positive = (table == 1).astype(np.float64)
             true = (positive * (target == 1)) @ part.T
@@ -114,12 +124,7 @@ def bootstrap_by_seed(metric: str, scores: ArrayLike, gold: ArrayLike, counts: C
             result[:, rows] = np.divide(2 * true, found, out=np.zeros_like(true), where=found > 0)
         else:
             raise ValueError(f"There is no measure '{metric}'.")
-    return result
-
-
-def bootstrap(metric: str, scores: ArrayLike, gold: ArrayLike, counts: Counts) -> Array:
-    """Return (R,) values of ``metric`` over the resamples, the mean over seeds in each; see `bootstrap_by_seed`."""
-    return np.asarray(bootstrap_by_seed(metric, scores, gold, counts).mean(axis=0))
+    return np.asarray(result.mean(axis=0))
 
 
 def from_bootstrap(point: float, values: Array) -> Estimate:

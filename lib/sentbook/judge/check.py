@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
-from sentbook.evaluation.predictions import AND_SEEDS, KIND, Predictions
-from sentbook.evaluation.protocols import Aggregation
+import numpy as np
+
+from sentbook.evaluation.predictions import AND_SEEDS, KIND, WILLIAMS, Predictions
+from sentbook.evaluation.protocols import MEASURES, Aggregation
 from sentbook.io import root, write_atomically
 from sentbook.judge import gather
-from sentbook.judge.evidence import Evidence, Missing
-from sentbook.records import Run, Scores, read, read_scores
+from sentbook.judge.evidence import Evidence, Missing, members
+from sentbook.records import Run, Scores, Test, read, read_scores
 
 # Numbers are computed from the scores as they are stored. Folds of different sizes weigh alike in a value, and not in a
 # difference.
@@ -51,18 +54,33 @@ def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, floa
     """Yield numbers as recorded and by the scores per item or the rows, in words, and by how much they may differ."""
     book, evidence = Predictions.restored(scores) if scores else Predictions(), Evidence(run)
     for row in run.metrics:
-        if row.seed in book.seeds(row.method, row.dataset):
-            how = next((one for one in Aggregation if str(one) in row.protocol), Aggregation.MEAN)
+        how = next((one for one in Aggregation if str(one) in row.protocol), Aggregation.MEAN)
+        place = book.place(row.dataset, row.protocol), row.metric if row.metric in MEASURES else None
+        again = book.values(row.method, *place, how) if book.has(row.method, place[0]) else {}
+        if value := [again[row.seed]] if row.seed in again else list(again.values()) * (row.seed is None):
             words = f"{row.metric} of {row.method} on {row.dataset}, seed {row.seed}"
-            yield words, row.value, book.values(row.method, row.dataset, row.metric, how)[row.seed], STORED
-    for test in (one for one in run.tests if one.kind.startswith(KIND)):
-        words, place, sides = f"{test.a} - {test.b} on {test.dataset}", (test.dataset, test.metric), (test.a, test.b)
-        with suppress(Missing):
-            first, second = (evidence.mean(side, *place) for side in sides)
-            yield words, test.estimate, first - second, ROWS
-        if all(book.has(side, test.dataset) for side in sides):
-            seeds = test.kind.endswith(AND_SEEDS)
+            yield words, row.value, float(np.mean(value)), STORED
+    for test in [*run.tests, *_tests(run.findings)]:
+        words, sides, where = f"{test.a} - {test.b} on {test.dataset}", (test.a, test.b), members(test.dataset)
+        if test.kind.startswith(KIND):
+            with suppress(Missing):
+                first, second = (evidence.mean(side, test.dataset, test.metric) for side in sides)
+                yield words, test.estimate, first - second, ROWS
+        chosen = [evidence.chosen(side, test.dataset) for side in sides]
+        row = test.dataset if len(where) == 1 else where
+        if test.kind.startswith((KIND, WILLIAMS)) and all(book.has(side, row) for side in chosen):
             resamples = int(run.provenance.config.get("resamples", 2000))
-            again = book.difference(*sides, *place, resamples, resample_seeds=seeds)
-            for end in ("estimate", "low", "high"):
+            place = row, test.metric if test.metric in MEASURES else None
+            seeds = test.kind.endswith(AND_SEEDS)
+            again = book.difference(*chosen, *place, resamples, resample_seeds=seeds)
+            again = book.williams(*chosen, test.dataset) if test.kind == WILLIAMS else again
+            for end in ("estimate", "low", "high", *(("p",) if test.kind == again.kind else ())):
                 yield words, getattr(test, end), getattr(again, end), STORED
+
+
+def _tests(found: Any) -> list[Test]:
+    """Return the tests among findings."""
+    if isinstance(found, dict) and {"kind", "estimate"} <= found.keys():
+        return [Test.model_validate(found)]
+    parts = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    return [test for part in parts for test in _tests(part)]
