@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -239,15 +239,17 @@ class Scores:
 
         ``{"SentEval": ...}`` makes ``MR, SentEval`` of ``MR``: the place of a number whose protocol has these words.
         """
-        parts = [("", self), *((f", {words}", other) for words, other in others.items())]
-
-        def named(maps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-            return {name + end: one for (end, _), held in zip(parts, maps, strict=True) for name, one in held.items()}
-
-        layout = {part: named([one.layout[part] for _, one in parts]) for part in self.layout}
-        layout["means"] = {r + end: [n + end for n in ns] for end, one in parts for r, ns in one.layout["means"].items()}
-        rows = {(*key[:2], key[2] + end): row for end, one in parts for key, row in one.predictions.items()}
-        return Scores(named([one.gold for _, one in parts]), rows, named([one.folds for _, one in parts]), layout)
+        gold, held, folds = dict(self.gold), dict(self.predictions), dict(self.folds)
+        layout = {part: dict(of_rows) for part, of_rows in self.layout.items()}
+        for words, other in others.items():
+            gold |= {f"{name}, {words}": one for name, one in other.gold.items()}
+            folds |= {f"{name}, {words}": one for name, one in other.folds.items()}
+            held |= {(method, seed, f"{name}, {words}"): one for (method, seed, name), one in other.predictions.items()}
+            for part, of_rows in other.layout.items():
+                layout[part] |= {f"{row}, {words}": one for row, one in of_rows.items()}
+            means = other.layout["means"].items()
+            layout["means"] |= {f"{row}, {words}": [f"{name}, {words}" for name in names] for row, names in means}
+        return Scores(gold, held, folds, layout)
 
     def save(self, path: Path) -> None:
         """Write the file; the same scores give the same bytes.

@@ -42,8 +42,8 @@ def test_bootstrap_is_the_metric_of_the_repeated_items(metric: Any) -> None:
         [METRICS[metric](np.repeat(row, times), np.repeat(gold, times)) for times in counts.astype(int)]
         for row in scores
     ]
-    for given in (counts, counts.astype(np.uint8)):
-        found = statistics.bootstrap(metric, scores, gold, given)
+    for drawn in (counts, counts.astype(np.uint8)):
+        found = statistics.bootstrap(metric, scores, gold, drawn)
         np.testing.assert_allclose(found, np.mean(expected, axis=0), atol=1e-12)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,14 @@ import pytest
 from _ext.claims import chance, counts
 
 from sentbook import judge, records
+from sentbook.evaluation.predictions import Predictions
+from sentbook.evaluation.protocols import COSINE_PEARSON
 from sentbook.io import root
 from sentbook.judge import check
 from sentbook.judge.claims import claims
 from sentbook.judge.evidence import Evidence
 from sentbook.judge.rules import Judgement
-from sentbook.records import Run
+from sentbook.records import Run, Scores
 
 CAUSES = {name: claim.cause for name, claim in claims().items() if claim.cause}
 VERDICTS = {entry.id: entry for entry in judge.gather("small")}
@@ -60,6 +64,32 @@ def test_one_altered_number_is_found(copied: Path) -> None:
     _altered(copied, "tests", {"low": -0.001}, **test)
     assert check.check("small", "cse/table4") == ["cse-15: reproduced is recorded, the record says inconclusive"]
     assert check.check("small", "cse/table4", write=True) == check.check("small", "cse/table4") == []
+
+
+def test_one_altered_score_is_found(copied: Path) -> None:
+    """Metrics, intervals and tests follow from the scores per item, also of a second protocol and among findings."""
+    draw = np.random.default_rng(0)
+    book = Predictions({"a": draw.normal(size=40), "b": draw.normal(size=30)}, means={"total_avg": ["a", "b"]})
+    for method, noise, seed in product(("CSE", "PP"), (1.0, 2.0), (1, 2)):
+        for name, gold in book.gold.items():
+            book.add(method, seed, name, gold + noise * draw.normal(size=len(gold)))
+    other = book.with_table({key: {seed: -row for seed, row in rows.items()} for key, rows in book.table.items()})
+    rows = book.metric_rows(COSINE_PEARSON) + other.metric_rows(replace(COSINE_PEARSON, detail="other way"))
+    findings = {"it": [book.difference("CSE", "PP").model_dump()]}
+    run, scores = records.load(copied), book.stored().joined({"other way": other.stored()})
+    assert run is not None
+    change = {"metrics": rows, "tests": book.table_tests("CSE", "PP"), "findings": findings}
+    records.save(run.model_copy(update=change), copied, scores)
+
+    def wrong() -> list[str]:
+        return [words for words in check.check("small", "cse/table4") if "by its rows or scores" in words]
+
+    assert wrong() == []
+    for place, least in (("a", 5), ("a, other way", 2)):  # its metric and the mean's; of the first tests, too
+        altered = {key: row.copy() for key, row in scores.predictions.items()}
+        altered["CSE", 1, place][3] += 1
+        Scores(scores.gold, altered, scores.folds, scores.layout).save(copied.with_suffix(".npz"))
+        assert len(wrong()) >= least
 
 
 def test_every_claim_is_there_once_in_the_order_of_the_papers() -> None:

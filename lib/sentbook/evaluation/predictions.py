@@ -102,7 +102,7 @@ class Predictions:
         return self.means.get(row, [row]) if isinstance(row, str) else list(row)
 
     def place(self, row: str, protocol: str) -> str:
-        """Name the data set or mean of a row under a protocol: ``MR, SentEval`` where a record keeps that, or ``MR``."""
+        """Name the data set or mean of a row under a protocol: ``MR, SentEval`` where that is kept, else ``MR``."""
         held = (one for one in [*self.names, *self.means] if one.startswith(f"{row}, "))
         return next((one for one in held if {*one.split(", ")[1:]} <= {*protocol.split(", ")}), row)
 

@@ -82,7 +82,6 @@ MEASURES: dict[Measure, Callable[[ArrayLike, ArrayLike], float]] = {
     **{Measure(name): _mean_of(name) for name in MEANS},
     **{Measure(name): measure for name, measure in correlation.MEASURES.items()},
     Measure.F1: f1,
-    Measure.MEAN: lambda scores, gold: float(np.mean(scores)),  # of scores that are their own measure
 }
 COSINE_PEARSON = Protocol(Score.COSINE, Measure.PEARSON)
 # What the authors of each test set ask for, by its name in tables.

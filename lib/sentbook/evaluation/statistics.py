@@ -95,7 +95,7 @@ def bootstrap(metric: str, scores: ArrayLike, gold: ArrayLike, counts: Counts) -
 
     Args:
         metric: ``pearson``, ``spearman``, ``mse`` or ``mae`` of scores; ``accuracy`` or ``f1`` of labels, class 1 the
-            positive; ``mean`` of what has no gold.
+            positive; ``mean`` of scores that are their own measure.
         scores: (S, N), a row a seed, or (N,).
         gold: (N,).
         counts: (R, N) from `resample_counts`; the same for every method compared.

@@ -60,22 +60,21 @@ def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, floa
         if value := [again[row.seed]] if row.seed in again else list(again.values()) * (row.seed is None):
             words = f"{row.metric} of {row.method} on {row.dataset}, seed {row.seed}"
             yield words, row.value, float(np.mean(value)), STORED
-    for test in [*run.tests, *_tests(run.findings)]:
-        words, sides, where = f"{test.a} - {test.b} on {test.dataset}", (test.a, test.b), members(test.dataset)
+    for test in run.tests:
         if test.kind.startswith(KIND):
             with suppress(Missing):
-                first, second = (evidence.mean(side, test.dataset, test.metric) for side in sides)
-                yield words, test.estimate, first - second, ROWS
-        chosen = [evidence.chosen(side, test.dataset) for side in sides]
-        row = test.dataset if len(where) == 1 else where
-        if test.kind.startswith((KIND, WILLIAMS)) and all(book.has(side, row) for side in chosen):
-            resamples = int(run.provenance.config.get("resamples", 2000))
+                first, second = (evidence.mean(side, test.dataset, test.metric) for side in (test.a, test.b))
+                yield f"{test.a} - {test.b} on {test.dataset}", test.estimate, first - second, ROWS
+    resamples = int(run.provenance.config.get("resamples", 2000))
+    for test in [*run.tests, *_tests(run.findings)]:
+        sides, where = [evidence.chosen(side, test.dataset) for side in (test.a, test.b)], members(test.dataset)
+        row, kind = test.dataset if len(where) == 1 else where, test.kind.partition(", p adjusted")[0]
+        if kind in (KIND, KIND + AND_SEEDS, WILLIAMS) and all(book.has(side, row) for side in sides):
             place = row, test.metric if test.metric in MEASURES else None
-            seeds = test.kind.endswith(AND_SEEDS)
-            again = book.difference(*chosen, *place, resamples, resample_seeds=seeds)
-            again = book.williams(*chosen, test.dataset) if test.kind == WILLIAMS else again
+            again = book.difference(*sides, *place, resamples, resample_seeds=kind.endswith(AND_SEEDS))
+            again = book.williams(*sides, test.dataset) if kind == WILLIAMS else again
             for end in ("estimate", "low", "high", *(("p",) if test.kind == again.kind else ())):
-                yield words, getattr(test, end), getattr(again, end), STORED
+                yield f"{test.a} - {test.b} on {test.dataset}", getattr(test, end), getattr(again, end), STORED
 
 
 def _tests(found: Any) -> list[Test]:
