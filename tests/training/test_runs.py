@@ -229,6 +229,16 @@ def test_a_divergence_is_left_out_where_it_may_happen(made: list[str]) -> None:
     assert made == [good.key()]
 
 
+def test_a_training_has_one_thread_alone_and_beside_others() -> None:
+    def threads(number: int) -> Outcome:
+        return Outcome({}, {"threads": torch.get_num_threads()})
+
+    torch.set_num_threads(2)
+    for jobs in (1, 2):
+        found = outcomes(threads, [(0,), (1,)], [f"{jobs} jobs, {number}" for number in range(2)], jobs)
+        assert [one.metadata["threads"] for one in found] == [1, 1] and torch.get_num_threads() == 2
+
+
 def test_what_fails_leaves_the_others(made: list[str]) -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="one"):
@@ -254,5 +264,5 @@ def test_a_missing_training_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError):
         load(recipe(PHRASE))
     for path in (tmp_path / "nowhere", tmp_path):
-        with pytest.raises(CheckpointError, match=r"There is no trained encoder at .*; name a folder of build"):
+        with pytest.raises(CheckpointError, match=r"cannot be read .*make it readable"):
             from_file(path)

@@ -38,14 +38,8 @@ def described(device: torch.device) -> str:
     return f"{device} ({found[1] if found else platform.processor() or platform.machine()})"
 
 
-def count_memory_anew(device: torch.device) -> None:
-    """Let `peak_memory_bytes` of a CUDA device be that of what comes; a process's own cannot be reset."""
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-
-
 def peak_memory_bytes() -> int:
-    """The largest memory so far: of the CUDA device where one is used, else of this process."""
+    """The largest memory: of the CUDA device where one is used, else of this process since it began."""
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         return int(torch.cuda.max_memory_allocated())
     scale = 1 if sys.platform == "darwin" else 1024

@@ -23,6 +23,7 @@ import torch
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from sentbook import io
@@ -33,7 +34,7 @@ from sentbook.models import FrozenVectors, SentenceEncoder
 from sentbook.models.encoder_decoder import EncoderDecoder
 from sentbook.records import Cost, CurvePoint
 from sentbook.training import checkpoint
-from sentbook.training.devices import device_of
+from sentbook.training.devices import described, device_of
 from sentbook.training.objectives import GenerationTraining, Objective, Start
 from sentbook.training.objectives.generation import expand
 from sentbook.training.recipes import Recipe, over_books, untrained, words_of
@@ -191,8 +192,6 @@ def from_file(path: Path) -> Trained:
         CheckpointError: no encoder there, or it is truncated.
     """
     file = path / "encoder.safetensors" if path.is_dir() else path
-    if not file.is_file():
-        raise io.CheckpointError(f"There is no trained encoder at {path}; name a folder of build/artifacts.")
     metadata = checkpoint.load(file, None)[1]
     return Trained(parse(Recipe, metadata.get("recipe", {}), str(file)), metadata, file)
 
@@ -211,7 +210,8 @@ def obtain(
     """Return the trained encoders of ``recipes``, in their order; what is not there is trained, each beginning once.
 
     Args:
-        jobs: how many trainings run side by side, each in a process of its own with one thread.
+        jobs: how many trainings run side by side, each in a process of its own; one alone runs in this process. Each
+            has one thread: sums in another order would make other numbers under the same key.
         encoders: keep the encoders, and not the scores and histories alone.
         may_diverge: leave out those whose last loss was not finite, where a search tries rates that may be too high.
 
@@ -225,8 +225,9 @@ def obtain(
     if jobs > 1:
         _in_processes(_train, calls, jobs)
     else:
-        for one in calls:
-            _train(*one)
+        with threadpool_limits(1):
+            for one in calls:
+                _train(*one)
     return [load(one) for one in recipes if not may_diverge or not one.stages or is_made(one, encoders)]
 
 
@@ -268,6 +269,7 @@ def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> Non
             "words": (len(vocabulary.words), vocabulary.digest()),
             "history": vars(history),
             "pairs": len(objective.lengths),
+            "device": described(device_of(device)),
             "data": (load(before).metadata["data"] if before.stages else {}) | sources.used(),
         }
         scores = {f"last.{split}": values for split, values in last.items()}
@@ -369,13 +371,9 @@ def _write(key: str, files: Mapping[str, Mapping[str, Tensor]], began: float, ab
 
 
 def _in_processes(function: Callable[..., None], calls: Iterable[tuple[Any, ...]], jobs: int) -> None:
-    """Make calls in processes of one thread each, also where there is one call: alone or beside others, the same.
-
-    Args:
-        jobs: processes; with one job the calls are made in this process.
-    """
+    """Make calls in processes of one thread each, or with one job in this process, with one thread too."""
     try:
-        with parallel_config("loky", inner_max_num_threads=1):
+        with parallel_config("loky", inner_max_num_threads=1), threadpool_limits(1):
             Parallel(n_jobs=jobs, batch_size=1)(delayed(function)(*one) for one in calls)
     except TerminatedWorkerError:
         raise io.StorageError(f"A training was killed, most often for want of memory; {io.SPARING}.") from None

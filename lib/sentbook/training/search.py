@@ -144,8 +144,7 @@ class Descent:
         known = {at: value for at, value in enumerate(means) if value is not None}
         known = {at: value for at, value in known.items() if len(values[at]) > 1} or known
         if not known:
-            lowest = min(point.learning_rate for point in points)
-            raise NumericalError(f"{self.method} diverged at every point; add a learning rate below {lowest:g}.")
+            raise NumericalError(f"{self.method} diverged at every point; add a lower learning rate.")
         for at, (point, own) in enumerate(zip(points, values, strict=True)):
             row = {"step": step + 1, **_named(point, self.steps[step]), "development": means[at]}
             row |= {"seeds": len(own)} if len(own) > 1 else {}
@@ -185,11 +184,8 @@ class Descent:
 
     def record(self, gain: float | None = None) -> Search:
         """Return the search as a run records it; ``gain``: what the last quarter of the final training gained."""
-        grid: dict[str, list[Any]] = {}
-        for name in dict.fromkeys(name for step in self.steps for name in step):
-            met = {one[name] for one in self.tried if name in one}
-            if len(met) > 1:
-                grid[name] = sorted(met)
+        met = {name: {one[name] for one in self.tried if name in one} for step in self.steps for name in step}
+        grid = {name: sorted(values) for name, values in met.items() if len(values) > 1}
         chosen = _named(self.stage, grid)
         few = "" if self.share is None else f", after training on {self.pairs:,} pairs where there are more"
         return Search(

@@ -24,7 +24,7 @@ from sentbook.data.text import PADDING, bucketed_batches, shuffled_batches
 from sentbook.io import NumericalError
 from sentbook.models.base import to_device
 from sentbook.training import checkpoint, optim
-from sentbook.training.devices import count_memory_anew, device_of, peak_memory_bytes, tensor_cores
+from sentbook.training.devices import device_of, peak_memory_bytes, tensor_cores
 from sentbook.training.objectives import Batch, Objective, Rows
 
 CHECKPOINT_SECONDS = 60.0
@@ -87,7 +87,8 @@ def train(
         SentbookError: there is no such device, or a checkpoint cannot be written or belongs to another ``key``.
     """
     place, checks = device_of(device), objective.checks_per_epoch
-    count_memory_anew(place)
+    if place.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(place)
     state = _State(objective, place)
     if folder is not None and state.resume(folder / checkpoint.IN_PROGRESS, key):
         report(f"resumed after {state.history.examples:,} examples")
