@@ -49,7 +49,7 @@ from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
 from sentbook.models.decoders import END, LSTMDecoder
 from sentbook.models.encoder_decoder import EncoderDecoder
-from sentbook.models.losses.reconstruction import IGNORED
+from sentbook.models.losses import IGNORED
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
 from sentbook.training.objectives import DirectTransfer, GenerationTraining, MarginTraining, Start, Text
 from sentbook.training.objectives.generation import word_table

@@ -18,7 +18,7 @@ from sentbook.data.text import TokenIds
 from sentbook.io import ConfigError
 from sentbook.models.base import WordEmbedding
 from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, LSTMDecoder
-from sentbook.models.losses.reconstruction import reconstruction_loss, token_losses
+from sentbook.models.losses import reconstruction_loss, token_losses
 from sentbook.models.recurrent import recurrence, run, states
 
 Start, Output = Literal["zero", "code"], Literal["full", "tied"]

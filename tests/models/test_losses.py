@@ -18,21 +18,26 @@ from torch import Tensor
 from torch.nn import functional
 
 from cells import of_page
+from sentbook.models import losses
 from sentbook.models.losses import (
+    FALLING,
+    IGNORED,
+    Falling,
+    PairScore,
     RelatednessHead,
+    ScoreLoss,
+    choose_negatives,
     cross_entropy_loss,
     kl_loss,
     margin_loss,
     mse_loss,
     pair_score,
-    reconstruction,
+    reconstruction_loss,
     relatedness_loss,
     score_loss,
     sparse_target,
+    token_losses,
 )
-from sentbook.models.losses.margin import choose_negatives
-from sentbook.models.losses.reconstruction import IGNORED, reconstruction_loss, token_losses
-from sentbook.models.losses.similarity import FALLING, Falling, PairScore, ScoreLoss
 
 EVERY = [(score, falling) for score in get_args(PairScore) for falling in get_args(Falling)]
 SEEDS = st.integers(0, 10_000)
@@ -46,7 +51,7 @@ def drawn(*shapes: tuple[int, ...], seed: int = 0, dtype: torch.dtype = torch.fl
 def chunked(loss: Callable[..., Tensor], *given_: Tensor, cells: int, **options: float) -> Tensor:
     """Compute a loss of tokens with at most ``cells`` logits at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(reconstruction.CELLS, "cpu", cells)
+        patch.setitem(losses.CELLS, "cpu", cells)
         return loss(*given_, **options)
 
 
@@ -216,8 +221,8 @@ def test_no_tensor_is_as_large_as_all_logits(meter: type[Any]) -> None:
 
 
 def test_a_device_has_its_own_number_of_logits(meter: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert reconstruction.CELLS["cpu"] == 2**23 < reconstruction.CELLS["cuda"]  # on the CPU it decides the last bits
-    monkeypatch.setattr(reconstruction, "CELLS", {"cpu": 8 * V, "cuda": N * V})
+    assert losses.CELLS["cpu"] == 2**23 < losses.CELLS["cuda"]  # on the CPU it decides the last bits
+    monkeypatch.setattr(losses, "CELLS", {"cpu": 8 * V, "cuda": N * V})
     with meter() as parts:
         reconstruction_loss(*predictions())
     assert parts.numbers == 8 * V

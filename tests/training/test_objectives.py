@@ -27,8 +27,15 @@ from sentbook.models import SentenceEncoder, build, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.losses import margin_loss, pair_score, score_loss, sparse_target, squared_error_loss
-from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
+from sentbook.models.losses import (
+    EntailmentHead,
+    entailment_loss,
+    margin_loss,
+    pair_score,
+    score_loss,
+    sparse_target,
+    squared_error_loss,
+)
 from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training.correlation import mse, pearson

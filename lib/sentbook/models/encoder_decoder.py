@@ -49,7 +49,7 @@ class EncoderDecoder(nn.Module):
         self.decoders = nn.ModuleDict(decoders)
 
     def forward(self, sentences: Sentences, following: Sentences | None = None, size: int = 2) -> dict[str, Forced]:
-        """Predict by each decoder, see `sentbook.models.losses.reconstruction`.
+        """Predict by each decoder, see `sentbook.models.losses`.
 
         Args:
             sentences: for the hierarchical model those of all paragraphs, one after another.

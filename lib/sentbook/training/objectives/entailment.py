@@ -14,7 +14,7 @@ from sentbook.data import corpora, published
 from sentbook.data.suites import Suite, excluded
 from sentbook.data.text import TokenIds, Tokenisation, batches_by_tokens
 from sentbook.data.types import LabelledPairs
-from sentbook.models.losses.entailment import EntailmentHead, entailment_loss
+from sentbook.models.losses import EntailmentHead, entailment_loss
 from sentbook.training.objectives.base import Batch, Objective, Rows, longest
 
 Data = tuple[LabelledPairs, LabelledPairs]

@@ -20,7 +20,7 @@ from sentbook.data.vectors import WordVectors, linear_map
 from sentbook.io import DataError, originals
 from sentbook.models.decoders import DecoderOptions
 from sentbook.models.encoder_decoder import EncoderDecoder, Kind
-from sentbook.models.losses.reconstruction import reconstruction_loss
+from sentbook.models.losses import reconstruction_loss
 from sentbook.training.objectives.base import Batch, Objective, Rows, added
 
 # Cells of a batch of held-out text.

@@ -16,7 +16,7 @@ from sentbook.data.text import TokenIds, batches_by_tokens, joined
 from sentbook.data.types import ScoredPairs
 from sentbook.io import DataError
 from sentbook.models import FrozenVectors
-from sentbook.models.losses.relatedness import (
+from sentbook.models.losses import (
     RelatednessHead,
     relatedness_loss,
     score_error,

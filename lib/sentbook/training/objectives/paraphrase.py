@@ -13,7 +13,7 @@ from sentbook.data import corpora, published, sources
 from sentbook.data.suites import Suite, excluded, validation_sets
 from sentbook.data.text import TokenIds, Tokenisation
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
-from sentbook.models.losses.margin import Candidates, Selection, margin_loss
+from sentbook.models.losses import Candidates, Selection, margin_loss
 from sentbook.training.correlation import pearson
 from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.objectives.base import Array, Batch, Objective, Rows, added, longest
@@ -24,7 +24,7 @@ Data = tuple[ParaphrasePairs, list[ScoredPairs]]
 class MarginTraining(Objective):
     """Margin loss over paraphrase pairs, judged by the mean Pearson of the validation sets.
 
-    Source: Jiao et al. 2018, equation 5, see `sentbook.models.losses.margin.margin_loss`.
+    Source: Jiao et al. 2018, equation 5, see `sentbook.models.losses.margin_loss`.
     """
 
     corpora: tuple[str, ...] = Field(("ppdb",), min_length=1)

@@ -15,7 +15,7 @@ from sentbook.data.suites import Dataset, Suite, measure_of, pairs
 from sentbook.data.text import TokenIds, Tokenisation
 from sentbook.data.types import ScoredPairs, share_of
 from sentbook.models import encode_ids
-from sentbook.models.losses.similarity import Falling, PairScore, ScoreLoss, pair_score, score_loss
+from sentbook.models.losses import Falling, PairScore, ScoreLoss, pair_score, score_loss
 from sentbook.training.correlation import MEASURES, mse, pearson
 from sentbook.training.objectives.base import Array, Batch, Objective, Rows, added
 
