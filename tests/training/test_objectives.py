@@ -50,7 +50,7 @@ from sentbook.training.objectives import (
     SimilarityTraining,
     Start,
 )
-from sentbook.training.objectives.head import shift_to_classes
+from sentbook.training.objectives.scored import shift_to_classes
 from sentbook.training.train import History, train
 
 WORDS = [f"{a}{b}" for a in "bcdfghjklm" for b in "aeiou"]

@@ -25,7 +25,8 @@ from sentbook.io import NumericalError
 from sentbook.models.base import to_device
 from sentbook.training import checkpoint, optim
 from sentbook.training.devices import device_of, peak_memory_bytes, tensor_cores
-from sentbook.training.objectives import Batch, Objective, Rows
+from sentbook.training.objectives import Batch, Objective
+from sentbook.training.objectives.base import Rows
 
 CHECKPOINT_SECONDS = 60.0
 # Between two lines of progress lie so many seconds, or a twentieth of the time since the training began.
