@@ -376,10 +376,7 @@ def test_less_than_a_tenth_is_out_of_scale_whatever_the_numbers_say(size: dict[s
     findings = {"no": made(-0.2, -0.1), "yes": made(0.1, 0.2), "words": 7}
     run = run_of(findings=findings, extra={"artifacts": [{"pairs": 9}, {"pairs": 8}]})
     for finding, alone in (("no", "not reproduced"), ("yes", "reproduced")):
-        entry = {"id": "cse-99", "in": "table1", "source": "here", "text": "A claim", "rule": "beats",
-                 "of": {"finding": finding}, "scale": ["it"]}  # fmt: skip
-        book = yaml.safe_dump({"sizes": {"it": {**size, "says": "pairs"}}, "claims": [entry]})
-        found = judged(parse(book, "cse")[0], run)
+        found = claim("beats", {"finding": finding}, run, scale=[{**size, "says": "pairs"}])
         assert found.verdict == ("out of scale" if ours else alone)
         lacking = [f"it is about more than this run has: {ours} pairs", f"by its numbers alone {alone}"]
         assert found.notes == (lacking if ours else [])

@@ -128,8 +128,7 @@ class Predictions:
             gold: of a data set that is not known before, or to be checked against what is known.
 
         Raises:
-            ValueError: another number of values than items, a data set without gold, or no labels where the data set
-                has labels.
+            ValueError: another number of values than items, or a data set without gold.
             NumericalError: a value is NaN or infinite.
         """
         array, where = np.asarray(values, dtype=np.float64), f"{method}, seed {seed}"
@@ -143,11 +142,6 @@ class Predictions:
             raise NumericalError(
                 f"{where}: a score on {dataset} is NaN or infinite; train it with a lower learning rate."
             )
-        measures = self.measures(dataset)
-        if Measure.ACCURACY in measures and not (array == np.abs(array.round())).all():
-            raise ValueError(f"{where}: a value on {dataset} is no label.")
-        if Measure.F1 in measures and not np.isin(array, (0, 1)).all():
-            raise ValueError(f"{where}: a decision on {dataset} is neither 0 nor 1.")
         self.table.setdefault((method, dataset), {})[seed] = rounded(array)
         self._resampled.clear()
 

@@ -115,15 +115,13 @@ def bootstrap(metric: str, scores: ArrayLike, gold: ArrayLike, counts: Counts) -
             result[:, rows] = _weighted_pearson(part, table, target)
         elif metric == "spearman":
             result[:, rows] = _weighted_spearman(part, table, target)
-        elif metric in MEANS:
-            result[:, rows] = MEANS[metric](table, target) @ part.T / part.sum(axis=1)
         elif metric == "f1":
             positive = (table == 1).astype(np.float64)
             true = (positive * (target == 1)) @ part.T
             found = positive @ part.T + part @ (target == 1).astype(np.float64)
             result[:, rows] = np.divide(2 * true, found, out=np.zeros_like(true), where=found > 0)
         else:
-            raise ValueError(f"There is no measure '{metric}'.")
+            result[:, rows] = MEANS[metric](table, target) @ part.T / part.sum(axis=1)
     return np.asarray(result.mean(axis=0))
 
 

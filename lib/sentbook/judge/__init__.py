@@ -104,7 +104,7 @@ def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict,
         verdict = "inconclusive"
     if unsearched:
         notes.append(f"no search of the settings of {_listed(unsearched)} is recorded")
-    if (lacking := [one for size in claim.scale.values() if (one := size.lacking(run))]) and verdict != "not run":
+    if (lacking := [*filter(None, (size.lacking(run) for size in claim.scale))]) and verdict != "not run":
         notes = [f"it is about more than this run has: {', '.join(lacking)}", f"by its numbers alone {found.verdict}"]
         verdict = "out of scale"
     if claim.contradicts:

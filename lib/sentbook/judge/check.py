@@ -55,11 +55,11 @@ def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, floa
     book, evidence = Predictions.restored(scores) if scores else Predictions(), Evidence(run)
     for row in run.metrics:
         how = next((one for one in Aggregation if str(one) in row.protocol), Aggregation.MEAN)
-        place = book.place(row.dataset, row.protocol), row.metric if row.metric in MEASURES else None
-        again = book.values(row.method, *place, how) if book.has(row.method, place[0]) else {}
-        if value := [again[row.seed]] if row.seed in again else list(again.values()) * (row.seed is None):
+        place, metric = book.place(row.dataset, row.protocol), row.metric if row.metric in MEASURES else None
+        again = book.values(row.method, place, metric, how) if book.has(row.method, place) else {}
+        if same := [value for seed, value in again.items() if row.seed in (None, seed)]:
             words = f"{row.metric} of {row.method} on {row.dataset}, seed {row.seed}"
-            yield words, row.value, float(np.mean(value)), STORED
+            yield words, row.value, float(np.mean(same)), STORED
     for test in run.tests:
         if test.kind.startswith(KIND):
             with suppress(Missing):
@@ -67,14 +67,15 @@ def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, floa
                 yield f"{test.a} - {test.b} on {test.dataset}", test.estimate, first - second, ROWS
     resamples = int(run.provenance.config.get("resamples", 2000))
     for test in [*run.tests, *_tests(run.findings)]:
-        sides, where = [evidence.chosen(side, test.dataset) for side in (test.a, test.b)], members(test.dataset)
-        row, kind = test.dataset if len(where) == 1 else where, test.kind.partition(", p adjusted")[0]
-        if kind in (KIND, KIND + AND_SEEDS, WILLIAMS) and all(book.has(side, row) for side in sides):
-            place = row, test.metric if test.metric in MEASURES else None
-            again = book.difference(*sides, *place, resamples, resample_seeds=kind.endswith(AND_SEEDS))
-            again = book.williams(*sides, test.dataset) if kind == WILLIAMS else again
-            for end in ("estimate", "low", "high", *(("p",) if test.kind == again.kind else ())):
-                yield f"{test.a} - {test.b} on {test.dataset}", getattr(test, end), getattr(again, end), STORED
+        a, b = (evidence.chosen(side, test.dataset) for side in (test.a, test.b))
+        metric, where = test.metric if test.metric in MEASURES else None, members(test.dataset)
+        row_of, kind = where if len(where) > 1 else test.dataset, test.kind.partition(", p adjusted")[0]
+        if kind in (KIND, KIND + AND_SEEDS, WILLIAMS) and book.has(a, row_of) and book.has(b, row_of):
+            seeds = kind.endswith(AND_SEEDS)
+            found = book.difference(a, b, row_of, metric, resamples, resample_seeds=seeds)
+            found = book.williams(a, b, test.dataset) if kind == WILLIAMS else found
+            for end in ("estimate", "low", "high", *(("p",) if test.kind == found.kind else ())):
+                yield f"{test.a} - {test.b} on {test.dataset}", getattr(test, end), getattr(found, end), STORED
 
 
 def _tests(found: Any) -> list[Test]:

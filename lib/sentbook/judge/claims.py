@@ -44,10 +44,10 @@ class Comparison(Record):
         table: where the paper prints the value, if not in the experiment's own table.
         unit, how: of a finding, and over what its interval is.
         stated: whether the bound is printed by the paper, or the reading of its words that the rule needs.
-        than: a number, ``{printed: [...]}``, or ``{finding: name}``, a finding by row; of a score, what the paper sets
-            it apart from, if not the best of the others in its column.
+        than: a number or ``{printed: [...]}``; of a score, what the paper sets it apart from, if not the best of the
+            others in its column.
         worse: the claim is that ours is below.
-        margin: how far short of a bound is as good; at most how far from 0, a number or one by measure.
+        margin: at most how far from 0, a number or one by measure.
         printed: the printed value, one or by measure, or rank; None: what the paper prints of the method.
         at_least: ``14 of 20`` (of another number of rows as large a part), ``most``, or a number; ``at_most``.
         tie: A below B by less than this counts as a win too, where the paper counts so.
@@ -130,7 +130,7 @@ class Claim(Comparison):
         parts: the comparisons of the rule ``all``.
         about: what its intervals are over: ``models``, seeds and items; ``encoders``, the items of those trained here.
         protocol: part of the protocol that counts, where a run has a number under several.
-        scale: the sizes that it is about; in the file their names, such as ``[text, width]``, in its ``sizes``.
+        scale: what it is about: training text, width, both or nothing.
         quote: the paper's own words.
         contradicts: what the paper says elsewhere against it.
         absent: why nothing here can judge it, where that is so; then it names no rule.
@@ -149,7 +149,7 @@ class Claim(Comparison):
     parts: list[Comparison] = Field(default_factory=list)
     about: Literal["models", "encoders"] = "models"
     protocol: str = ""
-    scale: dict[str, Size] = Field(default_factory=dict)
+    scale: list[Size] = Field(default_factory=list)
     quote: str = ""
     contradicts: str = ""
     absent: str = ""
@@ -194,9 +194,6 @@ def parse(text: str, paper: str) -> list[Claim]:
         ConfigError: it is no such YAML, or a field of an entry is unknown, missing or of another kind.
     """
     try:
-        held = parse_yaml(text)
-        scales = [{name: held["sizes"][name] for name in entry.get("scale", ())} for entry in held["claims"]]
-        entries = ({**one, "paper": paper, "scale": scale} for one, scale in zip(held["claims"], scales, strict=True))
-        return [Claim.model_validate(entry) for entry in entries]
-    except (ValidationError, yaml.YAMLError, TypeError, KeyError) as error:
+        return [Claim.model_validate({**entry, "paper": paper}) for entry in parse_yaml(text)["claims"]]
+    except (ValidationError, yaml.YAMLError, TypeError) as error:
         raise ConfigError(f"{paper}/claims.yaml does not hold claims ({error}); mend that entry.") from error

@@ -211,12 +211,8 @@ def above(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
     """A is beyond a bound. Reproduced when our interval is all beyond the bound, not reproduced when it is all short of
     it, else inconclusive."""
     less, goal, whose = lower_is_better(one.unit), c.than, ""
-    row = one.a.dataset if one.a else ""
-    if isinstance(goal, dict) and "finding" in goal:
-        goal = evidence.finding(goal["finding"])[row]
-    elif isinstance(goal, dict):
-        goal, whose = evidence.printed(_names(goal), row, one.unit, c.table)
-    goal += c.margin if less else -c.margin  # type: ignore[operator]
+    if isinstance(goal, dict):
+        goal, whose = evidence.printed(_names(goal), one.a.dataset if one.a else "", one.unit, c.table)
     _, low, high = one.better(goal)
     verdict = side_of(-high, -low) if c.worse else side_of(low, high)
     what = "to be below" if c.worse != less else "to be above"
@@ -238,8 +234,8 @@ def scores(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
     verdict: Verdict = "exceeded" if low > 0 else "not reproduced" if high < 0 else "reproduced"
     if not low < high or (verdict == "reproduced" and high - low >= abs(goal - other)):
         verdict = "inconclusive"
-    found = leaf(verdict, one, low, bound("to hold", one.unit, goal, True))
-    return replace(found, evidence=f"{found.evidence}, apart from the other by {in_unit(abs(goal - other), one.unit)}")
+    apart = f"({in_unit(abs(goal - other), one.unit)} from the next)"
+    return leaf(verdict, one, low, bound("to hold", one.unit, goal, True), apart)
 
 
 def ranks(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
