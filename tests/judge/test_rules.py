@@ -215,9 +215,8 @@ def test_claims_are_well_formed() -> None:
 
 
 def test_a_contradiction_is_in_the_papers_own_numbers() -> None:
-    assert {claim.id for claim in claims().values() if claim.contradicts} == {"cse-37", "wsv-15", "dnt-09"}
+    assert {claim.id for claim in claims().values() if claim.contradicts} == {"wsv-15", "dnt-09"}
     value = printed.value
-    assert value("cse", "table4", "CSE_phrase", "STS2012/avg") > value("cse", "table4", "CSE_sentence", "STS2012/avg")
     ours = value("wsv", "table2", "WSV-SCNN-SV d=200 L=1", "SICK2014-test")
     assert ours < value("wsv", "figure5", "Illinois-LH", "SICK2014-test")
     assert value("dnt", "table4", "InferSent [FT] KL", "SAG") - value("dnt", "table4", "InferSent [UE]", "SAG") < 0.529

@@ -14,7 +14,7 @@ import numpy as np
 from sentbook.config import digest
 from sentbook.data import suites
 from sentbook.io import ConfigError, NumericalError
-from sentbook.records import Search
+from sentbook.records import Run, Search
 from sentbook.training.objectives import DirectTransfer, Grid, HeadTraining, Objective
 from sentbook.training.recipes import Recipe
 from sentbook.training.runs import Trained
@@ -93,6 +93,7 @@ class Descent:
 
     def __post_init__(self) -> None:
         self._planned = len(self.steps)
+        self._found: Search | None = None  # as a recorded run has it
         self.share: float | None = None  # of the training pairs on which points are tried; None: those of the stage
         if self.pairs is not None:
             share = self.pairs / len(suites.pairs(self.stage.dataset, "train"))
@@ -107,6 +108,19 @@ class Descent:
             stage=self.stage.changed(**settings),
             name=own and (lambda stage: f"{own(stage)}{name}"),
         )
+
+    def adopt(self, run: Run | None) -> None:
+        """Take what this row's search in a recorded run chose, if its encoder and settings are the same.
+
+        Then no point is tried, and `record` returns that search with the commit that it was made at.
+        """
+        for one in run.searches if run else ():
+            if one.of and (one.method, one.dataset) == (self.method, self.dataset):
+                stage = self.stage.changed(**one.chosen)
+                if run and one.of == identity(self.starts[0], self._on_few(stage)):
+                    words, _, commit = one.selected_on.partition(", at commit ")
+                    words = f"{words}, at commit {commit or run.provenance.git_commit[:8]}"
+                    self.stage, self.steps, self._found = stage, (), one.model_copy(update={"selected_on": words})
 
     def _on_few(self, stage: Any) -> Any:
         return stage if self.share is None else stage.changed(share=self.share)
@@ -184,6 +198,8 @@ class Descent:
 
     def record(self, gain: float | None = None) -> Search:
         """Return the search as a run records it; ``gain``: what the last quarter of the final training gained."""
+        if self._found:
+            return self._found.model_copy(update={"last_quarter_gain": gain})
         met = {name: {one[name] for one in self.tried if name in one} for step in self.steps for name in step}
         grid = {name: sorted(values) for name, values in met.items() if len(values) > 1}
         chosen = _named(self.stage, grid)

@@ -8,10 +8,10 @@ from sentbook.training.recipes import Recipe, recipes
 
 def pretrained(settings: Settings) -> dict[str, list[Recipe]]:
     """Return the encoders of table 2: after phrase pairs, and on top of that after sentence pairs."""
-    made = {
-        "PP": recipes(settings, "PP", settings.pp, *settings.stages("PP")),
-        "CSE": recipes(settings, "CSE", settings.cse, *settings.stages("CSE")),
-    }
-    if "GRAN" in settings.further_encoders:
+    made = {}
+    for method, encoder in {"PP": settings.pp, "CSE": settings.cse}.items():
+        made[method] = recipes(settings, method, encoder, *settings.stages(method))
+        made[f"{method} as printed"] = recipes(settings, method, encoder, *settings.stages_as_printed())
+    if settings.further_encoders:
         made["GRAN"] = recipes(settings, "GRAN", settings.gran, *settings.stages("GRAN"), seeds=settings.ablation_seeds)
     return made
