@@ -10,6 +10,7 @@ from sentbook.evaluation.statistics import seed_interval
 from sentbook.judge.evidence import lower_is_better
 from sentbook.records import Run
 from sentbook.report import Shown, colour, figure, numbers, subplots, table
+from sentbook.report.figures import GREY
 from sentbook.report.summary import Values
 
 
@@ -33,26 +34,26 @@ def systems(
         Columns system, ours, source, and by metric its value, low and high (95 % over seeds; printed: empty).
     """
     rows = []
-    on_set = paper[paper["dataset"] == dataset] if len(paper) else paper
-    for name, part in on_set.groupby("method", sort=False) if len(on_set) else ():
-        held = part[part["metric"].isin(list(metrics))]
-        label = f"{'WSV-SCNN-SV' if name == 'ours' else name!s}, as printed" if name in ours else str(name)
-        note = held["note"].iloc[0] if "note" in held and len(held) else ""
-        rows.append(
-            {"system": label, "ours": False, "source": note, **dict(zip(held["metric"], held["value"], strict=True))}
-        )
-    values = Values.measured(run, protocol)
+    held = paper[(paper["dataset"] == dataset) & paper["metric"].isin(list(metrics))]
+    for name, part in held.groupby("method", sort=False):
+        label = f"{_name(str(name))}, as printed" if name in ours else name
+        row = {"system": label, "ours": False, "source": part["note"].iloc[0]}
+        rows.append(row | dict(zip(part["metric"], part["value"], strict=True)))
+    measured = Values.measured(run, protocol)
     for method in ours:
-        row = {"system": "WSV-SCNN-SV" if method == "ours" else method, "ours": True, "source": "our run"}
+        row = {"system": _name(method), "ours": True, "source": "our run"}
         for metric in metrics:
-            if seeds := values.at(method, dataset, metric):
+            if seeds := measured.at(method, dataset, metric):
                 found = seed_interval(seeds)
                 row |= {metric: found.estimate, f"{metric} low": found.low, f"{metric} high": found.high}
         rows += [row] if len(row) > 3 else []
-    frame = pd.DataFrame(rows).reindex(
-        columns=["system", "ours", "source", *(f"{m}{end}" for m in metrics for end in ("", " low", " high"))]
-    )
+    columns = ["system", "ours", "source", *(f"{m}{end}" for m in metrics for end in ("", " low", " high"))]
+    frame = pd.DataFrame(rows, columns=columns)
     return frame.sort_values(metrics[0], ascending=lower_is_better(metrics[0]), ignore_index=True)
+
+
+def _name(method: str) -> str:
+    return "WSV-SCNN-SV" if method == "ours" else method
 
 
 def ranking(frame: pd.DataFrame, metrics: Sequence[str], caption: str) -> Shown:
@@ -68,21 +69,18 @@ def ranking(frame: pd.DataFrame, metrics: Sequence[str], caption: str) -> Shown:
 def dots(frame: pd.DataFrame, metrics: Sequence[str], caption: str) -> Shown:
     """Draw the systems, a panel per metric: ours filled with the interval over seeds, printed ones hollow."""
     fig, panels = subplots(0.9 + 0.27 * len(frame), 1, len(metrics), sharey=True, squeeze=False)
-    ink = colour("ours", ["ours"])
+    ink, own = colour("ours", ["ours"]), frame[frame["ours"]]
     for axes, metric in zip(panels[0], metrics, strict=True):
         scale = numbers.factor(metric)
-        for at, row in frame.iterrows():
-            axes.plot([row[f"{metric} low"] * scale, row[f"{metric} high"] * scale], [at, at], color=ink)
-            face = {"mfc": ink, "mec": ink} if row["ours"] else {"mfc": "white", "mec": "#5c6670"}
-            axes.plot(row[metric] * scale, at, "o", ms=6, **face)
+        axes.plot(frame[metric] * scale, frame.index, "o", ms=6, mfc="white", mec=GREY)
+        axes.plot(own[metric] * scale, own.index, "o", ms=6, color=ink)
+        axes.hlines(own.index, own[f"{metric} low"] * scale, own[f"{metric} high"] * scale, color=ink)
         lower = "\n(lower is better)" if lower_is_better(metric) else ""
         axes.set(xlabel=numbers.name(metric) + lower, ylim=(len(frame) - 0.4, -0.6))
         axes.grid(axis="x")
     panels[0][0].set_yticks(range(len(frame)), frame["system"])
-    for tick, own in zip(panels[0][0].get_yticklabels(), frame["ours"], strict=True):
-        tick.set_fontweight("bold" if own else "normal")
-    names = enumerate(zip(frame["system"], frame["ours"], strict=True), start=1)
-    places = [f"{name} is place {at} of {len(frame)}" for at, (name, own) in names if own]
-    return figure(
-        fig, caption=caption, alt="; ".join(places) + ".", note="Filled: ours with 95 % over seeds. Hollow: as printed."
-    )
+    places = list(zip(map(int, own.index), own["system"], strict=True))
+    for at, _ in places:
+        panels[0][0].get_yticklabels()[at].set_fontweight("bold")
+    alt = "; ".join(f"{name} is place {at + 1} of {len(frame)}" for at, name in places) + "."
+    return figure(fig, caption=caption, alt=alt, note="Filled: ours with 95 % over seeds. Hollow: as printed.")
