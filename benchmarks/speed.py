@@ -47,8 +47,7 @@ from sentbook.models.additive import k_max_of_map
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.decoders import END, LSTMDecoder
-from sentbook.models.encoder_decoder import EncoderDecoder
+from sentbook.models.decoders import END, EncoderDecoder, LSTMDecoder
 from sentbook.models.losses import IGNORED
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder
 from sentbook.training.objectives import DirectTransfer, GenerationTraining, MarginTraining, Start, Text

@@ -123,7 +123,7 @@ def test_real_differences_are_found_and_order_does_not_matter() -> None:
     [
         ({"datasets": ["miniworld", "mr"]}, "holds mr, whose sentences have classes"),
         ({"datasets": ["msrp"]}, "holds no scored pairs"),
-        ({"classification": ["MSRP"]}, "MSRP, which has no pairs of labelled sentences; choose among MR, CR"),
+        ({"classification": ["MSRP"]}, "Input should be 'MR', 'CR'"),
         ({"cnn_lstm": "autoencodr"}, "'cnn_lstm'.*'autoencoder"),
         ({"encoder": "Gran"}, "'encoder'.*'GRAN'"),
     ],

@@ -20,7 +20,7 @@ from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.vectors import WordVectors
 from sentbook.io import DataError
 from sentbook.models.cnn import CNN, CNNEncoder
-from sentbook.models.encoder_decoder import Kind
+from sentbook.models.decoders import Kind
 from sentbook.training.objectives import GenerationTraining, Start, Text
 from sentbook.training.objectives.generation import expand, word_table
 from sentbook.training.recipes import Recipe

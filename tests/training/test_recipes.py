@@ -24,8 +24,8 @@ from sentbook.models.base import EncoderOptions
 from sentbook.models.build import ENCODERS
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
+from sentbook.models.decoders import Kind
 from sentbook.models.encode import encode_ids
-from sentbook.models.encoder_decoder import Kind
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training import checkpoint, recipes
 from sentbook.training.objectives import (

@@ -17,7 +17,7 @@ from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.encoder_decoder import Kind
+from sentbook.models.decoders import Kind
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder, LSTMEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training import optim, runs

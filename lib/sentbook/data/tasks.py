@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -24,8 +24,8 @@ Task = Literal[
 # Of Gan et al. 2017, in the order of table 3.
 TASKS: tuple[Task, ...] = ("MR", "CR", "SUBJ", "MPQA", "TREC", "MSRP")
 # Tasks whose sentences are paired; data set of pairs, such as "miniworld-question" -> the task.
-PAIRED: tuple[Task, ...] = ("MR", "CR", "SUBJ", "MPQA", "TREC", "miniworld/sentiment", "miniworld/question")
-TASK_OF = {task.lower().replace("/", "-"): task for task in PAIRED}
+PairedTask = Literal["MR", "CR", "SUBJ", "MPQA", "TREC", "miniworld/sentiment", "miniworld/question"]
+TASK_OF = {task.lower().replace("/", "-"): task for task in get_args(PairedTask)}
 # Of a task without an official test set; and of the training sentences, those that choose epochs.
 TEST_SHARE, TRIAL_SHARE = 0.2, 0.1
 # More than a training takes: it draws its share of them by its seed.

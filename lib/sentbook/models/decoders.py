@@ -1,4 +1,7 @@
-"""Decoders: sentence vectors in, words out. A sentence word by word, and a paragraph sentence by sentence."""
+"""Decoders: sentence vectors in, words out; a sentence word by word, a paragraph sentence by sentence.
+
+And an encoder with the decoders that train it: the four CNN-LSTM models.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,10 @@ from torch.nn.utils.rnn import PackedSequence
 from sentbook.config import Section, Share
 from sentbook.data.text import PADDING
 from sentbook.io import ConfigError
-from sentbook.models.base import WordEmbedding
+from sentbook.models.base import SentenceEncoder, WordEmbedding
 from sentbook.models.recurrent import Packing, initialise, recurrence, run
 
+Kind = Literal["autoencoder", "future predictor", "composite", "hierarchical"]
 # Nothing is predicted beyond an end, so that the id of padding is free to be the end's among the predicted words.
 END = PADDING
 
@@ -289,3 +293,59 @@ class HierarchicalDecoder(nn.Module):
         """
         forced: Forced = self.sentence(table, ids, lengths, self.states(codes).flatten(0, 1))
         return forced
+
+
+# -- the four models ---------------------------------------------------------------------------------------------------
+
+# Token ids on the device, (S, T), and their lengths on the CPU, (S,).
+Sentences = tuple[Tensor, Tensor]
+
+
+class EncoderDecoder(nn.Module):
+    r"""An encoder and the decoders that train it.
+
+    | kind             | decoders      | predicts                                                                |
+    |------------------|---------------|-------------------------------------------------------------------------|
+    | autoencoder      | same          | the sentence itself, $p(s \mid z(s))$                                   |
+    | future predictor | next          | the sentence behind it in the book, $p(s_{i+1} \mid z(s_i))$            |
+    | composite        | same and next | both from one vector, by two LSTMs                                      |
+    | hierarchical     | next          | each sentence of a paragraph from those before, $p(s_\ell \mid h_\ell)$ |
+
+    Source: Gan et al. 2017, section 2 and figure 1.
+    Deviations: see the encoder and the decoders.
+
+    Args:
+        encoder: what is trained; the decoders read its word vectors and are thrown away with the training.
+        kind: of model.
+        options: of the decoders.
+        seed: of the decoders' initial values.
+    """
+
+    def __init__(self, encoder: SentenceEncoder, kind: Kind, options: DecoderOptions, *, seed: int) -> None:
+        super().__init__()
+        self.encoder, self.kind = encoder, kind
+        vocabulary, words = encoder.embedding.weight.shape
+        names = {"autoencoder": ["same"], "composite": ["same", "next"]}.get(kind, ["next"])
+        made = HierarchicalDecoder if kind == "hierarchical" else LSTMDecoder
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            decoders = {name: made(vocabulary, words, encoder.dimension, options) for name in names}
+        self.decoders = nn.ModuleDict(decoders)
+
+    def forward(self, sentences: Sentences, following: Sentences | None = None, size: int = 2) -> dict[str, Forced]:
+        """Predict by each decoder, see `sentbook.models.losses`.
+
+        Args:
+            sentences: for the hierarchical model those of all paragraphs, one after another.
+            following: each one's next sentence, where a model predicts it.
+            size: sentences of a paragraph, at least 2.
+        """
+        table, (ids, lengths) = self.encoder.embedding, sentences
+        if self.kind == "hierarchical":
+            # The last sentence of a paragraph is predicted but tells of no other.
+            before = ids.view(-1, size, ids.shape[1])[:, :-1].flatten(0, 1), lengths.view(-1, size)[:, :-1].flatten()
+            codes = self.encoder(*before).view(len(ids) // size, size - 1, -1)
+            return {"next": self.decoders["next"](table, ids, lengths, codes)}
+        codes = self.encoder(ids, lengths)
+        told = {"same": sentences, "next": following}
+        return {name: decoder(table, *pair, codes) for name, decoder in self.decoders.items() if (pair := told[name])}

@@ -44,12 +44,10 @@ def load(path: Path, key: str | None) -> tuple[dict[str, Tensor], dict[str, Any]
         with safe_open(path, framework="pt") as file:
             metadata = json.loads((file.metadata() or {}).get("json", "{}"))
             found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-    except OSError as error:
+    except (OSError, SafetensorError, ValueError) as error:
         raise CheckpointError(
             f"{path} cannot be read ({error}); make it readable, or delete its folder and run again."
         ) from error
-    except (SafetensorError, ValueError) as error:
-        raise CheckpointError(f"{path} is truncated or not a checkpoint; delete it and run again.") from error
     if key is not None and metadata.get("key") != key:
         raise CheckpointError(
             f"{path} belongs to another configuration ({metadata.get('key', 'none')}, not {key}); "

@@ -31,7 +31,7 @@ from sentbook.config import parse
 from sentbook.data import sources, vectors
 from sentbook.data.text import Vocabulary
 from sentbook.models import FrozenVectors, SentenceEncoder
-from sentbook.models.encoder_decoder import EncoderDecoder
+from sentbook.models.decoders import EncoderDecoder
 from sentbook.records import Cost, CurvePoint
 from sentbook.training import checkpoint
 from sentbook.training.devices import described, device_of

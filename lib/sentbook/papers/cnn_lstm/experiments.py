@@ -12,7 +12,7 @@ from sentbook.data import modern
 from sentbook.evaluation.features import Features
 from sentbook.models.average import AverageEncoder
 from sentbook.models.cnn import CNNEncoder
-from sentbook.models.encoder_decoder import Kind
+from sentbook.models.decoders import Kind
 from sentbook.models.recurrent import LSTMEncoder
 from sentbook.papers.cnn_lstm.settings import Settings
 from sentbook.records import Metric, Search

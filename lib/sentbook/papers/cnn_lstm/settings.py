@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from sentbook.config import Coefficient, Rate, Section, Seeds, Share, TrainingShare
+from sentbook.data.modern import ModernName
 from sentbook.data.tasks import TASKS, Task
 from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
@@ -81,10 +82,7 @@ class Settings(Paper):
     shares: tuple[TrainingShare, ...] = Field((0.1, 0.25, 0.5, 0.75, 1.0), min_length=1)
     queries: int = Field(8, ge=1, description="sentences whose nearest one is shown")
     candidates: int = Field(1_000_000, ge=10, description="at most so many sentences to retrieve from")
-    modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
-        "all-minilm-l6-v2",
-        "universal-sentence-encoder",
-    )
+    modern: tuple[ModernName, ...] = get_args(ModernName)
 
     @field_validator("hierarchical")
     @classmethod

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
 from sentbook.config import Seeds
+from sentbook.data.modern import ModernName
 from sentbook.data.suites import TRANSFER, Dataset, Suite
-from sentbook.data.tasks import TASK_OF, Task
+from sentbook.data.tasks import TASK_OF, PairedTask
 from sentbook.data.text import Tokenisation
 from sentbook.training.objectives import Paper
 
@@ -23,7 +24,7 @@ class Settings(Paper):
     seeds: Seeds = Field((1, 2, 3), description="of the encoder under every protocol: those that dnt trains it with")
     ablation_seeds: Seeds = Field((1,), description="of the nine encoders in every setting")
     datasets: tuple[Dataset, ...] = Field((*TRANSFER, "msrp"), min_length=1)
-    classification: tuple[Task, ...] = Field(("MR", "CR", "SUBJ", "MPQA", "TREC"), min_length=1)
+    classification: tuple[PairedTask, ...] = Field(("MR", "CR", "SUBJ", "MPQA", "TREC"), min_length=1)
     cnn_lstm: Literal[
         "autoencoder+emb.", "future predictor+emb.", "hierarchical model+emb.", "composite model+emb.",
         "autoencoder", "future predictor", "hierarchical model", "composite model",
@@ -40,10 +41,7 @@ class Settings(Paper):
     tokenisations: tuple[Tokenisation, ...] = Field(
         ("ptb", "ptb-cased", "words", "whitespace", "content", "stems"), min_length=1
     )
-    modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
-        "all-minilm-l6-v2",
-        "universal-sentence-encoder",
-    )
+    modern: tuple[ModernName, ...] = get_args(ModernName)
 
     @field_validator("datasets")
     @classmethod
@@ -53,11 +51,3 @@ class Settings(Paper):
         if set(datasets) <= {"msrp", "miniworld-paraphrase"}:
             raise ValueError("holds no scored pairs; add sick, for example")
         return datasets
-
-    @field_validator("classification")
-    @classmethod
-    def _of_single_sentences(cls, tasks: tuple[str, ...]) -> tuple[str, ...]:
-        known = ", ".join(TASK_OF.values())
-        if wrong := [name for name in tasks if name not in TASK_OF.values()]:
-            raise ValueError(f"holds {wrong[0]}, which has no pairs of labelled sentences; choose among {known}")
-        return tasks

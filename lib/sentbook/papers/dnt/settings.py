@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, PositiveInt
 
 from sentbook.config import TrainingShare
+from sentbook.data.modern import ModernName
 from sentbook.data.suites import TRANSFER, Dataset, Suite
 from sentbook.data.vectors import Vectors
 from sentbook.models.average import AverageEncoder
@@ -57,7 +58,4 @@ class Settings(Paper):
         (50, 200), min_length=1, description="InferSent's units in each direction, on the page of widths"
     )
     wider: tuple[PositiveInt, ...] = Field((2048,), description="of more, whose signs and seconds alone are measured")
-    modern: tuple[Literal["all-minilm-l6-v2", "universal-sentence-encoder"], ...] = (
-        "all-minilm-l6-v2",
-        "universal-sentence-encoder",
-    )
+    modern: tuple[ModernName, ...] = get_args(ModernName)

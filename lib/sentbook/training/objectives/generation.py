@@ -18,8 +18,7 @@ from sentbook.data.suites import Suite
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
 from sentbook.data.vectors import WordVectors, linear_map
 from sentbook.io import DataError, originals
-from sentbook.models.decoders import DecoderOptions
-from sentbook.models.encoder_decoder import EncoderDecoder, Kind
+from sentbook.models.decoders import DecoderOptions, EncoderDecoder, Kind
 from sentbook.models.losses import reconstruction_loss
 from sentbook.training.objectives.base import Batch, Objective, Rows, added
 
@@ -198,12 +197,11 @@ class GenerationTraining(Objective, DecoderOptions):
 
     @torch.inference_mode()
     def judge(self) -> float:
-        sums: dict[str, tuple[float, int]] = {}
-        for rows in batches_by_tokens(self._words(self._texts[1]), _CELLS):
-            for part, (total, words) in self.totals(self.to_device(self.batch(rows, part=1))).items():
-                before = sums.get(part, (0.0, 0))
-                sums[part] = before[0] + float(total), before[1] + words
-        self._nats = {part: total / words for part, (total, words) in sums.items()}
+        batches = batches_by_tokens(self._words(self._texts[1]), _CELLS)
+        found = [self.totals(self.to_device(self.batch(rows, part=1))) for rows in batches]
+        for part in found[0]:
+            totals, words = zip(*(one[part] for one in found), strict=True)
+            self._nats[part] = sum(map(float, totals)) / sum(words)
         return -sum(self._nats.values())
 
     def watched(self) -> list[dict[str, Any]]:
