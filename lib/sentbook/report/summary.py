@@ -165,4 +165,4 @@ def readable(text: str) -> str:
         'CSE above PP on STS 2012 average and the total average, gap −7.5'
     """
     text = re.sub(r"\b(STS|SICK)(\d{4})[/-]", r"\1 \2 ", text.replace(TOTAL, "the total average"))
-    return re.sub(r"(?<=[\s\[(])-(?=[\d\s])", MINUS, text.replace(" avg", " average"))
+    return re.sub(r"(?<![^\s\[(])-(?=[.\d\s])", MINUS, text.replace(" avg", " average"))
