@@ -175,14 +175,14 @@ def train(paper: str, encoder: str | None, profile: str, singles: Sequence[tuple
 
 
 @sentbook.command(name="check")
-@click.argument("page", metavar="[PAPER/PAGE]", default="")
+@click.argument("pages", nargs=-1)
 @click.option("--profile", type=click.Choice(PROFILES), default="small", show_default=True)
 @click.option("--write", is_flag=True, help="Write results/<profile>/verdicts.json.")
-def check_records(page: str, profile: str, write: bool) -> None:
+def check_records(pages: Sequence[str], profile: str, write: bool) -> None:
     """Compute the numbers and verdicts of the committed records again, without data and without training."""
     from sentbook.judge import check
 
-    lines = check.check(profile, page, write)
+    lines = check.check(profile, pages, write)
     click.echo("\n".join([*lines, f"{len(lines)} numbers or verdicts do not follow from the records"]))
     sys.exit(bool(lines))
 

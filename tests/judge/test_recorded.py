@@ -54,16 +54,16 @@ def _altered(path: Path, part: str, change: dict[str, Any], **of: Any) -> None:
 def test_one_altered_number_is_found(copied: Path) -> None:
     """A value no longer fits its differences; an interval turns the verdict that it decides."""
     whole = copied.read_bytes()
-    assert check.check("small", "cse/table4") == []
+    assert check.check("small", ["cse/table4"]) == []
     _altered(copied, "metrics", {"value": 0.7}, method="CSE_sentence", dataset="total_avg", seed=1)
     assert any(
-        "CSE_sentence" in words and "by its rows or scores" in words for words in check.check("small", "cse/table4")
+        "CSE_sentence" in words and "by its rows or scores" in words for words in check.check("small", ["cse/table4"])
     )
     copied.write_bytes(whole)
     test = {"a": "CSE_sentence", "b": "CSE_phrase", "dataset": "total_avg", "metric": "pearson"}
     _altered(copied, "tests", {"low": -0.001}, **test)
-    assert check.check("small", "cse/table4") == ["cse-15: reproduced is recorded, the record says inconclusive"]
-    assert check.check("small", "cse/table4", write=True) == check.check("small", "cse/table4") == []
+    assert check.check("small", ["cse/table4"]) == ["cse-15: reproduced is recorded, the record says inconclusive"]
+    assert check.check("small", ["cse/table4"], write=True) == check.check("small", ["cse/table4"]) == []
 
 
 def test_one_altered_score_is_found(copied: Path) -> None:
@@ -82,7 +82,7 @@ def test_one_altered_score_is_found(copied: Path) -> None:
     records.save(run.model_copy(update=change), copied, scores)
 
     def wrong() -> list[str]:
-        return [words for words in check.check("small", "cse/table4") if "by its rows or scores" in words]
+        return [words for words in check.check("small", ["cse/table4"]) if "by its rows or scores" in words]
 
     assert wrong() == []
     for place, least in (("a", 5), ("a, other way", 2)):  # its metric and the mean's; of the first tests, too

@@ -187,6 +187,16 @@ def test_an_exact_number_is_what_the_claim_says_or_not(bounds: dict[str, float],
         assert verdict("identity", value, what="a count", **bounds) == wanted
 
 
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [(("yes", "no"), "inconclusive"), (("no", "no"), "not reproduced"), (("yes", "maybe"), "inconclusive")],
+)
+def test_readings_of_open_words_decide_only_together(names: tuple[str, ...], found: str) -> None:
+    run = run_of(findings={"yes": made(0.1, 0.2), "no": made(-0.2, -0.1), "maybe": made(-0.1, 0.2)})
+    parts = [{"rule": "beats", "of": {"finding": name}} for name in names]
+    assert claim("all", None, run, parts=parts, readings=True).verdict == found
+
+
 def test_all_parts_have_the_worst_verdict() -> None:
     parts = {"yes": made(0.1, 0.2), "no": made(-0.2, -0.1), "maybe": made(-0.1, 0.2), "more": around(0.3, 0.4)}
     run = run_of(findings=parts)

@@ -7,7 +7,7 @@ one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from sentbook.evaluation.predictions import AND_SEEDS, KIND, WILLIAMS, Predictions
 from sentbook.evaluation.protocols import MEASURES, Aggregation
-from sentbook.io import root, write_atomically
+from sentbook.io import ConfigError, root, write_atomically
 from sentbook.judge import gather
 from sentbook.judge.evidence import Evidence, Missing, members
 from sentbook.records import Run, Scores, Test, read, read_scores
@@ -25,27 +25,32 @@ from sentbook.records import Run, Scores, Test, read, read_scores
 STORED, ROWS = 1e-6, 1e-4
 
 
-def check(profile: str = "small", page: str = "", write: bool = False) -> list[str]:
-    """Say what in the committed records of a profile, or of one page, does not follow from them.
+def check(profile: str = "small", pages: Collection[str] = (), write: bool = False) -> list[str]:
+    """Say what in the committed records of a profile does not follow from them.
 
     Args:
+        pages: of these alone, such as ``cse/table1``; empty: of all.
         write: write the verdicts first, after a new record or a rule has changed them.
 
     Raises:
+        ConfigError: no record of a page.
         DataError: a file is no run of this schema.
         StorageError: no space or a read-only folder; what was there before is intact.
     """
     found, path, entries = list[str](), root() / "results" / profile / "verdicts.json", gather(profile)
     if write:
         write_atomically(path, json.dumps({one.id: one.verdict for one in entries}, indent=1) + "\n")
-    for name in sorted(f"{one.parent.name}/{one.stem}" for one in path.parent.glob("*/*.json")):
-        run = read(name, profile) if page in ("", name) else None
-        for words, recorded, again, least in _numbers(run, read_scores(name, profile)) if run else ():
+    recorded_pages = sorted(f"{one.parent.name}/{one.stem}" for one in path.parent.glob("*/*.json"))
+    for name in pages or recorded_pages:
+        run = read(name, profile)
+        if run is None:
+            raise ConfigError(f"No {profile} record of {name}; choose out of {', '.join(recorded_pages)}.")
+        for words, recorded, again, least in _numbers(run, read_scores(name, profile)):
             if abs(recorded - again) > least:
                 found.append(f"{profile}/{name}: {words} is {recorded:.4f}, by its rows or scores {again:.4f}")
     held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for entry in entries:
-        if page in ("", entry.page) and held.get(entry.id) != entry.verdict:
+        if (not pages or entry.page in pages) and held.get(entry.id) != entry.verdict:
             found.append(f"{entry.id}: {held.get(entry.id, 'no verdict')} is recorded, the record says {entry.verdict}")
     return found
 

@@ -128,6 +128,7 @@ class Claim(Comparison):
     Attributes:
         experiment: the table or figure whose run judges it; ``in`` in the file.
         parts: the comparisons of the rule ``all``.
+        readings: the parts are readings of the paper's words, which leave open what was compared.
         about: what its intervals are over: ``models``, seeds and items; ``encoders``, the items of those trained here.
         protocol: part of the protocol that counts, where a run has a number under several.
         scale: what it is about: training text, width, both or nothing.
@@ -147,6 +148,7 @@ class Claim(Comparison):
     text: str
     source: str
     parts: list[Comparison] = Field(default_factory=list)
+    readings: bool = False
     about: Literal["models", "encoders"] = "models"
     protocol: str = ""
     scale: list[Size] = Field(default_factory=list)

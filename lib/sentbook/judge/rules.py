@@ -145,8 +145,8 @@ def leaf(verdict: Verdict, one: Number, low: float, printed: Number | None, whos
 
 
 def judgement(evidence: Evidence, claim: Claim) -> Judgement:
-    """All parts hold. The worst verdict of the parts: not reproduced, then not run, inconclusive, exceeded,
-    reproduced."""
+    """All parts hold. The worst verdict of the parts: not reproduced, then not run, inconclusive, exceeded, reproduced;
+    where the parts are readings of words that the paper leaves open, inconclusive unless all have the same verdict."""
     parts: list[Judgement] = []
     for c in claim.parts or [claim]:
         whole = WHOLE.get(c.rule)
@@ -161,6 +161,7 @@ def judgement(evidence: Evidence, claim: Claim) -> Judgement:
         words = f"{holding} of {of} hold, undecided {verdicts.count('inconclusive')}; least: {least.evidence}"
     ours, goal = Number("parts that hold", "parts", holding, of=of), bound("all parts", "parts", of, False, of)
     worst = next(verdict for verdict in _WORST if verdict in verdicts)
+    worst = "inconclusive" if claim.readings and len({*verdicts}) > 1 else worst
     return Judgement(worst, words, ours, goal, tuple(one for part in parts for one in part.numbers), parts=tuple(parts))
 
 
