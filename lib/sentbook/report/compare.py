@@ -115,8 +115,9 @@ def _tables(
         held = {name: source.methods for name, source in sources.items()}
         known = [*held.get(OURS, ()), *held[YOURS]]
         shown = ordered(known if methods is None else [one for one in methods if one in {*known, *held.get(PAPER, ())}])
-        sets = _main(sources).datasets(shown)
-        yield sources, shown, sets if wanted is None else [name for name in wanted if name in sets], words
+        sets = [name for name in _main(sources).datasets(shown) if wanted is None or name in wanted]
+        if sets:
+            yield sources, shown, sets if wanted is None else [name for name in wanted if name in sets], words
 
 
 def _split(run: Run | None, record: Run | None) -> tuple[Run | None, Run | None]:
