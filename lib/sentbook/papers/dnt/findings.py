@@ -8,16 +8,8 @@ import numpy as np
 from scipy import stats
 
 from sentbook.evaluation.statistics import Estimate
-from sentbook.papers.dnt.winners import encoder_of, setting_name
-from sentbook.records import Metric, Test
-
-
-def chosen_rows(metrics: Iterable[Metric]) -> dict[str, dict[str, str]]:
-    """Return by data set the recorded row of each setting, ``GRAN [NT]``: the one that its search has chosen."""
-    found: dict[str, dict[str, str]] = {}
-    for row in metrics:
-        found.setdefault(row.dataset, {})[setting_name(row.method)] = row.method
-    return found
+from sentbook.papers.dnt.winners import encoder_of
+from sentbook.records import Test
 
 
 def share(tests: Iterable[Test], holds: Callable[[Test], bool]) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -14,6 +14,7 @@ from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import Aggregation, Protocol, Score, measure_on
 from sentbook.models.average import AverageEncoder
 from sentbook.papers.dnt.settings import Settings
+from sentbook.papers.dnt.winners import setting_name
 from sentbook.records import Cost, CurvePoint, Metric, Search
 from sentbook.study import Study
 from sentbook.training.devices import device_of
@@ -26,6 +27,8 @@ from sentbook.training.train import silent, train
 Starts = Mapping[str, Sequence[Recipe]]
 Transfer = DirectTransfer | HeadTraining
 NAMES = ("InferSent", "BiLSTM-Avg", "GRAN", "PP", "CSE", "WSV")
+# Points close to the best are tried with so many seeds; the rows of a setting are compared with all.
+DECIDING = 2
 # Names of today's encoders in tables.
 SHORT = {"all-minilm-l6-v2": "MiniLM", "universal-sentence-encoder": "USE"}
 
@@ -103,36 +106,42 @@ def grid_for(s: Settings, transfer: Transfer) -> Grid:
 def wanted_rows(
     s: Settings, starts: Starts, transfers: Iterable[Transfer], datasets: Sequence[suites.Dataset] | None = None
 ) -> list[Descent]:
-    """Return the searches of single rows: every transfer of every encoder to every data set (None: the profile's)."""
-    return [
-        over_grid(method_of(name, transfer), start, transfer.changed(dataset=dataset), grid_for(s, transfer))
-        for (name, start), dataset, transfer in product(starts.items(), datasets or s.datasets, transfers)
-    ]
+    """Return the searches of rows: every transfer of every encoder to every data set (None: the profile's).
 
-
-def wanted_settings(
-    s: Settings,
-    starts: Starts,
-    transfers: Mapping[str, Transfer],
-    datasets: Sequence[suites.Dataset] | None = None,
-) -> list[Descent]:
-    """Return the searches of settings (``FT``, ``NT``, ``DNT``), whose row of table 4 is a part of the search.
-
-    Every setting has as many points: a classifier sees vectors as they are or of size one, an encoder that is trained
-    has its words updated or frozen, and where both are so, batches are of one size alone. An average has no parameters
-    but its words, which are updated; its batches are of one length or random.
+    A setting's rows have as many points together: feature transfer chooses the batch and whether vectors are divided by
+    their size, network transfer the latter, direct network transfer the batch, the two for words updated and frozen.
+    InferSent's words stay frozen, as the paper's have to, and each of its settings has half as many points. An average
+    has no parameters but its words, which are updated, in batches of one length or random ones.
     """
     found = []
-    for (name, start), dataset, (setting, transfer) in product(
-        starts.items(), datasets or s.datasets, transfers.items()
-    ):
+    for (name, start), dataset, transfer in product(starts.items(), datasets or s.datasets, list(transfers)):
+        average, fixed = isinstance(start[0].encoder, AverageEncoder), name.startswith("InferSent")
+        grid, stage = grid_for(s, transfer), transfer.changed(dataset=dataset)
         also: dict[str, Sequence[object]] = {}
-        if setting != "FT":
-            average = isinstance(start[0].encoder, AverageEncoder)
-            also = {"bucket": (True, False)} if average else {"embedding_update": ("lazy", "frozen")}
-        stage, grid = transfer.changed(dataset=dataset), grid_for(s, transfer)
-        found.append(over_grid(f"{name} [{setting}]", start, stage, grid, also, partial(method_of, name)))
+        if isinstance(transfer, HeadTraining) and transfer.frozen:
+            grid = grid.changed(batch_sizes=grid.batch_sizes[:1]) if fixed else grid
+        elif transfer.embedding_update == ("lazy" if fixed else "frozen" if average else ""):
+            continue
+        elif average:
+            also = {"bucket": (True, False)}
+        found.append(replace(over_grid(method_of(name, transfer), start, stage, grid, also), deciding=DECIDING))
     return found
+
+
+def chosen(found: Iterable[Found]) -> list[Found]:
+    """Return of each setting's rows on a data set the one that is best on its development pairs, mean over seeds.
+
+    Rows of squared error take no part: so each setting has as many points to choose from.
+    """
+    groups: dict[tuple[str, str], list[Found]] = {}
+    for row in found:
+        if " MSE" not in row.method:
+            groups.setdefault((setting_name(row.method), row.dataset), []).append(row)
+    return [max(rows, key=_development) for rows in groups.values()]
+
+
+def _development(row: Found) -> float:
+    return float(np.mean([item.metadata["history"]["best"] for item in row.trained]))
 
 
 # -- what is recorded --------------------------------------------------------------------------------------------------
@@ -176,9 +185,26 @@ def metric_rows(s: Settings, scores: Predictions) -> list[Metric]:
     return found
 
 
-def searches(found: Iterable[Found]) -> list[Search]:
-    """Return how each row's settings were chosen, by the test set's name in tables."""
-    return [row.search.model_copy(update={"dataset": suites.test_name(row.dataset)}) for row in found]
+def chosen_rows(found: Iterable[Found]) -> dict[str, dict[str, str]]:
+    """Name by data set the row of each setting, ``GRAN [NT]``, that is `chosen`."""
+    names: dict[str, dict[str, str]] = {}
+    for row in chosen(found):
+        names.setdefault(suites.test_name(row.dataset), {})[setting_name(row.method)] = row.method
+    return names
+
+
+def searches(found: Sequence[Found]) -> list[Search]:
+    """Return how each row's settings were chosen, by the test set's name in tables, and how each setting's row was."""
+    rows = [(row, row.search.model_copy(update={"dataset": suites.test_name(row.dataset)})) for row in found]
+    settings = []
+    for best in chosen(found):
+        name = setting_name(best.method)
+        own = [search for row, search in rows if (setting_name(row.method), row.dataset) == (name, best.dataset)]
+        own = [search for search in own if " MSE" not in search.method]
+        [search] = (search for row, search in rows if row is best)
+        total = sum(one.trainings for one in own)
+        settings.append(search.model_copy(update={"method": name, "trainings": total, "tried": []}))
+    return [*(search for _, search in rows), *(one for one in settings if one.method not in {r.method for r in found})]
 
 
 def curves(found: Iterable[Found]) -> list[CurvePoint]:

@@ -8,10 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
@@ -118,13 +114,15 @@ def cell_of(method: str, dataset: str) -> tuple[str, str]:
 def in_cells(run: Run, cell: CellOf = cell_of, curve: str = "") -> Run:
     """Return a run with its methods and data sets renamed by ``cell``, in each data set's own measure.
 
-    Tests that compare two cells go, and the curves of all cells but ``curve`` or, where it has none, the first.
+    Of a setting's rows the one that development pairs chose stands for it, where the run names these. Tests that
+    compare two cells go, and the curves of all cells but ``curve`` or, where it has none, the first.
     """
-    rows, order = [], list(suites.TEST_NAMES.values())
+    rows, order, chosen = [], list(suites.TEST_NAMES.values()), run.findings.get("chosen rows", {})
     own = [row for row in run.metrics if row.dataset in order and row.metric == measure_on(row.dataset)]
     for row in sorted(own, key=lambda row: order.index(row.dataset)):
-        method, dataset = cell(row.method, row.dataset)
-        rows.append(row.model_copy(update={"method": method, "dataset": dataset}))
+        if chosen.get(row.dataset, {}).get(setting_name(row.method), row.method) == row.method:
+            method, dataset = cell(row.method, row.dataset)
+            rows.append(row.model_copy(update={"method": method, "dataset": dataset}))
     tests = []
     for test in run.tests:
         (a, dataset), (b, other) = (cell(method, test.dataset) for method in (test.a, test.b))
@@ -132,8 +130,10 @@ def in_cells(run: Run, cell: CellOf = cell_of, curve: str = "") -> Run:
             tests.append(test.model_copy(update={"a": a, "b": b, "dataset": dataset}))
     curves: dict[str, list[CurvePoint]] = {}
     for point in run.curves:
-        method, dataset = cell(*point.method.rsplit(", ", 1))
-        curves.setdefault(dataset, []).append(point.model_copy(update={"method": method}))
+        row, dataset = point.method.rsplit(", ", 1)
+        if chosen.get(dataset, {}).get(setting_name(row), row) == row:
+            method, dataset = cell(row, dataset)
+            curves.setdefault(dataset, []).append(point.model_copy(update={"method": method}))
     points = curves.get(curve) or next(iter(curves.values()), [])
     return run.model_copy(update={"metrics": rows, "tests": tests, "curves": points})
 
@@ -160,19 +160,15 @@ def tested_sets(scores: Predictions) -> list[str]:
     return [name for name in scores.names if name in suites.TEST_NAMES.values()]
 
 
-def best_rows(scores: Predictions) -> Predictions:
-    """Return scores by setting, ``GRAN [NT]``: on each data set those of the row that its search has chosen.
+def best_rows(scores: Predictions, chosen: Mapping[str, Mapping[str, str]]) -> Predictions:
+    """Return test scores by setting, ``GRAN [NT]``: those of its chosen row on each data set, and those without any.
 
-    Raises:
-        ValueError: a setting has several rows: none is chosen on test pairs.
+    Args:
+        chosen: data set -> setting -> row, see `sentbook.papers.dnt.transfers.chosen_rows`.
     """
-    best: dict[tuple[str, str], Mapping[int | None, NDArray[np.float64]]] = {}
-    for dataset, method in product(scores.names, scores.methods):
-        if scores.has(method, dataset):
-            name = setting_name(method)
-            if (name, dataset) in best:
-                raise ValueError(f"{name} has several rows on {dataset}; rows are not chosen on test pairs.")
-            best[name, dataset] = scores.table[method, dataset]
+    best = {key: values for key, values in scores.table.items() if setting_of(key[0]) == "UE"}
+    for dataset, rows in chosen.items():
+        best |= {(setting, dataset): scores.table[row, dataset] for setting, row in rows.items()}
     return scores.with_table(best)
 
 
