@@ -130,9 +130,9 @@ def in_cells(run: Run, cell: CellOf = cell_of, curve: str = "") -> Run:
             tests.append(test.model_copy(update={"a": a, "b": b, "dataset": dataset}))
     curves: dict[str, list[CurvePoint]] = {}
     for point in run.curves:
-        row, dataset = point.method.rsplit(", ", 1)
-        if chosen.get(dataset, {}).get(setting_name(row), row) == row:
-            method, dataset = cell(row, dataset)
+        name, dataset = point.method.rsplit(", ", 1)
+        if chosen.get(dataset, {}).get(setting_name(name), name) == name:
+            method, dataset = cell(name, dataset)
             curves.setdefault(dataset, []).append(point.model_copy(update={"method": method}))
     points = curves.get(curve) or next(iter(curves.values()), [])
     return run.model_copy(update={"metrics": rows, "tests": tests, "curves": points})
