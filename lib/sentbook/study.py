@@ -20,8 +20,8 @@ from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.evaluation.protocols import Protocol
 from sentbook.models import Encoder, SentenceEncoder
 from sentbook.models.average import AverageEncoder
+from sentbook.models.encode import cosine_scores, tokenise_sets
 from sentbook.records import Cost, CurvePoint, Metric, Provenance, Run, Scores, Search, Test
-from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.devices import described, device_of, peak_memory_bytes
 from sentbook.training.recipes import Recipe, recipes, untrained
 from sentbook.training.runs import Trained, obtain

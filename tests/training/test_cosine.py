@@ -11,7 +11,7 @@ from sentbook.data.text import Vocabulary
 from sentbook.data.types import ScoredPairs
 from sentbook.io import NumericalError
 from sentbook.models.average import Average
-from sentbook.training.cosine import cosine, cosine_scores, tokenise_sets
+from sentbook.models.encode import cosine, cosine_scores, tokenise_sets
 
 seeds = st.integers(0, 2**32 - 1)
 VOCABULARY = Vocabulary(["east", "north", "west", "nothing"])

@@ -27,6 +27,7 @@ from sentbook.models import SentenceEncoder, build, encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cse import CSEEncoder
+from sentbook.models.encode import cosine
 from sentbook.models.losses import (
     EntailmentHead,
     entailment_loss,
@@ -39,7 +40,6 @@ from sentbook.models.losses import (
 from sentbook.models.recurrent import BiLSTMEncoder
 from sentbook.models.wsv import WSVEncoder
 from sentbook.training.correlation import mse, pearson
-from sentbook.training.cosine import cosine
 from sentbook.training.objectives import (
     DirectTransfer,
     EntailmentTraining,

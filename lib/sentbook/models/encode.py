@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
+from sentbook.data.types import ScoredPairs
 from sentbook.io import NumericalError
 from sentbook.models.base import SentenceEncoder, to_device
 
@@ -66,9 +67,36 @@ def similarity(
     encoder: SentenceEncoder, vocabulary: Vocabulary, first: str, second: str, tokenisation: Tokenisation = "ptb"
 ) -> float:
     """Compare two sentences by the cosine of their vectors, 0 where one is zero; raises as `encode`."""
-    one, other = encode(encoder, vocabulary, [first, second], tokenisation).astype(np.float64)
-    length = np.linalg.norm(one) * np.linalg.norm(other)
-    return float(one @ other / length) if length else 0.0
+    one, other = encode(encoder, vocabulary, [first, second], tokenisation)
+    return float(cosine(one[None], other[None])[0])
+
+
+def cosine(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
+    """(N, F) and (N, F) to (N,) cosines in [-1, 1]; 0 where a vector is zero."""
+    first, second = first.astype(np.float64), second.astype(np.float64)
+    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    products = (first * second).sum(axis=1)
+    return np.clip(np.divide(products, norms, out=np.zeros_like(products), where=norms > 0), -1, 1)
+
+
+def tokenise_sets(
+    sets: Sequence[ScoredPairs], vocabulary: Vocabulary, tokenisation: Tokenisation
+) -> dict[str, tuple[TokenIds, TokenIds]]:
+    """Both sides of each set as token ids, by the set's name; done once for many encoders."""
+    return {
+        pairs.name: (vocabulary.encode(pairs.first, tokenisation), vocabulary.encode(pairs.second, tokenisation))
+        for pairs in sets
+    }
+
+
+def cosine_scores(
+    encoder: SentenceEncoder, tokens: Mapping[str, tuple[TokenIds, TokenIds]]
+) -> dict[str, NDArray[np.float64]]:
+    """(N,) cosines of each set of pairs, by the set's name."""
+    return {
+        name: cosine(encode_ids(encoder, first), encode_ids(encoder, second))
+        for name, (first, second) in tokens.items()
+    }
 
 
 class FrozenVectors:

@@ -13,9 +13,9 @@ from sentbook.data import corpora, published, sources
 from sentbook.data.suites import Suite, excluded, validation_sets
 from sentbook.data.text import TokenIds, Tokenisation
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
+from sentbook.models.encode import cosine_scores, tokenise_sets
 from sentbook.models.losses import Candidates, Selection, margin_loss
 from sentbook.training.correlation import pearson
-from sentbook.training.cosine import cosine_scores, tokenise_sets
 from sentbook.training.objectives.base import Array, Batch, Objective, Rows, added, longest
 
 Data = tuple[ParaphrasePairs, list[ScoredPairs]]
