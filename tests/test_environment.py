@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
-from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -76,18 +74,3 @@ def test_a_target_installs_what_it_needs(target: str, extras: list[str]) -> None
     said = subprocess.check_output(["make", "-n", "-B", target], cwd=ROOT, text=True)
     assert re.findall(r'pip install .*-e "?(\S+?)"?$', said, re.MULTILINE) == [".", *(f".[{one}]" for one in extras)]
     assert not {Requirement(line).name for line in PROJECT["dependencies"]} & APART
-
-
-def test_no_name_stands_twice_in_a_mapping_of_yaml() -> None:
-    """YAML would take the last one without a word."""
-    twice = []
-
-    class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-            names = [key.value for key, _ in node.value]
-            twice.extend(f"{node.start_mark}: {name}" for name in {*names} if names.count(name) > 1)
-            return super().construct_mapping(node, deep)
-
-    for file in [*ROOT.glob("lib/**/*.yaml"), *ROOT.glob("params/**/*.yaml"), *ROOT.glob("*.yml")]:
-        yaml.load(file.read_text(encoding="utf-8"), Loader)
-    assert not twice

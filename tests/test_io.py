@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook import io
-from sentbook.io import ConfigError, StorageError, locked, replacing, write_atomically
+from sentbook.io import StorageError, locked, replacing, write_atomically
 from sentbook.records import Scores
 from sentbook.training import checkpoint
 
@@ -98,20 +97,3 @@ def test_a_folder_is_free_again_after_a_kill(tmp_path: Path, capfd: pytest.Captu
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="could not be written"), locked(tmp_path / "file" / "key"):
         pass
-
-
-def test_the_checkout_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``SENTBOOK_ROOT`` comes first, then the folders above the package, then those above the working one."""
-    find, house = io.root.__wrapped__, tmp_path / "house"
-    (house / "params" / "cse").mkdir(parents=True)
-    (house / "_toc.yml").touch()
-    monkeypatch.setenv("SENTBOOK_ROOT", str(house))
-    assert find() == house
-    monkeypatch.setenv("SENTBOOK_ROOT", str(tmp_path))
-    with pytest.raises(ConfigError, match=r"set SENTBOOK_ROOT to the folder that holds params/ and _toc\.yml\.$"):
-        find()
-    monkeypatch.delenv("SENTBOOK_ROOT")
-    assert find() == Path(__file__).parents[1]
-    monkeypatch.setattr(io, "PACKAGE", tmp_path / "site-packages" / "sentbook")
-    monkeypatch.chdir(house / "params" / "cse")
-    assert find() == house

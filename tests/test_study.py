@@ -44,22 +44,6 @@ def written(checkout: Path) -> list[str]:
     return sorted(str(path.relative_to(checkout)) for path in checkout.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("profile", ["demo", "small"])
-def test_a_run_never_touches_what_is_committed(checkout: Path, profile: str) -> None:
-    """Neither with the profile as it is, after a cell was changed by hand, nor with changed parameters."""
-    committed = checkout / "results" / profile / "cse" / "table1.json"
-    committed.parent.mkdir(parents=True)
-    committed.write_text("committed")
-    for changed in ({}, {"device": "cpu"}, {"jobs": 3}):  # where it runs is no change of the profile
-        assert Study("cse/table1", profile=profile, **changed).record(metrics=[METRIC]).profile == profile
-    customs = [Study("cse/table1", profile=profile, phrase={"margin": margin}) for margin in (0.3, 0.35)]
-    names = [one.record(metrics=[METRIC]).profile for one in customs]
-    assert names == [f"custom/{digest(one.settings)}" for one in customs] and len(set(names)) == 2
-    assert committed.read_text() == "committed"
-    own = [f"build/runs/{name}/cse/table1.json" for name in (profile, *names)]
-    assert written(checkout) == sorted([*own, f"results/{profile}/cse/table1.json"])
-
-
 def test_provenance_holds_all_that_made_the_numbers() -> None:
     forget()
     sources.note("pairs.txt", 2, "aa")  # as if a corpus had been read from a file

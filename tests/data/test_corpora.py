@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from kept import forget
 from sentbook.data import corpora, sources, suites
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
 from sentbook.io import ConfigError
@@ -48,21 +47,6 @@ def test_replaced_spans() -> None:
     assert list(corpora.replaced_spans(first, second)) == spans
     long = [*"abcdef"]
     assert list(corpora.replaced_spans(["x", *long, "y"], ["x", "z", "y"])) == []  # six words are no phrase
-
-
-def test_phrases_are_kept_in_the_cache(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[str] = []
-    made = [("an old man", "an aged man"), ("the\u2028end", "the stop")]
-    monkeypatch.setattr(sources, "path", lambda name: tmp_path / name)
-    monkeypatch.setattr(sources, "sha256", lambda name: "an input")
-    monkeypatch.setattr(corpora, "read", lambda name: calls.append(name) or ParaphrasePairs.of(name, made))
-    for _ in range(2):
-        forget()
-        assert corpora._phrases().first[0] == "old" and len(calls) == 5
-    forget()
-    monkeypatch.setattr(sources, "sha256", lambda name: "another input")
-    corpora._phrases()
-    assert len(calls) == 10 and len(list(cache.iterdir())) == 2
 
 
 @pytest.mark.real_data

@@ -50,19 +50,6 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("name", MODERN)
-def test_a_missing_package_is_named_with_its_command(
-    name: vectors.VectorName, calls: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    distribution, module = MODERN[name]
-    assert modern.available(name) and vectors.available(name)
-    monkeypatch.setitem(sys.modules, module, None)
-    assert not modern.available(name) and not vectors.available(name)
-    for call in (lambda: sentence_vectors(name, SENTENCES), lambda: vectors.load(name)):
-        with pytest.raises(DataError, match=rf"^{name} needs the package {distribution}, .*'sentbook\[modern\]'`\.$"):
-            call()
-
-
-@pytest.mark.parametrize("name", MODERN)
 def test_vectors_pass_through_and_are_kept(
     calls: list[int], name: vectors.VectorName, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sentbook.data import novels, sources
 from sentbook.data.miniworld import World
 from sentbook.data.novels import Books, Limits, folder, prepare, sentences, split_sentences, stories
-from sentbook.io import DataError
 
 LETTERS = "abcdefghij"
 BOOKS = st.lists(
@@ -136,20 +135,6 @@ def test_a_folder_of_books(tmp_path: Path, cache: Path) -> None:
     (own / "b.txt").write_text("Two cats.")
     assert prepare(folder(own)).text(0) == "two cats ."  # a changed folder is read again
     assert prepare(folder(own, "lines")).text(0) == "two cats ."
-
-
-def test_faults_of_a_folder_are_one_sentence(tmp_path: Path, cache: Path) -> None:
-    with pytest.raises(DataError, match=r"holds 0 \.txt files; put at least 5 books"):
-        folder(tmp_path / "books")
-    (tmp_path / "books").mkdir()
-    for name in "abcde":
-        (tmp_path / "books" / f"{name}.txt").write_text("CHAPTER I\n\n...\n")
-    with pytest.raises(DataError, match="There is no sentence in the 5 books of 'books'"):
-        prepare(folder(tmp_path / "books"))
-    (tmp_path / "books" / "b.txt").write_bytes(b"Caf\xe9s are shut.")
-    with pytest.raises(DataError, match=r"b\.txt cannot be read .*text in UTF-8"):
-        prepare(folder(tmp_path / "books"))
-    assert not list(cache.glob("*/whole"))  # nothing half made is left
 
 
 @pytest.mark.real_data

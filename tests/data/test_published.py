@@ -38,21 +38,6 @@ def test_training_pairs_in_their_published_formats(originals: Path) -> None:
     assert corpora.load(["ppdb-xl-phrasal"]).second == ["other"]
 
 
-def test_a_training_is_known_by_the_contents_of_its_pairs(originals: Path) -> None:
-    put_pairs(originals)
-    for paper, name, file in (
-        ("cse", "phrase", "ppdb-1.0-xl-phrasal.gz"), ("cse", "sentence", "sentence-aligned.v2/simple.aligned"),
-        ("dnt", "paraphrase", "para-nmt-5m-processed.txt"), ("dnt", "inference", "snli_1.0/snli_1.0_dev.jsonl"),
-    ):  # fmt: skip
-        stage = getattr(load(paper, {"profile": "paper"}), name)
-        before = stage.digests()
-        (originals / "moved").mkdir(exist_ok=True)
-        moved = (originals / file).rename(originals / "moved" / Path(file).name)
-        assert stage.digests() == before
-        moved.write_bytes(b"other")
-        assert stage.digests() != before
-
-
 def test_an_owners_file_of_pairs_is_named_by_a_parameter_and_known_by_its_contents(tmp_path: Path) -> None:
     def stage(file: str) -> MarginTraining:
         return load("cse", {"phrase": {"corpora": ["file"], "path": str(tmp_path / file), "limit": None}}).phrase

@@ -47,16 +47,6 @@ def test_cells_are_never_quoted_and_lines_end_at_line_feeds(put: Put) -> None:
 
 
 @pytest.mark.usefixtures("forgetful")
-def test_a_set_of_another_size_is_named(put: Put) -> None:
-    put("eval/msrp/msr_paraphrase_test.txt", b"\xef\xbb\xbfhead\r\n1\t2\t3\tone\ttwo\r\n")
-    with pytest.raises(DataError, match=r"msr_paraphrase_test\.txt has 1 items, not 1,725"):
-        readers.scored("msrp", "test")
-    put("eval/mr/rt-polarity.neg", b"bad\n\n")
-    with pytest.raises(DataError, match="MR negative has 1 items, not 5,331"):
-        readers.binary("MR")
-
-
-@pytest.mark.usefixtures("forgetful")
 def test_scores_of_activities_are_on_the_published_scales(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     name = put("eval/pairs", b"one\ttwo\t1.0\t2.4\t5\t1.375\r\na\tb\t3\t1.33333\t1\t5\r\n")
     monkeypatch.setitem(readers.RELEASES["sim"].files, "trial", (name, 2))

@@ -106,14 +106,6 @@ def test_mirror_then_cache_then_one_download(
     assert server.requested == ["/made up/pairs.txt"] and left_over(tmp_path / "cache") == [cached]
 
 
-def test_a_file_known_by_its_md5(entry: dict, tmp_path: Path) -> None:
-    del entry["sha256"]
-    entry["md5"] = hashlib.md5(GOOD, usedforsecurity=False).hexdigest()
-    put(tmp_path / "cache", GOOD.replace(b"one", b"eno"))
-    assert sources.path(NAME).read_bytes() == GOOD  # fetched again
-    assert sources.used() == {NAME: f"md5:{entry['md5']}"}
-
-
 def test_a_changed_file_of_a_mirror_is_refused(in_mirror: Path) -> None:
     sources.path(NAME)
     in_mirror.write_bytes(b"x" * len(GOOD) + b"longer")
@@ -131,14 +123,6 @@ def test_what_the_network_does(entry: dict, server: Answer, tmp_path: Path) -> N
     entry["url"] = None
     refused("only from a mirror; set SENTBOOK_DATA")
     assert left_over(tmp_path) == []
-
-
-def test_what_a_user_may_mistake(entry: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("eval/typo.txt", "../../etc/passwd"):
-        refused("not a registered file; see `sentbook data list`", name=name)
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("SENTBOOK_CACHE", str(tmp_path / "file"))
-    refused("SENTBOOK_CACHE to another folder")
 
 
 def test_registry_is_pinned() -> None:

@@ -14,7 +14,7 @@ from sentbook.data.miniworld import World
 from sentbook.data.suites import key
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
 from sentbook.evaluation.predictions import sts_predictions
-from sentbook.io import ConfigError, root
+from sentbook.io import root
 from sentbook.judge import printed as reported
 
 DNT = ("stsb", "sick", "sts12", "sim", "rel", "ma", "pac", "sag")
@@ -39,15 +39,6 @@ def test_names_and_measures_are_those_of_the_papers_table() -> None:
     assert {suites.test_name(name): str(suites.measure_of(name)) for name in DNT} == printed
 
 
-def test_unknown_names_are_refused_before_a_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SENTBOOK_DATA", raising=False)
-    for dataset in suites.TEST_NAMES:
-        with pytest.raises(ConfigError, match=f"{dataset} split 'validation'"):
-            suites.pairs(dataset, "validation")
-    with pytest.raises(ConfigError, match="Unknown data set 'quora'; choose among stsb, "):
-        suites.test_name("quora")
-
-
 @given(st.text())
 def test_key_is_idempotent_and_has_no_marks(text: str) -> None:
     found = key(text)
@@ -68,17 +59,6 @@ def test_pairs_that_share_a_sentence_are_removed() -> None:
     tests = [one, ScoredPairs("two", ["nothing"], ["shared"], np.zeros(1), (0, 5))]
     kept = suites.remove(corpus, suites.test_keys(tests))
     assert kept == ParaphrasePairs.of("made", [("free of both", "as well"), ("!!", "??")])
-
-
-@pytest.mark.real_data
-def test_headlines_of_the_validation_set_are_in_test_sets_too(mirror: Path) -> None:
-    """As book/data.md says."""
-    found = {pairs.name: {key(text) for text in (*pairs.first, *pairs.second)} for pairs in suites.test_sets("sts")}
-    validation = {name: found.pop(name) for name in list(found) if name.startswith("STS2016")}
-    shared = {(name, other): len(a & b) for name, a in validation.items() for other, b in found.items() if a & b}
-    headlines = "STS2016/headlines"
-    assert shared == {(headlines, "STS2014/headline"): 11, (headlines, "STS2015/headline"): 20}
-    assert len(validation[headlines]) == 491
 
 
 @pytest.mark.real_data

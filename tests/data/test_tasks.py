@@ -11,7 +11,6 @@ from kept import forget
 from sentbook.data import suites, tasks
 from sentbook.data.miniworld import World
 from sentbook.data.tasks import TASKS, ClassificationTask, Examples, task
-from sentbook.io import ConfigError
 
 SPLITS = ("train", "trial", "test")
 
@@ -38,11 +37,6 @@ def test_tasks_of_folds_pool_the_generated_splits_and_others_have_a_test_set() -
     assert (len(questions.train), len(questions.test), len(questions.classes)) == (600, 300, 6)
     assert (pairs.test.first, pairs.test.second, len(pairs.train)) == (told.first, told.second, 450)
     assert pairs.pairs and not questions.pairs and pairs.majority == told.gold.mean() > 0.5
-
-
-def test_an_unknown_name_is_one_sentence() -> None:
-    with pytest.raises(ConfigError, match=r"^Unknown task"):
-        task("miniworld/entailment")
 
 
 @pytest.mark.parametrize("dataset", ["miniworld-sentiment", "miniworld-question"])

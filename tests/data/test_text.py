@@ -113,17 +113,6 @@ def test_batches_hold_every_example_once(size: int, batch: int, seed: int) -> No
         assert max(map(len, batches)) <= batch
 
 
-def test_buckets_save_padding() -> None:
-    lengths = np.random.default_rng(0).integers(1, 40, 5_000)
-
-    def cells(batches: list[np.ndarray]) -> int:
-        return sum(len(rows) * lengths[rows].max() for rows in batches)
-
-    rng = np.random.default_rng(1)
-    assert cells(bucketed_batches(lengths, 50, rng)) < 1.15 * lengths.sum()
-    assert cells(shuffled_batches(len(lengths), 50, rng)) > 1.8 * lengths.sum()
-
-
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=60), st.integers(50, 400))
 def test_token_batches_are_bounded(lengths: list[int], most: int) -> None:
     array = np.array(lengths)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import Any
 
 import numpy as np
@@ -102,17 +101,6 @@ def test_one_test_is_scikit_learn_in_loops(protocol: ClassificationProtocol, cla
     assert found.chosen.tolist() == [model.C]
     np.testing.assert_array_equal(found.predicted, model.predict(table[test]))
     np.testing.assert_array_equal(found.gold, labels[test])
-
-
-def test_what_does_not_fit() -> None:
-    table, labels, _ = made()
-    with pytest.raises(ValueError, match="scheme 'one test' and no test set do not fit"):
-        evaluate(table, labels, SKIP_THOUGHTS_TREC)
-    with pytest.raises(ValueError, match="length of each"):
-        evaluate(table, labels, STRATIFIED)
-    with warnings.catch_warnings(), pytest.raises(NumericalError, match="NaN or infinite"):
-        warnings.simplefilter("ignore")
-        evaluate(np.where(table > 1, np.nan, table), labels, NESTED)
 
 
 def test_where_rounding_stops_a_descent_double_precision_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,12 +37,3 @@ def test_orders() -> None:
     assert ordered("by length", labels, 0, [[1, 9], [1, 3], [0, 9], [1, 3]]).tolist() == [2, 1, 3, 0]
     shuffled = [ordered("shuffled", np.zeros(50), seed).tolist() for seed in (1, 1, 2)]
     assert shuffled[0] == shuffled[1] != shuffled[2] and sorted(shuffled[0]) == list(range(50))
-
-
-def test_what_makes_no_folds() -> None:
-    labels = np.zeros(4, dtype=np.int64)
-    for lengths in (None, [1, 2]):
-        with pytest.raises(ValueError, match="only with the length of each"):
-            ordered("by length", labels, 0, lengths)
-    with pytest.raises(ValueError, match="4 rows do not make 5 folds"):
-        assign(labels, np.arange(4), 5, False, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,8 +25,7 @@ from sentbook.evaluation.classification import (
     Classified,
 )
 from sentbook.evaluation.predictions import Predictions, decision_predictions, sts_predictions, task_predictions
-from sentbook.evaluation.protocols import COSINE_PEARSON, MEASURES, Aggregation, Measure, Protocol, Score, measure_on
-from sentbook.io import NumericalError
+from sentbook.evaluation.protocols import COSINE_PEARSON, MEASURES, Aggregation, Measure, measure_on
 from sentbook.judge import printed as reported
 
 Array = NDArray[np.float64]
@@ -150,22 +148,6 @@ def test_what_else_the_book_holds_and_the_order_of_methods_change_nothing(make: 
     assert other.methods == ["B", "A", "new"] and "new" not in book.methods
 
 
-@books
-def test_what_does_not_fit_is_refused(make: type[Predictions]) -> None:
-    book, name = make(), make().names[0]
-    size = len(book.gold[name])
-    for wrong in (np.zeros(size - 1), np.zeros((size, 1))):
-        with pytest.raises(ValueError, match=f"A, seed 0: .* do not fit {name}"):
-            book.add("A", 0, name, wrong)
-    with pytest.raises(ValueError, match="do not fit STS2099/x"):
-        book.add("A", 0, "STS2099/x", np.zeros(size))
-    with pytest.raises(NumericalError, match=f"A, seed 7: a score on {name} is NaN"):
-        book.add("A", 7, name, np.full(size, np.nan))
-    assert 7 not in book.seeds("A", name)
-    with pytest.raises(KeyError, match="Z was not judged on"):
-        book.mean("Z", name)
-
-
 def test_labels_that_cannot_be_compared_are_refused_and_never_yes_has_an_f1_of_0() -> None:
     book, (gold, predicted) = judged(), labels(400, 0.8, 9, 6)
     with pytest.raises(ValueError, match="other examples"):
@@ -270,12 +252,6 @@ def test_a_restricted_book_draws_the_same_pairs() -> None:
     counts = statistics.resample_counts(80, 60, [0, 5])[:, kept]
     expected = statistics.bootstrap("pearson", book.stacked("A", "SICK2014")[:, kept], half.gold["SICK2014"], counts)
     np.testing.assert_array_equal(half.resampled(["A"], "SICK2014", resamples=60)[0], expected)
-
-
-def test_every_protocol_has_a_header_of_its_own() -> None:
-    choices = itertools.product(Score, Measure, Aggregation, ("ptb", "whitespace"))
-    protocols = [Protocol(*choice) for choice in choices]  # type: ignore[arg-type]
-    assert len({str(protocol) for protocol in protocols}) == len(protocols)
 
 
 def test_measures_are_those_of_the_printed_table() -> None:

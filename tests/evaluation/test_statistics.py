@@ -11,7 +11,6 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error
 
 from sentbook.evaluation import statistics
-from sentbook.io import NumericalError
 from sentbook.training.correlation import mse, pearson, spearman
 
 METRICS: dict[Any, Any] = {
@@ -80,16 +79,6 @@ def test_resamples_draw_as_many_items_as_there_are() -> None:
     assert (counts != statistics.resample_counts(50, 200, [1, 3])).any()
 
 
-def test_bad_input_to_the_bootstrap() -> None:
-    gold, counts = np.arange(5.0), np.ones((1, 5))
-    with pytest.raises(ValueError, match="do not fit"):
-        statistics.bootstrap("pearson", np.zeros((2, 4)), gold, counts)
-    with pytest.raises(KeyError, match="kendall"):
-        statistics.bootstrap("kendall", gold, gold, counts)
-    with pytest.raises(NumericalError):
-        statistics.bootstrap("pearson", [1, 2, np.nan, 4, 5], gold, counts)
-
-
 def test_p_counts_both_tails_and_is_never_0() -> None:
     values = np.arange(1.0, 100)  # 99 resamples, all above 0
     assert statistics.from_bootstrap(50, values).p == pytest.approx(2 / 100)
@@ -129,19 +118,6 @@ def test_dependent_tests_on_any_data(seed: int, n: int, close: float) -> None:
     assert statistics.williams(r[1], r[0], r[2], n) == pytest.approx((-value, p), abs=1e-9)
     if close == 1:
         assert (value, p) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("correlations", "n", "said"),
-    [
-        ((0.5, 0.4, 0.3), 3, "four items"),
-        ((0.9, -0.9, 0.9), 50, "cannot be the correlations"),
-        ((1.2, 0.5, 0.5), 50, "cannot be the correlations"),
-    ],
-)
-def test_williams_refuses_what_cannot_be(correlations: tuple[float, float, float], n: int, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        statistics.williams(*correlations, n)
 
 
 @settings(max_examples=60)

@@ -6,14 +6,11 @@ import textwrap
 
 import nbformat
 import pytest
-import torch
 from nbclient import NotebookClient
 from torch import Tensor
 
 from sentbook.config import parse
-from sentbook.io import ConfigError
-from sentbook.models import CSE, SentenceEncoder, build, custom
-from sentbook.models.build import CustomEncoder
+from sentbook.models import CSE, SentenceEncoder, custom
 from sentbook.models.cse import CSEEncoder
 from sentbook.training.recipes import Recipe
 
@@ -76,29 +73,3 @@ def test_an_encoder_is_given_as_options_values_or_class() -> None:
     assert recipe(Sum) == recipe(custom(Sum))
     assert hash(recipe(custom(Sum, scale=2.0))) == hash(recipe(custom(Sum, scale=2.0)))
     assert len({recipe(one).key() for one in (Sum, custom(Sum, scale=2.0), CSE)}) == 3
-
-
-@pytest.mark.parametrize(
-    ("encoder", "sentence"),
-    [
-        ({"kind": "cse", "filtres": 3}, "Unknown parameter 'filtres' in encoder cse; did you mean 'filters'"),
-        ({"kind": "csx"}, "choose the kind among average, bilstm, cnn, cse, gran, lstm, wsv, or give a class"),
-        (7, "is no encoder"),
-        (int, "is no encoder"),
-    ],
-)
-def test_what_is_no_encoder_is_one_sentence(encoder: object, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence) as caught:
-        recipe(encoder)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("options", [{"scail": 2}, {"scale": torch.ones(1)}])
-def test_options_that_do_not_fit_are_refused_at_once(options: dict[str, object]) -> None:
-    with pytest.raises(TypeError, match=r"scail|Tensor"):
-        custom(Sum, **options)
-
-
-def test_a_class_that_is_not_at_hand_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"The class Gone .*; run the cell .*custom\(Gone, version='2'\)"):
-        build(CustomEncoder(name="Gone", version="2", options={}), torch.ones(4, 3), seed=1)

@@ -15,7 +15,6 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from sentbook.data.text import TokenIds
-from sentbook.io import ConfigError
 from sentbook.models.base import WordEmbedding
 from sentbook.models.decoders import END, DecoderOptions, HierarchicalDecoder, LSTMDecoder
 from sentbook.models.losses import reconstruction_loss, token_losses
@@ -202,13 +201,6 @@ def test_a_paragraphs_loss_is_the_sum_over_sentences_given_those_before(paragrap
     assert loss.item() == pytest.approx(expected, rel=1e-4)
     loss.backward()
     assert decoder.opening.grad is not None  # of paragraphs of one sentence alone too
-
-
-def test_word_vectors_of_a_tied_output_cannot_be_updated_by_rows() -> None:
-    decoder, table = made(output="tied")
-    table.lazy = True
-    with pytest.raises(ConfigError, match="dense"):
-        decoder(table, *sentences([2]), codes_of(1))
 
 
 TINY = 4  # an end, an unknown word, two words

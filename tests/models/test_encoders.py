@@ -275,11 +275,3 @@ def test_frozen_vectors_are_the_encoders_each_sentence_once(first: list[list[int
             frozen.table[places].numpy(), encode_ids(made(CSEEncoder(filters=3)), corpus(sentences)), atol=1e-5
         )
     assert len({tuple(sentence) for sentence in first + second}) == len(frozen.table) == sum(seen)
-
-
-def test_a_line_too_long_for_a_map_is_refused_before_it_fills_the_memory() -> None:
-    ids = torch.ones(1, 10_000, dtype=torch.int64)
-    lengths = torch.tensor([10_000])
-    assert WSV(words(3), WSVEncoder(filters=2))(ids, lengths).isfinite().all()  # linear in the words
-    with pytest.raises(DataError, match=r"^2 layers read .* 10,000 of them; cut it to 1,000 words, or take one layer"):
-        WSV(words(3), WSVEncoder(filters=2, layers=2))(ids, lengths)

@@ -76,18 +76,6 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
     assert torch.autograd.gradcheck(loss, drawn(*shapes))
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: margin_loss(torch.ones(1, 2), torch.ones(1, 2)), "at least 2"),
-        (lambda: sparse_target(torch.tensor([0.4]), 5), r"\[1, 5\]"),
-    ],
-)
-def test_what_has_no_loss_is_refused(call: Callable[[], object], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        call()
-
-
 # -- margin ------------------------------------------------------------------------------------------------------------
 
 

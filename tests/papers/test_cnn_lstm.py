@@ -20,13 +20,12 @@ from cells import of_page
 from sentbook import config
 from sentbook import records as results
 from sentbook.evaluation.classification import pair_features
-from sentbook.io import ConfigError, DataError
+from sentbook.io import ConfigError
 from sentbook.papers.cnn_lstm import experiments
 from sentbook.papers.cnn_lstm.settings import Settings
 
 SMALL = {"books": 60, "vocabulary": 400, "hidden": 8, "epochs": 1, "held_out": 64}
 NAMES = ["autoencoder", "future predictor", "hierarchical model", "composite model"]
-ROWS = [*NAMES, "combine"]
 CHANGES: dict[str, Any] = {
     "device": "cpu", "resamples": 200, "encoder": {"filters": 8}, "pretraining": SMALL, "hierarchical": SMALL,
     "classification": ["miniworld/question", "miniworld/paraphrase"],
@@ -119,16 +118,6 @@ def test_images_have_their_column_and_five_captions(tmp_path: Path) -> None:
         members = [at for at, given in enumerate(KARPATHY) if given in names]
         assert found[split].features[:, 0].tolist() == [6 * (8 - at) for at in members]
         assert found[split].captions == [[f"Caption {number} of {at} ." for number in range(5)] for at in members]
-
-
-@pytest.mark.parametrize(
-    "damage", [lambda found: found.pop(1), lambda found: found[3]["sentences"].pop(), lambda found: found.clear()]
-)
-def test_other_images_than_coco_are_refused(tmp_path: Path, damage: Callable[[list[Any]], object]) -> None:
-    with pytest.raises(DataError, match=r"holds no dataset_coco\.json, which is not distributed"):
-        of_page("cnn_lstm/table4", "coco")["coco"](tmp_path)
-    with pytest.raises(DataError, match=r"other (train|dev|test) images than COCO"):
-        images_of(tmp_path, damage)
 
 
 def test_ranks_by_hand() -> None:

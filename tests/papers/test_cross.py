@@ -16,12 +16,12 @@ import pytest
 from numpy.typing import NDArray
 
 from cells import of_page
-from sentbook import config, report
+from sentbook import report
 from sentbook.data.types import ScoredPairs
 from sentbook.evaluation import statistics
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import Aggregation
-from sentbook.io import ConfigError, DataError, root
+from sentbook.io import DataError, root
 
 SIZES = {"STS2014/a": 9, "STS2014/b": 14, "STS2014/c": 5}
 PAGE = of_page("cross/protocols", "CORRELATIONS", "AGGREGATIONS")
@@ -116,21 +116,6 @@ def test_real_differences_are_found_and_order_does_not_matter() -> None:
     turned = [2, 0, 3, 1]
     np.testing.assert_array_equal(all_pairs(points[turned], sampled[turned]), p[np.ix_(turned, turned)])
     assert p[p < 1].min() == pytest.approx(1 / 501)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"datasets": ["miniworld", "mr"]}, "holds mr, whose sentences have classes"),
-        ({"datasets": ["msrp"]}, "holds no scored pairs"),
-        ({"classification": ["MSRP"]}, "Input should be 'MR', 'CR'"),
-        ({"cnn_lstm": "autoencodr"}, "'cnn_lstm'.*'autoencoder"),
-        ({"encoder": "Gran"}, "'encoder'.*'GRAN'"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        config.load("cross", {"profile": "demo", **changes})
 
 
 def own_scores(file: Path, rows: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from cells import of_page
 from sentbook import records
 from sentbook.data import suites, vectors
 from sentbook.data.vectors import WordVectors
-from sentbook.io import DataError
 from sentbook.judge.printed import table as reported
 from sentbook.papers.wsv.experiments import dimension_recipes, scored
 from sentbook.papers.wsv.ranking import systems
@@ -56,13 +55,6 @@ def test_rows_take_the_first_vectors_that_are_here_and_count_as_printed(
     dimension_of = of_page("wsv/table2", "dimension_of")["dimension_of"]
     found = {one.method: 9 * dimension_of(one.method) * one.encoder.filters + 2 for one in as_printed}
     assert found == dict(counts)
-
-
-def test_without_any_vectors_of_a_row_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = study(dimensions=[{"vectors": ["glove-6b-300d", "glove-840b-300d-sick"], "filters": 6}])
-    monkeypatch.setattr(vectors, "available", lambda name: name == "miniworld")
-    with pytest.raises(DataError, match=r"^None of glove-6b-300d, glove-840b-300d-sick is here; run `sentbook data"):
-        dimension_recipes(made.settings)
 
 
 def test_scores_of_pairs_are_on_the_gold_scale_of_one_data_set() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sentbook import config
 from sentbook.data import vectors
-from sentbook.data.corpora import substitute
 from sentbook.data.novels import Books
 from sentbook.data.text import TokenIds, Vocabulary
 from sentbook.data.vectors import WordVectors
-from sentbook.io import DataError
 from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.models.decoders import Kind
 from sentbook.training.objectives import GenerationTraining, Start, Text
 from sentbook.training.objectives.generation import expand, word_table
-from sentbook.training.recipes import Recipe
 from sentbook.training.train import train
 
 KINDS: list[Kind] = ["autoencoder", "future predictor", "composite", "hierarchical"]
@@ -81,31 +76,6 @@ def loss(made: GenerationTraining, rows: Any) -> Tensor:
 def nats(forced: object) -> Tensor:
     features, rows, bias, target, _ = forced  # type: ignore[misc]
     return functional.cross_entropy(functional.linear(features, rows, bias), target, reduction="sum")
-
-
-def test_a_text_without_an_example_is_one_sentence(tmp_path: Path) -> None:
-    for name in "abcde":
-        (tmp_path / f"{name}.txt").write_text("A short one.")
-    stage = STAGE.changed(corpus="folder", path=str(tmp_path), books=None, model="future predictor")
-    read = stage.read("ptb")
-    with pytest.raises(DataError, match="no example for the future predictor model; give more or longer books"):
-        stage.bind(Start(CNN(word_table(read.vocabulary, 6, seed=1), CNNEncoder(filters=4)), read.vocabulary))
-
-
-def test_bookcorpus_is_missed_before_any_training_and_novels_are_read_where_that_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SENTBOOK_ORIGINALS", str(tmp_path))
-    settings = config.load("cnn_lstm", {"profile": "paper", "vectors": {"name": "miniworld"}})
-    for stage in (settings.pretraining, settings.hierarchical):
-        recipe = Recipe(method="m", seed=1, vectors=settings.vectors, encoder=settings.encoder, stages=(stage,))
-        with pytest.raises(DataError, match=r"bookcorpus holds 0 \.txt files; .* 'novels'"):
-            recipe.key()
-    assert not substitute("bookcorpus", "cnn_lstm")
-    monkeypatch.setenv("SENTBOOK_ORIGINALS", "none")
-    settings = config.load("cnn_lstm", {"profile": "paper"})
-    for stage in (settings.pretraining, settings.hierarchical):
-        assert [substitute(text, "cnn_lstm") for text in stage.texts()] == [substitute("novels", "cnn_lstm")] != [""]
 
 
 @kinds

@@ -21,7 +21,6 @@ from torch import Tensor
 
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
-from sentbook.io import DataError
 from sentbook.judge import printed as reported
 from sentbook.models import SentenceEncoder, build, encode
 from sentbook.models.average import AverageEncoder
@@ -300,12 +299,6 @@ def test_classes_begin_at_one_and_targets_expect_the_score(scale: tuple[float, f
     target = sparse_target(torch.from_numpy(shifted.gold), classes).numpy()
     np.testing.assert_allclose(target.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(target @ np.arange(1, classes + 1), shifted.gold, atol=1e-12)
-
-
-@pytest.mark.parametrize(("gold", "scale"), [(-0.1, (0, 5)), (5.01, (0, 5)), (np.nan, (0, 5)), (1, (0, 4.5))])
-def test_scores_outside_their_scale_and_limits_without_classes_are_refused(gold: float, scale: Any) -> None:
-    with pytest.raises(DataError, match="outside its scale"):
-        shift_to_classes(ScoredPairs("made", ["a"], ["b"], np.array([gold]), scale))
 
 
 # -- the settings of transfer ------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from sentbook.config import Section
 from sentbook.data import suites, vectors
 from sentbook.data.text import TOKENISERS, UNKNOWN
 from sentbook.data.vectors import Vectors
-from sentbook.io import CheckpointError, ConfigError, DataError, artifacts
+from sentbook.io import CheckpointError, DataError, artifacts
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.base import EncoderOptions
@@ -349,12 +349,3 @@ def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str
     np.testing.assert_array_equal(encode(found.encoder(), found.vocabulary, said, "whitespace"), expected)
     filters = zip(over_books(found.recipe).composition(), generator.encoder.composition(), strict=True)
     assert not any(torch.equal(old, new) for old, new in filters)
-
-
-def test_missing_decoders_are_one_sentence() -> None:
-    for stages in ((PHRASE, STORIES), (STORIES, STORIES)):
-        with pytest.raises(ConfigError, match=r"^Training with decoders starts an encoder; make it the first stage\.$"):
-            prepare_stage(recipe(*stages, encoder=CNN))
-    for wanted in (recipe(method="random CNN"), recipe(SIMILARITY, method="random CNN"), told(SIMILARITY)):
-        with pytest.raises(CheckpointError, match=r"was not trained with a decoder; choose a CNN-LSTM"):
-            Trained(wanted, {}).generator()

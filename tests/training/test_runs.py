@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +12,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from sentbook.io import CheckpointError, StorageError
+from sentbook.io import CheckpointError
 from sentbook.study import Study
-from sentbook.training import checkpoint, runs, train
+from sentbook.training import checkpoint, runs
 from sentbook.training.objectives import AnyObjective, HeadTraining, SimilarityTraining
-from sentbook.training.runs import Outcome, from_file, load, obtain, outcomes
+from sentbook.training.runs import Outcome, load, obtain, outcomes
 from trainings import PHRASE, STORIES, recipe
 
 pytestmark = pytest.mark.usefixtures("artifacts")
@@ -118,50 +115,6 @@ def test_side_by_side_gives_what_one_after_another_gives(
     assert_same(contents(tmp_path / "side by side"), contents(artifacts))
 
 
-@pytest.mark.usefixtures("workers")
-def test_one_alone_has_one_thread_as_beside_others_and_the_process_keeps_its_own() -> None:
-    torch.set_num_threads(2)
-    try:
-        [alone] = outcomes(lambda: Outcome({"threads": np.array(torch.get_num_threads())}, {}), [()], ["alone"], 2)
-        assert (alone.arrays["threads"], torch.get_num_threads()) == (1, 2)
-    finally:
-        torch.set_num_threads(1)
-
-
-class PowerCut(Exception):
-    """As good as a kill: nothing after it runs."""
-
-
-@works
-def test_an_interrupted_work_ends_as_if_it_had_not_been(
-    make: Callable[..., Any], artifacts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a checkpoint after each step, cut in its midst and at each of its last files."""
-    monkeypatch.setattr(train, "CHECKPOINT_SECONDS", -math.inf)
-    save, files = checkpoint.save, list[str]()
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "save", lambda path, *given: (files.append(path.name), save(path, *given)))
-        make([2], 1)
-    whole, count = contents(artifacts), len(files)
-    for stop in sorted({max(1, count // 2), max(1, count - 1), count}):
-        place = tmp_path / f"cut {stop}"
-        monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(place))
-        calls: list[Path] = []
-
-        def failing(path: Path, *given: Any, calls: list[Path] = calls, stop: int = stop) -> None:
-            calls.append(path)
-            if len(calls) == stop:
-                raise PowerCut
-            save(path, *given)
-
-        with monkeypatch.context() as patch, pytest.raises(PowerCut):
-            patch.setattr(checkpoint, "save", failing)
-            make([2], 1)
-        assert not calls[-1].exists() or calls[-1].name == checkpoint.IN_PROGRESS
-        make([2], 1)
-        assert_same(contents(place), whole)
-
-
 @works
 def test_damage_and_another_ones_artifact_are_one_sentence(make: Callable[..., Any], artifacts: Path) -> None:
     make([2], 1)
@@ -237,32 +190,3 @@ def test_a_training_has_one_thread_alone_and_beside_others() -> None:
     for jobs in (1, 2):
         found = outcomes(threads, [(0,), (1,)], [f"{jobs} jobs, {number}" for number in range(2)], jobs)
         assert [one.metadata["threads"] for one in found] == [1, 1] and torch.get_num_threads() == 2
-
-
-def test_what_fails_leaves_the_others(made: list[str]) -> None:
-    for _ in range(2):
-        with pytest.raises(ValueError, match="one"):
-            of_a_function([2, 1, 3], 1)
-    assert made == ["outcome2"]
-    assert [one.arrays["x"].tolist() for one in of_a_function([3, 2], 1)] == [[3] * 3, [2] * 2]
-
-
-@pytest.mark.usefixtures("workers")
-def test_what_is_killed_is_one_sentence_and_leaves_the_others(artifacts: Path) -> None:
-    def killed(number: int) -> Outcome:  # not of this module, which no worker can import
-        if number == 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return Outcome({}, {})
-
-    outcomes(killed, [(1,)], ["one"])
-    with pytest.raises(StorageError, match=r"^A training was killed, most often for want of memory; close other "):
-        outcomes(killed, [(1,), (2,), (2,)], ["one", "two", "another"], 2)
-    assert {file.parent.name for file in artifacts.rglob("run.safetensors")} == {"one"}
-
-
-def test_a_missing_training_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError):
-        load(recipe(PHRASE))
-    for path in (tmp_path / "nowhere", tmp_path):
-        with pytest.raises(CheckpointError, match=r"cannot be read .*make it readable"):
-            from_file(path)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from sentbook.io import ConfigError, DeviceError, NumericalError
+from sentbook.io import NumericalError
 from sentbook.models.average import AverageEncoder
 from sentbook.models.base import to_device
 from sentbook.models.build import Encoder
@@ -141,18 +141,6 @@ def test_checkpoints_are_rare_and_a_loss_that_is_not_finite_is_never_saved(
     assert all(value.isfinite().all() for value in tensors.values())
 
 
-def test_a_long_epoch_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines: list[str] = []
-    given, quiet, told = {"batch_size": 4}, paraphrase(), paraphrase()
-    trained(quiet, given, report=lines.append)
-    assert len(lines) == 2
-    monkeypatch.setattr(loop, "PROGRESS_SECONDS", 0.0)
-    trained(told, given, report=lines.append)
-    assert_same(quiet, told)
-    done = [line for line in lines if "examples/s  at most " in line]
-    assert len(lines) == 4 + len(done) and "epoch 1/2  loss" in done[0] and "4 of 160 examples" in done[0]
-
-
 @pytest.mark.parametrize("options", [AverageEncoder(), CSEEncoder(filters=3), CSEEncoder(filters=3, windows="batch")])
 def test_training_learns_and_keeps_the_best_state(options: Encoder) -> None:
     problem = paraphrase(options)
@@ -239,15 +227,3 @@ def test_the_order_of_examples_and_each_segment_draw_numbers_of_their_own(monkey
     loop.train(objective, seed=0, report=lambda line: None)
     assert len(streams) == 6  # two epochs of two segments each
     assert len(set(streams)) == 6
-
-
-def test_lazy_is_adams() -> None:
-    with pytest.raises(ConfigError, match="'dense' for another optimiser"):
-        trained(paraphrase(), {"optimiser": "sgd"})
-
-
-def test_a_missing_gpu_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(DeviceError, match="set device to 'auto' or 'cpu'"):
-        device_of("cuda")
-    assert device_of("auto") == torch.device("cpu")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +8,6 @@ from scipy.spatial.distance import cdist
 
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import ScoredPairs
-from sentbook.io import NumericalError
 from sentbook.models.average import Average
 from sentbook.models.encode import cosine, cosine_scores, tokenise_sets
 
@@ -65,11 +63,3 @@ def test_scores_of_sets_by_their_names() -> None:
     np.testing.assert_allclose(found["a"], [1, 0, -1], atol=1e-7)
     # The mean of (1, 0) and (0, 2) is (.5, 1); a sentence whose words' vectors are zero has cosine 0.
     np.testing.assert_allclose(found["b"], [0.5 / 1.25**0.5, 0], atol=1e-7)
-
-
-def test_vectors_that_are_not_finite_are_one_sentence() -> None:
-    broken = VECTORS.clone()
-    broken[2] = torch.nan
-    tokens = tokenise_sets([pairs("a", ("east", "north"))], VOCABULARY, "ptb")
-    with pytest.raises(NumericalError, match="lower learning rate"):
-        cosine_scores(Average(broken), tokens)
