@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
 LOADED_LINKS = {"stylesheet", "icon", "preload", "prefetch", "modulepreload", "manifest", "preconnect", "dns-prefetch"}
 # Executed notebooks that use the mini-world openly.
-LESSONS = {"cse/model", "cnn_lstm/model", "wsv/model", "dnt/model"}
+LESSONS = {"cse/model", "cnn_lstm/model", "wsv/model", "dnt/model", "cross/gaps"}
 
 
 @pytest.fixture(scope="module")
