@@ -74,11 +74,11 @@ def test_scores_of_pairs_are_on_the_gold_scale_of_one_data_set() -> None:
 
 def printed(**values: tuple[float, float]) -> pd.DataFrame:
     rows = [
-        (name, "SICK2014-test", metric, value)
+        (name, "SICK2014-test", metric, value, "printed")
         for name, pair in values.items()
         for metric, value in zip(("pearson", "mse"), pair, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["method", "dataset", "metric", "value"])
+    return pd.DataFrame(rows, columns=["method", "dataset", "metric", "value", "note"])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6, unique=True), st.floats(0, 1))
