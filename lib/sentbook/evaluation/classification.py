@@ -145,7 +145,6 @@ def evaluate(
         tolerance: see `sentbook.evaluation.logistic.fit`.
 
     Raises:
-        ValueError: a protocol of another scheme, or shapes that do not fit.
         NumericalError: a feature is NaN or infinite, or a regression does not converge.
 
     Example:
@@ -154,15 +153,13 @@ def evaluate(
         >>> bool((found.predicted == found.gold).all()), found.chosen.shape, found.inner.shape
         (True, (10,), (10, 9))
     """
-    if (protocol.scheme == "nested") != (test is None):
-        raise ValueError(f"The scheme '{protocol.scheme}' and {'no' if test is None else 'a'} test set do not fit.")
     if precision is None:
         given = partial(evaluate, train, labels, protocol, test, lengths=lengths, device=device, tolerance=tolerance)
         try:
             return given(precision="float32")
         except NumericalError:
             return given(precision="float64")
-    table, gold = _checked(train, labels, precision, device)
+    table, gold = _tensors(train, labels, precision, device)
     order = folds.ordered(protocol.order, gold, protocol.seed, lengths)
     divide = partial(folds.assign, gold, folds=protocol.folds, stratified=protocol.stratified, seed=protocol.seed)
     outer, numbers = divide(order), np.arange(protocol.folds)
@@ -178,7 +175,7 @@ def evaluate(
     if test is None:
         predicted = fits.predict().cpu().numpy()[outer, np.arange(len(gold))]
         return Classified(protocol, gold, predicted, outer, means, chosen)
-    other, other_gold = _checked(*test, precision, device)
+    other, other_gold = _tensors(*test, precision, device)
     predicted = fits.predict_other(principal.project(other))[0].cpu().numpy()
     return Classified(protocol, other_gold, predicted, np.zeros_like(other_gold), means, chosen)
 
@@ -212,11 +209,9 @@ def _fit(
     return logistic.fit(rows, labels, int(gold.max()) + 1, inside, c, start=start, tolerance=tolerance)
 
 
-def _checked(
+def _tensors(
     features: ArrayLike, labels: ArrayLike, precision: Precision, device: str | torch.device
 ) -> tuple[Tensor, Labels]:
     table = torch.as_tensor(np.asarray(features), dtype=getattr(torch, precision), device=device)
     gold = np.asarray(labels).astype(np.int64)
-    if table.ndim != 2 or gold.shape != table.shape[:1] or not len(gold) or gold.min() < 0:
-        raise ValueError(f"Features {tuple(table.shape)} and labels {gold.shape} do not fit.")
     return table, gold

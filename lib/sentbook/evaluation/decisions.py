@@ -23,7 +23,6 @@ def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f
         labels: (N,) of 0 and 1.
 
     Raises:
-        ValueError: no pairs, or another number of labels than scores.
         NumericalError: a score is NaN or infinite.
 
     Example:
@@ -31,8 +30,6 @@ def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f
         0.25
     """
     values, gold = finite(scores), np.asarray(labels) == 1
-    if values.ndim != 1 or values.shape != gold.shape or not len(values):
-        raise ValueError(f"A threshold needs as many labels as scores, not {gold.shape} and {values.shape}.")
     order = np.argsort(values, kind="stable")
     values, gold = values[order], gold[order]
     # Deciding no on the first m pairs: only a cut between distinct scores can be made by a threshold.

@@ -20,18 +20,13 @@ def ordered(order: Order, labels: Labels, seed: int, lengths: ArrayLike | None =
             then by label, as SentEval sorts its sentences.
         lengths: (N,) tokens of each row, or (N, 2) of each pair's sentences, for ``by length``.
 
-    Raises:
-        ValueError: no lengths where they are needed, or not one for each row.
-
     Example:
         >>> ordered("by length", np.array([1, 0, 0]), 0, [4, 4, 3]).tolist()
         [2, 1, 0]
     """
     if order == "shuffled":
         return np.random.default_rng(seed).permutation(len(labels))
-    if lengths is None or len(np.asarray(lengths)) != len(labels):
-        raise ValueError("Rows are ordered by length only with the length of each.")
-    columns = np.reshape(lengths, (len(labels), -1)).T
+    columns = np.reshape(np.asarray(lengths), (len(labels), -1)).T
     return np.lexsort((labels, *columns[::-1]))
 
 
@@ -41,15 +36,10 @@ def assign(labels: Labels, order: Labels, folds: int, stratified: bool, seed: in
     Plain folds are consecutive parts of ``order``, the first ones larger by one where the rows do not divide.
     Stratified folds are scikit-learn's, shuffled by ``seed``.
 
-    Raises:
-        ValueError: fewer rows than folds.
-
     Example:
         >>> assign(np.zeros(5, dtype=np.int64), np.array([4, 3, 2, 0]), 2, False, 0).tolist()
         [1, -1, 1, 0, 0]
     """
-    if len(order) < folds:
-        raise ValueError(f"{len(order)} rows do not make {folds} folds.")
     found = np.full(len(labels), -1, dtype=np.int64)
     if stratified:
         from sklearn.model_selection import StratifiedKFold  # a second to load

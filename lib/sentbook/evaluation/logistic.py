@@ -130,8 +130,6 @@ def fit(
     Raises:
         NumericalError: a regression has not converged after ``most`` iterations.
     """
-    if classes < 2:
-        raise ValueError("A classification needs at least two classes.")
     most = most or (1000 if rows.dtype == torch.float64 else 300)
     return _Solver(rows, labels, classes, training, strength, start).solve(tolerance, most)
 

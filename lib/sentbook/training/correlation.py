@@ -65,10 +65,7 @@ def _ranks(values: Array) -> Array:
 
 def mse(first: ArrayLike, second: ArrayLike) -> float:
     """Return the mean squared error of two (N,) arrays; lower is better."""
-    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if x.shape != y.shape:
-        raise ValueError(f"The mean squared error needs two arrays of one length, not {x.shape} and {y.shape}.")
-    return float(np.mean((x - y) ** 2))
+    return float(np.mean((np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)) ** 2))
 
 
 # By the name that `sentbook.data.suites.measure_of` and protocols use.

@@ -104,6 +104,10 @@ class Objective(Section):
     fused: ClassVar[bool] = False
     # Name of the file that holds the trained head, beside the encoder's; empty: it is thrown away.
     keeps_head_as: ClassVar[str] = ""
+    # The validation metric; higher is better.
+    metric: ClassVar[str] = "pearson"
+    # Whether what is trained packs sentences by their lengths, which a device would be waited for, as encoders may too.
+    packs: ClassVar[bool] = False
     # Whether a composition that was trained before is pulled back to what it was, and not towards 0.
     anchored: ClassVar[bool] = False
 
@@ -161,11 +165,6 @@ class Objective(Section):
         """(N,) words of each training example."""
         return self._lengths
 
-    @property
-    def metric(self) -> str:
-        """Name of the validation metric; higher is better."""
-        return "pearson"
-
     # -- loss and validation -----------------------------------------------------------------------------------------
 
     def batch(self, rows: Rows, rng: np.random.Generator) -> Batch:
@@ -214,18 +213,14 @@ class Objective(Section):
         found = (tokens.padded(rows, self.encoder.minimum_length, key) for rows, key in zip(calls, keys, strict=True))
         return tuple(Sentences(torch.from_numpy(ids).long(), torch.from_numpy(lengths)) for ids, lengths in found)
 
-    @property
-    def lengths_on_host(self) -> bool:
-        """Whether sentences are packed by their lengths, which a device would be waited for."""
-        return self.encoder.packs
-
     def to_device(self, batch: Batch) -> Batch:
         """Copy a batch to the encoder's device."""
         device = self.encoder.embedding.weight.device
         if device.type == "cpu":
             return batch
+        packs = self.packs or self.encoder.packs
         sentences = (
-            Sentences(to_device(ids, device), lengths if self.lengths_on_host else to_device(lengths, device))
+            Sentences(to_device(ids, device), lengths if packs else to_device(lengths, device))
             for ids, lengths in batch.sentences
         )
         return Batch(tuple(sentences), tuple(to_device(tensor, device) for tensor in batch.tensors))

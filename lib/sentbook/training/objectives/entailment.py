@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -42,6 +42,8 @@ class EntailmentTraining(Objective):
     decay: float = Field(0.99, gt=0, le=1)
     shrink: float = Field(5.0, ge=1)
 
+    metric: ClassVar[str] = "accuracy"
+
     _head: EntailmentHead
     # Of the pairs to train on, then of the held-out ones.
     _tokens: list[TokenIds]
@@ -68,26 +70,18 @@ class EntailmentTraining(Objective):
         self._labels = [torch.from_numpy(pairs.labels) for pairs in data]
         self._lengths = longest(self._tokens[0])
 
-    @property
-    def metric(self) -> str:
-        return "accuracy"
-
     def batch(self, rows: Rows, rng: np.random.Generator | None = None, part: int = 0) -> Batch:
         tokens, labels = self._tokens[part], self._labels[part]
         return Batch(self.padded(tokens, rows, rows + len(labels)), (labels[torch.from_numpy(rows)],))
 
-    def _logits(self, batch: Batch) -> Tensor:
-        first, second = self.vectors(batch).chunk(2)
-        logits: Tensor = self._head(first, second)
-        return logits
-
     def compute_loss(self, batch: Batch) -> Tensor:
-        return entailment_loss(self._logits(batch).float(), batch.tensors[0])
+        return entailment_loss(self._head(*self.vectors(batch).chunk(2)).float(), batch.tensors[0])
 
     @torch.inference_mode()
     def judge(self) -> float:
         right = 0
         for rows in batches_by_tokens(longest(self._tokens[1]), 20_000):
             batch = self.to_device(self.batch(rows, part=1))
-            right += int((self._logits(batch).argmax(dim=1) == batch.tensors[0]).sum())
+            logits = self._head(*self.vectors(batch).chunk(2))
+            right += int((logits.argmax(dim=1) == batch.tensors[0]).sum())
         return right / len(self._labels[1])

@@ -51,6 +51,8 @@ class GenerationTraining(Objective, DecoderOptions):
     learning_rate: Rate = 2e-4
     fused: ClassVar[bool] = True
     keeps_head_as: ClassVar[str] = "decoders"
+    metric: ClassVar[str] = "log-likelihood per token"
+    packs: ClassVar[bool] = True  # decoders do
     embedding_update: Literal["dense", "frozen"] = "dense"  # type: ignore[assignment]
     pull_back_words: Coefficient = 0.0
     clip: Annotated[float, Field(gt=0)] | None = 5.0
@@ -171,14 +173,6 @@ class GenerationTraining(Objective, DecoderOptions):
         return Batch(self.padded(tokens, first) + following)
 
     # -- loss and validation -----------------------------------------------------------------------------------------
-
-    @property
-    def metric(self) -> str:
-        return "log-likelihood per token"
-
-    @property
-    def lengths_on_host(self) -> bool:
-        return True  # decoders pack
 
     def totals(self, batch: Batch, floor: float = 0.0) -> dict[str, tuple[Tensor, int]]:
         """Of each decoder: the sum of losses, and how many words, ends included, were predicted."""

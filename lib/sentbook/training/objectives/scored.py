@@ -59,7 +59,7 @@ class ScoredTraining(Objective):
         return splits | {"train": share_of(splits["train"], self.share, seed)}
 
     @property
-    def metric(self) -> str:
+    def metric(self) -> str:  # type: ignore[override]
         return str(measure_of(self.dataset))
 
     def scores(self, split: str) -> Array:
@@ -88,14 +88,11 @@ class SimilarityTraining(ScoredTraining):
         "random", description="words of the data set without a vector: one each, or that of unknown words"
     )
 
+    # Where the lowest gold score is put; the highest is 1.
+    lowest: ClassVar[float] = 0.0
     # Of each split its distinct sentences, and which of them are the first and the second members of its pairs.
     _sides: dict[str, tuple[TokenIds, tuple[Rows, Rows]]]
     _target: Tensor
-
-    @property
-    def lowest(self) -> float:
-        """Where the lowest gold score is put; the highest is 1."""
-        return 0.0
 
     def prepare(self, data: Splits) -> None:
         self._pairs, self._sides = data, {}
@@ -160,7 +157,7 @@ class DirectTransfer(SimilarityTraining):
         return self
 
     @property
-    def lowest(self) -> float:
+    def lowest(self) -> float:  # type: ignore[override]
         return -1.0 if self.target == "[-1, 1]" else 0.0
 
 
