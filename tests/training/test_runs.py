@@ -180,6 +180,8 @@ def test_a_divergence_is_left_out_where_it_may_happen(made: list[str]) -> None:
     for _ in range(2):
         assert [one is None for one in study.attempt([wild, good])] == [True, False]
     assert made == [good.key()]
+    study.train([good], encoders=False)  # a search keeps no scores
+    assert made == 2 * [good.key()]
 
 
 def test_a_training_has_one_thread_alone_and_beside_others() -> None:

@@ -1,9 +1,10 @@
 """Runs of recipes: each training is made once and found by its key, side by side with others where asked.
 
 A training is the folder ``<artifacts>/<key>/``. ``run.safetensors`` is written last and says that it has ended: scores
-of held-out pairs, and as metadata history, cost and data. Where the encoder is wanted, and not its scores alone,
-``encoder.safetensors`` lies beside it, with the parts that the objective keeps and ``check-N.safetensors``. Each file
-is whole: none needs another training's. A training that was killed goes on from its checkpoint.
+of held-out pairs, and as metadata history, cost and data; a training of a search has the metadata alone, in
+``search.safetensors``. Where the encoder is wanted, and not its scores alone, ``encoder.safetensors`` lies beside it,
+with the parts that the objective keeps and ``check-N.safetensors``. Each file is whole: none needs another one. A
+training that was killed goes on from its checkpoint.
 
 `outcomes` keeps the results of other functions in the same way.
 """
@@ -181,8 +182,11 @@ def load(recipe: Recipe) -> Trained:
     Raises:
         CheckpointError: it was not, or its file is truncated or of another recipe.
     """
+    if not recipe.stages:
+        return Trained(recipe, {})
     key = recipe.key()
-    return Trained(recipe, checkpoint.load(_file(key, "run"), key)[1] if recipe.stages else {})
+    file = _file(key, "run") if is_made(recipe, False) else _file(key, "search")
+    return Trained(recipe, checkpoint.load(file, key)[1])
 
 
 def from_file(path: Path) -> Trained:
@@ -213,12 +217,13 @@ def obtain(
         jobs: how many trainings run side by side, each in a process of its own; one alone runs in this process. Each
             has one thread: sums in another order would make other numbers under the same key.
         encoders: keep the encoders, and not the scores and histories alone.
-        may_diverge: leave out those whose last loss was not finite, where a search tries rates that may be too high.
+        may_diverge: for a search, which tries rates that may be too high: leave out those whose last loss was not
+            finite, and keep histories alone.
 
     Raises:
         SentbookError: as `sentbook.training.train.train`; what was finished is kept.
     """
-    wanted = {one.key(): one for one in recipes if one.stages and not is_made(one, encoders)}
+    wanted = {one.key(): one for one in recipes if one.stages and not is_made(one, encoders, not may_diverge)}
     if wanted:
         obtain([one.before for one in wanted.values()], device=device, jobs=jobs)
     calls = [(one, device, encoders, may_diverge) for one in wanted.values()]
@@ -228,13 +233,14 @@ def obtain(
         with threadpool_limits(1):
             for one in calls:
                 _train(*one)
-    return [load(one) for one in recipes if not may_diverge or not one.stages or is_made(one, encoders)]
+    return [load(one) for one in recipes if not may_diverge or not one.stages or is_made(one, encoders, False)]
 
 
-def is_made(recipe: Recipe, encoder: bool = True) -> bool:
-    """Tell whether a recipe was trained, and its encoder was kept where that is asked."""
+def is_made(recipe: Recipe, encoder: bool = True, scores: bool = True) -> bool:
+    """Tell whether a recipe was trained, and its encoder and scores were kept where they are asked."""
     key = recipe.key()
-    return _file(key, "run").exists() and (not encoder or _file(key, "encoder").exists())
+    made = _file(key, "run").exists() or (not scores and _file(key, "search").exists())
+    return made and (not encoder or _file(key, "encoder").exists())
 
 
 def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> None:
@@ -242,7 +248,7 @@ def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> Non
     key, before = recipe.key(), recipe.before
     run = _file(key, "run")
     with io.locked(run.parent):  # another notebook may want the same
-        if is_made(recipe, encoder):
+        if is_made(recipe, encoder, not may_diverge):
             return
         began, objective, last = time.time(), prepare_stage(recipe, device), dict[str, Tensor]()
         try:
@@ -253,25 +259,27 @@ def _train(recipe: Recipe, device: str, encoder: bool, may_diverge: bool) -> Non
                 key=key,
                 folder=run.parent,
                 report=progress(f"{recipe.method}, seed {recipe.seed}, stage {len(recipe.stages)}"),
-                at_end=lambda: last.update(_scores(objective)),
+                at_end=lambda: None if may_diverge else last.update(_scores(objective)),
             )
         except io.NumericalError:
             if may_diverge:
                 return
             raise
-        best = last if history.best_step == history.examples else _scores(objective)
-        vocabulary, initial = words_of(recipe)
-        state = _state(objective.encoder.cpu(), initial)
         about = {
             "recipe": recipe.model_dump(mode="json"),
             "parameters": objective.encoder.parameter_count(),
-            "moved_words": len(state[_ROWS]),
-            "words": (len(vocabulary.words), vocabulary.digest()),
             "history": vars(history),
             "pairs": len(objective.lengths),
             "device": described(device_of(device)),
             "data": (load(before).metadata["data"] if before.stages else {}) | sources.used(),
         }
+        if may_diverge:
+            _write(key, {"search": {}}, began, about)
+            return
+        best = last if history.best_step == history.examples else _scores(objective)
+        vocabulary, initial = words_of(recipe)
+        state = _state(objective.encoder.cpu(), initial)
+        about |= {"moved_words": len(state[_ROWS]), "words": (len(vocabulary.words), vocabulary.digest())}
         scores = {f"last.{split}": values for split, values in last.items()}
         scores |= {f"best.{split}": values.clone() for split, values in best.items()}
         files = {"run": scores} | ({"encoder": state} if encoder else {})

@@ -148,7 +148,7 @@ def train(
         if improved:
             history.best, history.best_step = value, history.examples
         if improved and objective.keep == "best":
-            state.best = {name: value.clone() for name, value in state.moved().items()}
+            state.remember()
         state.check = check + 1
         if folder is not None and objective.keep_checks:
             encoder = _part(state.moved(), "encoder.")
@@ -247,6 +247,15 @@ class _State:
         """Return what training moves, by its name in the state of the modules."""
         state = self.modules.state_dict()
         return {name: state[name] for name in self.moving}
+
+    def remember(self) -> None:
+        """Keep a copy of the present state as the best; of lazy words only rows that were touched can have changed."""
+        for name, value in self.moved().items():
+            rows = self.lazy.touched if self.lazy is not None and name == _WORDS else ...
+            if name in self.best:
+                self.best[name][rows] = value[rows]
+            else:
+                self.best[name] = value.clone()
 
     def save(self, path: Path, key: str) -> None:
         """Write a checkpoint, of lazy words the rows that were touched.
