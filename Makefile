@@ -5,12 +5,19 @@ PROFILE  ?= demo
 JOBS     ?= 2
 PIP_ARGS ?=
 export PROFILE
+# What runs is what lies in this folder, whatever .venv or the caller's settings name.
+ifneq ($(dir $(firstword $(MAKEFILE_LIST))),./)
+$(error Call make in the folder of its Makefile: make -C "$(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))" $(MAKECMDGOALS))
+endif
+export SENTBOOK_ROOT := $(CURDIR)
+export PYTHONPATH    := $(CURDIR)/lib
 BIN      := .venv/bin
 STAMP    := .venv/.installed
-PIP      := $(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off -c requirements.lock
+SENTBOOK := $(BIN)/python -m sentbook.cli
+PIP      := PYTHONPATH= $(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off -c requirements.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf cluster batch test test-long lint format bench run lab clean
+.PHONY: here help setup book pdf cluster batch test test-long lint format bench run lab clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -18,8 +25,15 @@ help: ## this list
 
 setup: $(STAMP) ## create .venv with what the book needs
 
+# A .venv that came along with a copy or a move of the checkout.
+here:
+	@test ! -e .venv/pyvenv.cfg || $(BIN)/python -c "" 2>/dev/null || { \
+	  echo "The Python of .venv is not on this machine; run: rm -rf .venv && make $(or $(MAKECMDGOALS),setup)" >&2; exit 1; }
+	@test ! -e .venv/pyvenv.cfg || $(BIN)/python tools/moved.py
+
 # torch first, by its exact version: it is the largest, and some indexes name the CPU build of it apart.
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock pyproject.toml | here
+	@test ! -L .venv || { echo ".venv is a link, and make installs nothing in other folders; run: rm .venv && make" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "sentbook needs Python 3.11 or later and '$(PYTHON)' is missing or older; install one and run: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -29,11 +43,12 @@ $(STAMP): requirements.lock pyproject.toml
 
 # What only tests, linters, JupyterLab or a cluster need: extras of pyproject.toml, at the versions of the same lock.
 .venv/.installed-%: $(STAMP)
+	@test ! -L .venv || { echo ".venv is a link, and make installs nothing in other folders; run: rm .venv && make" >&2; exit 1; }
 	$(PIP) -e ".[$*]"
 	@touch $@
 
 book: $(STAMP) ## run what changed, build the book: _build/html/index.html
-	$(BIN)/sentbook batch book --profile "$$PROFILE" --jobs $(JOBS)
+	$(SENTBOOK) batch book --profile "$$PROFILE" --jobs $(JOBS)
 
 pdf: book ## the whole book as one PDF, printed by Chromium: _build/sentbook.pdf
 	cd book && ../$(BIN)/python -m _ext.build --pdf
@@ -41,7 +56,7 @@ pdf: book ## the whole book as one PDF, printed by Chromium: _build/sentbook.pdf
 cluster: .venv/.installed-cluster ## what SLURM needs, for sentbook batch --executor slurm
 
 batch: $(STAMP) ## the whole grid, where something changed: make batch PROFILE=small JOBS=2 BATCH_ARGS="--record"
-	$(BIN)/sentbook batch --profile "$$PROFILE" --jobs $(JOBS) $(BATCH_ARGS)
+	$(SENTBOOK) batch --profile "$$PROFILE" --jobs $(JOBS) $(BATCH_ARGS)
 
 test: .venv/.installed-test book ## all tests but the long ones; builds the book first where something changed
 	# Every cell of two notebooks, from the notebook's own folder; the book has run them all. One after the other: nbval's
@@ -54,13 +69,13 @@ test-long: .venv/.installed-test book ## the tests that take more than a minute
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long $(PYTEST_ARGS)
 
 lint: .venv/.installed-lint ## ruff and mypy
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
 
 format: .venv/.installed-lint ## let ruff mend what it can
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
 
 bench: $(STAMP) ## speed against the reference implementations
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed.py --rounds 1 $(BENCH_ARGS)
@@ -68,10 +83,10 @@ bench: $(STAMP) ## speed against the reference implementations
 
 run: $(STAMP) ## one notebook: make run NOTEBOOK=cse/table1 PROFILE=small
 	@test -n "$$NOTEBOOK" || { echo "Name a notebook: make run NOTEBOOK=cse/table1 PROFILE=small" >&2; exit 2; }
-	$(BIN)/sentbook run "$$NOTEBOOK" --profile "$$PROFILE"
+	$(SENTBOOK) run "$$NOTEBOOK" --profile "$$PROFILE"
 
 lab: .venv/.installed-lab ## JupyterLab, from a list of the notebooks
-	OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-PASSIVE} $(BIN)/jupyter lab notebooks/start.ipynb
+	JUPYTER_PATH= OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-PASSIVE} $(BIN)/python -m jupyterlab notebooks/start.ipynb
 
 clean: ## remove what book and test make; keeps .venv, results and trained encoders
 	rm -rf _build book/_api book/_executed book/_runs build/executed build/runs build/batch build/book build/book.log

@@ -51,8 +51,23 @@ def outputs(path: Path) -> list[str]:
         (["run", "cse/table1", "-p", "sede", "3"], "cse/table1 has no parameter 'sede'; choose one of profile, seeds,"),
         (["run", "cse/table1", "-p", "seeds", "[1, 1]"], "Parameter 'seeds' in cse, profile demo: holds a seed twice"),
         (["run", "cse/table1", "-p", "seeds", "[1"], "'[1' of -p seeds cannot be read; write for example [1, 2]."),
-        (["run", "cse/table1", "-p", "seeds", "[1]", "--record"], "Only a run with its profile's parameters is record"),
-        (["train", "cse", "CES"], "There is no encoder 'CES' of cse; choose one of PP, CSE, GRAN."),
+        (
+            ["run", "cse/table1", "-p", "seeds", "[1]", "--record"],
+            "Only a run of profile small or paper as it is can be",
+        ),
+        (
+            ["run", "cse/table1", "--record"],
+            "Only a run of profile small or paper as it is can be recorded, not demo; ",
+        ),
+        (["run", "cse/table1", "-p", "profile", "../../out"], "There is no profile '../../out' of cse; choose one of "),
+        (
+            ["run", "cse/table1", "-p", "profile", "3"],
+            "There is no profile '3' of cse; choose one of demo, small, paper.",
+        ),
+        (["train", "cse", "CES"], "There is no encoder 'CES' of cse; choose one of: PP, CSE, GRAN."),
+        (["train", "cse", "-p", "name", "x"], "Unknown parameter 'name' in cse, profile demo; known names: "),
+        (["train", "cse/x"], "Unknown paper 'cse/x'; choose one of "),
+        (["train", "cross"], "There is no encoder '' of cross; choose one of: none."),
         (["data", "list", "eval/sick"], "'eval/sick' is neither a registered file nor a folder of them; see `sentboo"),
     ],
 )
@@ -120,6 +135,22 @@ def test_a_run_writes_below_build_and_results_only_when_told(
     assert not (checkout / "results").exists()
     assert call("run", "toy/one", "--profile", "small", "--record")[0] == 0
     assert [path.name for path in (checkout / "results").rglob("*.*")] == ["one.json"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variable", ["JUPYTER_PATH", "JUPYTER_DATA_DIR", "IPYTHONDIR"])
+def test_a_run_is_of_this_interpreter_whatever_kernels_are_installed(
+    call: Call, checkout: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    spec = checkout / "foreign" / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": ["false", "{connection_file}"], "display_name": "x", "language": "python"}))
+    monkeypatch.setenv(variable, str(checkout / "foreign"))
+    page = nbformat.read(write("one", "import sys\nsys.executable"), as_version=4)
+    page.metadata.kernelspec["name"] = "python3" if variable == "JUPYTER_PATH" else "of-another-machine"
+    nbformat.write(page, checkout / "notebooks" / "toy" / "one.ipynb")
+    assert call("run", "toy/one")[0] == 0
+    assert outputs(checkout / "build" / "executed" / "demo" / "toy" / "one.ipynb") == [repr(sys.executable)]
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Every faulty parameter stops the run with one sentence that helps."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,15 @@ from sentbook.io import ConfigError
         ({"sentence": {"margn": 0.4}}, "did you mean 'margin'"),
         ({"sentence": {"margin": 3}}, "less than or equal to 2 (got 3)"),
         ({"seeds": [1, 1]}, "holds a seed twice"),
-        ({"settings": {"seeds": [1]}}, "'settings' in cse, profile demo must be a mapping of settings; write profile"),
+        ({"settings": {"seeds": [1]}}, "'settings' in cse, profile demo must be a mapping (papermill's -y"),
         ({"settings": {"resample": 200}}, "did you mean 'resamples'"),
         ({"profile": "large"}, "There is no profile 'large' of cse; choose one of demo, small, paper."),
         ({"sentence": {"margin": True}}, "'sentence.margin' in cse, profile demo: true and false"),
+        ({"seeds": {True, 3}}, "'seeds' in cse, profile demo: true and false"),
+        ({"seeds": "[1]"}, "papermill passes a list or a section by -y 'seeds: ...', not by -p."),
+        ({"cse": {"widths": "1, 2"}}, "papermill passes a list or a section by -y 'cse: ...', not by -p."),
+        ({"cse": "{widths: [1]}"}, "papermill passes a list or a section by -y 'cse: ...', not by -p."),
+        ({"settings": "{resamples: 200}"}, "must be a mapping (papermill's -y 'settings: {resamples: 200}')"),
     ],
 )
 def test_faults(changes: dict, sentence: str) -> None:
@@ -27,6 +33,23 @@ def test_faults(changes: dict, sentence: str) -> None:
         load("cse", changes)
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("paper", "section", "other"),
+    [
+        ("cse", "phrase", "corpora 'file' and the path of a file of pairs go together"),
+        ("cnn_lstm", "pretraining", "corpus 'folder' and the path of a folder of .txt books go together"),
+        ("cnn_lstm", "ranking", "miniworld-scenes reads no path; write {corpus: coco, path: "),
+    ],
+)
+def test_a_path_is_read_or_refused(tmp_path: Path, paper: str, section: str, other: str) -> None:
+    for path, said in (
+        (tmp_path / "none.txt", f"there is no {tmp_path}/none.txt; correct the path"),
+        (tmp_path, other),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(said)):
+            load(paper, {section: {"path": str(path)}})
 
 
 def test_changes_are_laid_over_the_profile() -> None:

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from functools import reduce
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +63,12 @@ def run(name: str, profile: str, record: bool, singles: Sequence[tuple[str, str]
         raise ConfigError(f"{page} has no parameter '{unknown[0]}'; choose one of {', '.join(known)}.")
     paper, of_profile = page.partition("/")[0], "profile" in known  # a lesson has none
     kind = parameters.setdefault("profile", profile) if of_profile else profile
-    if parameters.keys() - {"profile"}:
+    if parameters.keys() - {"profile"} or kind not in PROFILES:
         kind = kind_of(paper, load(paper, parameters)) if of_profile else f"custom/{digest(parameters)}"
-    if record and kind not in PROFILES:
-        raise ConfigError("Only a run with its profile's parameters is recorded; leave out --record or the changes.")
+    if record and kind not in PROFILES[1:]:
+        raise ConfigError(
+            f"Only a run of profile small or paper as it is can be recorded, not {kind}; leave out --record."
+        )
     target = root() / "build" / "executed" / kind / f"{page}.ipynb"
     execute(pages[page], target, parameters)
     if record and of_profile:
@@ -95,9 +98,15 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
         StorageError: no space or a read-only folder.
     """
     import papermill
+    from jupyter_client import AsyncKernelManager, kernelspec
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
     from traitlets.config import Config
+
+    class OwnKernel(AsyncKernelManager):
+        """Runs this interpreter, whatever kernels are installed under whichever name."""
+
+        kernel_spec = property(lambda self: kernelspec.KernelSpecManager(kernel_dirs=[]).get_kernel_spec("python3"))
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no kernel outlives this process
     scratch, failed = target.with_name(f".{target.name}"), target.with_suffix(".failed.ipynb")
@@ -106,6 +115,7 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
         way = {"transport": "ipc"} if len(os.fsencode(folder)) < 80 else {}
         kernel = Config(KernelManager={"connection_file": f"{folder}/kernel.json", **way})
         options = {"cwd": root(), "progress_bar": False, "stdout_file": sys.stdout, "config": kernel}
+        options |= {"kernel_manager_class": OwnKernel, "kernel_name": "python3", "language": "python"}
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             papermill.execute_notebook(source, scratch, parameters, **options)
@@ -163,9 +173,12 @@ def train(paper: str, encoder: str | None, profile: str, singles: Sequence[tuple
     from sentbook.study import Study
 
     study = Study(f"{paper}/encoders", **{"profile": profile, **_parsed(singles)})
-    recipes = import_module(f"sentbook.papers.{paper}.experiments").pretrained(study.settings)
-    if encoder and encoder not in recipes:
-        raise ConfigError(f"There is no encoder '{encoder}' of {paper}; choose one of {', '.join(recipes)}.")
+    module = f"sentbook.papers.{paper}.experiments"
+    recipes = import_module(module).pretrained(study.settings) if find_spec(module) else {}
+    if not recipes or (encoder and encoder not in recipes):
+        raise ConfigError(
+            f"There is no encoder '{encoder or ''}' of {paper}; choose one of: {', '.join(recipes) or 'none'}."
+        )
     chosen = [recipes[encoder]] if encoder else list(recipes.values())
     for trained in study.train(*chosen):
         click.echo(f"{trained.recipe.key()}  {trained.method}, seed {trained.seed}")
@@ -245,6 +258,7 @@ def export(model: Path, folder: Path) -> None:
     from sentbook import export as exporting
 
     exporting.export(model, folder)
+    click.echo(f"exported and read back: {folder}")
 
 
 def main() -> None:

@@ -37,7 +37,25 @@ def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1), AfterValidator(_distinct)]
+
+
+def _there(path: str) -> str:
+    if path and not (place := Path(path).expanduser().absolute()).exists():
+        raise ValueError(f"there is no {place}; correct the path")
+    return path
+
+
+OwnPath = Annotated[str, AfterValidator(_there)]  # of a user's own file or folder
 TrainingShare = Annotated[float, Field(gt=0, le=1, description="of the training pairs, drawn by the seed")]
+
+
+def _holds_truth(given: Any, made: Any) -> bool:
+    """Tell whether a truth value was given, alone or in a list, set or mapping, and made a number."""
+    if isinstance(given, Mapping) and isinstance(made, Mapping):
+        given, made = given.values(), made.values()
+    elif not isinstance(given, list | tuple | set) or not isinstance(made, tuple):
+        return type(given).__name__.rstrip("_") == "bool" and not isinstance(made, bool)
+    return any(map(_holds_truth, given, made))
 
 
 class Section(BaseModel):
@@ -48,9 +66,7 @@ class Section(BaseModel):
     @field_validator("*", mode="wrap")
     @classmethod
     def _truth_is_no_number(cls, value: Any, read: Callable[[Any], Any]) -> Any:
-        found = read(value)
-        pairs = zip(value, found, strict=True) if isinstance(value, list | tuple) else [(value, found)]
-        if any(isinstance(given, bool) and not isinstance(one, bool) for given, one in pairs):
+        if _holds_truth(value, found := read(value)):
             raise ValueError("true and false (yes, no, on, off) are no value of it")
         return found
 
@@ -63,14 +79,10 @@ class Section(BaseModel):
         return parse(type(self), {**dict(self), **changes}, type(self).__name__)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show in a notebook what was set, and beside it what the paper has, which is the default."""
-        lines = []
-        for name, field in type(self).model_fields.items():
-            value, default = getattr(self, name), field.get_default(call_default_factory=True)
-            if value != default:
-                lines.append(f"  {name} = {value!r}  (default: {default!r})")
-        lines.insert(0, f"{type(self).__name__}: {'set here' if lines else 'as the paper has it'}")
-        printer.text("\n".join(lines))
+        """Show in a notebook what was set, and next to it what the paper has, which is the default."""
+        own = {name: type(self).model_fields[name].default for name in self.model_dump(exclude_defaults=True)}
+        lines = [f"  {name} = {getattr(self, name)!r}  (default: {default!r})" for name, default in own.items()]
+        printer.text("\n".join([f"{type(self).__name__}: {'set here' if own else 'as the paper has it'}", *lines]))
 
 
 AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
@@ -101,7 +113,9 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str
     if fault["type"] != "extra_forbidden":
         # A section as a whole would be repeated at length.
         got = "" if isinstance(fault["input"], Mapping) else f" (got {reprlib.repr(fault['input'])})"
-        return f"Parameter '{name}'{place}: {fault['msg'].removeprefix('Value error, ')}{got}."
+        as_text = isinstance(fault["input"], str) and fault["type"] in ("tuple_type", "dict_type", "model_type")
+        hint = f"; papermill passes a list or a section by -y '{location[0]}: ...', not by -p" if as_text else ""
+        return f"Parameter '{name}'{place}: {fault['msg'].removeprefix('Value error, ')}{got}{hint}."
     known: dict[str, Any] = dict(model.model_fields)
     for part in location[:-1]:
         kind = known[part].annotation if part in known else None
@@ -128,7 +142,10 @@ def _flat(parameters: Mapping[str, Any], where: str) -> dict[str, Any]:
     """
     settings = parameters.get("settings") or {}
     if not isinstance(settings, Mapping) or {"profile", "seeds"} & settings.keys():
-        raise ConfigError(f"'settings' in {where} must be a mapping of settings; write profile and seeds beside it.")
+        raise ConfigError(
+            f"'settings' in {where} must be a mapping (papermill's -y 'settings: {{resamples: 200}}'), profile and "
+            "seeds are not part of it."
+        )
     return merge(settings, {name: one for name, one in parameters.items() if name != "settings" and one is not None})
 
 
@@ -142,7 +159,7 @@ def profile_values(paper: str, profile: str) -> dict[str, Any]:
     """
     names = [profile, *["substitutes"] * (profile == "paper" and os.environ.get("SENTBOOK_ORIGINALS") == "none")]
     files = [file for name in names if (file := root() / "params" / paper / f"{name}.yaml").is_file()]
-    if not files:
+    if profile not in PROFILES or not files:
         raise ConfigError(f"There is no profile '{profile}' of {paper}; choose one of {', '.join(PROFILES)}.")
     return reduce(merge, [_flat(read_yaml(file), str(file.relative_to(root()))) for file in files])
 

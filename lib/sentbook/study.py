@@ -45,13 +45,14 @@ class Study:
     def __init__(
         self,
         name: str,
+        /,
         *,
         profile: str = "demo",
         seeds: Sequence[int] | None = None,
         settings: Mapping[str, Any] | None = None,
         **sections: Any,
     ) -> None:
-        self.paper, self.experiment = name.split("/")
+        self.paper, _, self.experiment = name.rpartition("/")
         parameters = {**sections, "profile": profile, "seeds": seeds, "settings": settings}
         self.settings: Any = load(self.paper, parameters)
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from sentbook.config import Coefficient, Rate, Section, Seeds, Share, TrainingShare
+from sentbook.config import Coefficient, OwnPath, Rate, Section, Seeds, Share, TrainingShare
 from sentbook.data.modern import ModernName
 from sentbook.data.tasks import TASKS, Task
 from sentbook.data.vectors import Vectors
@@ -37,12 +37,18 @@ class RankingTraining(Objective):
     pull_back_words: Coefficient = 0.0
     checks_per_epoch: int = Field(1, ge=1, le=100)
     corpus: Literal["coco", "miniworld-scenes"] = "coco"
-    path: str = Field("", description="of COCO's folder; empty: coco among the originals")
+    path: OwnPath = Field("", description="of COCO's folder; empty: coco among the originals")
     dimension: int = Field(1000, ge=1)
     margin: float = Field(0.1, ge=0, le=2)
     contrasts: int | None = Field(50, ge=1)
     faithful: bool = Field(False, description="images keep their length in training, as in the released code")
     patience: int | None = Field(5, ge=1, description="checks without a better one after which training stops")
+
+    @model_validator(mode="after")
+    def _has_its_folder(self) -> RankingTraining:
+        if self.path and self.corpus != "coco":
+            raise ValueError(f"{self.corpus} reads no path; write {{corpus: coco, path: {self.path}}}")
+        return self
 
 
 class Tuning(Section):

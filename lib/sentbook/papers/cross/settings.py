@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
-from sentbook.config import Seeds
+from sentbook.config import OwnPath, Seeds
 from sentbook.data.modern import ModernName
 from sentbook.data.suites import TRANSFER, Dataset, Suite
 from sentbook.data.tasks import TASK_OF, PairedTask
@@ -37,7 +37,7 @@ class Settings(Paper):
     encoder: Literal["InferSent", "BiLSTM-Avg", "GRAN", "PP", "CSE", "WSV"] = Field(
         "BiLSTM-Avg", description="is scored under every protocol"
     )
-    own_scores: str = Field("", description="a CSV file with the columns set and score, scored under every protocol")
+    own_scores: OwnPath = Field("", description="a CSV file with columns set and score, scored under every protocol")
     tokenisations: tuple[Tokenisation, ...] = Field(
         ("ptb", "ptb-cased", "words", "whitespace", "content", "stems"), min_length=1
     )

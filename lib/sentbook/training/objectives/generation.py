@@ -10,7 +10,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from sentbook.config import Coefficient, Rate
+from sentbook.config import Coefficient, OwnPath, Rate
 from sentbook.data import novels
 from sentbook.data.miniworld import World
 from sentbook.data.novels import PARAGRAPH, WORDS, Books, Collection, Layout, Limits, Part
@@ -58,7 +58,7 @@ class GenerationTraining(Objective, DecoderOptions):
     clip: Annotated[float, Field(gt=0)] | None = 5.0
     model: Kind = "autoencoder"
     corpus: Literal["novels", "bookcorpus", "folder", "miniworld-stories"] = "novels"
-    path: str = Field("", description="of a folder of .txt books, with corpus: folder")
+    path: OwnPath = Field("", description="of a folder of .txt books, with corpus: folder")
     layout: Layout = added("prose", "of a folder's books: running text, or lines, each a sentence (BookCorpus)")
     books: int | None = Field(None, ge=5, description="the first so many books; None: all")
     limit: int | None = Field(None, ge=64, description="at most so many sentences in training, drawn by the seed")

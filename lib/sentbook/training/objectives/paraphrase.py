@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from sentbook.config import Share
+from sentbook.config import OwnPath, Share
 from sentbook.data import corpora, published, sources
 from sentbook.data.suites import Suite, excluded, validation_sets
 from sentbook.data.text import TokenIds, Tokenisation
@@ -28,7 +28,7 @@ class MarginTraining(Objective):
     """
 
     corpora: tuple[str, ...] = Field(("ppdb",), min_length=1)
-    path: str = added("", "of pairs with a tab between, plain or as .gz, with corpora: [file]")
+    path: OwnPath = added("", "of pairs with a tab between, plain or as .gz, with corpora: [file]")
     limit: int | None = Field(None, ge=4, description="at most so many pairs, drawn by the seed")
     exclude_overlap: bool = Field(True, description="drop pairs that hold a sentence of a test set")
     margin: float = Field(0.6, ge=0, le=2)
