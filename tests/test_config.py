@@ -17,7 +17,7 @@ from sentbook.io import ConfigError
         ({"sentence": {"margn": 0.4}}, "did you mean 'margin'"),
         ({"sentence": {"margin": 3}}, "less than or equal to 2 (got 3)"),
         ({"seeds": [1, 1]}, "holds a seed twice"),
-        ({"settings": {"seeds": [1]}}, "'settings' in cse, profile demo must be a mapping (papermill's -y"),
+        ({"settings": {"seeds": [1]}}, "'settings' in cse, profile demo is no mapping (by papermill: -y"),
         ({"settings": {"resample": 200}}, "did you mean 'resamples'"),
         ({"profile": "large"}, "There is no profile 'large' of cse; choose one of demo, small, paper."),
         ({"sentence": {"margin": True}}, "'sentence.margin' in cse, profile demo: true and false"),
@@ -25,7 +25,7 @@ from sentbook.io import ConfigError
         ({"seeds": "[1]"}, "papermill passes a list or a section by -y 'seeds: ...', not by -p."),
         ({"cse": {"widths": "1, 2"}}, "papermill passes a list or a section by -y 'cse: ...', not by -p."),
         ({"cse": "{widths: [1]}"}, "papermill passes a list or a section by -y 'cse: ...', not by -p."),
-        ({"settings": "{resamples: 200}"}, "must be a mapping (papermill's -y 'settings: {resamples: 200}')"),
+        ({"settings": "{resamples: 200}"}, "is no mapping (by papermill: -y 'settings: ...')"),
     ],
 )
 def test_faults(changes: dict, sentence: str) -> None:

@@ -176,9 +176,7 @@ def train(paper: str, encoder: str | None, profile: str, singles: Sequence[tuple
     module = f"sentbook.papers.{paper}.experiments"
     recipes = import_module(module).pretrained(study.settings) if find_spec(module) else {}
     if not recipes or (encoder and encoder not in recipes):
-        raise ConfigError(
-            f"There is no encoder '{encoder or ''}' of {paper}; choose one of: {', '.join(recipes) or 'none'}."
-        )
+        raise ConfigError(f"{paper} has no encoder '{encoder or 'to share'}'; it has: {', '.join(recipes) or 'none'}.")
     chosen = [recipes[encoder]] if encoder else list(recipes.values())
     for trained in study.train(*chosen):
         click.echo(f"{trained.recipe.key()}  {trained.method}, seed {trained.seed}")
@@ -219,35 +217,19 @@ def compare(names: Sequence[str], profile: str, recorded: Path | None, own: Path
 # -- data and encoders -------------------------------------------------------------------------------------------------
 
 
-@sentbook.group()
-def data() -> None:
-    """List, fetch and check the files of the data sets."""
-
-
-@data.command(name="list")
+@sentbook.command()
+@click.argument("action", type=click.Choice(["list", "fetch"]))
 @click.argument("names", nargs=-1)
-def list_files(names: Sequence[str]) -> None:
-    """List the files, or those of NAMES: size, place and licence."""
+def data(action: str, names: Sequence[str]) -> None:
+    """List the files of the data sets, or NAMES; or verify and download them, those over 100 MB only by name."""
     from sentbook.data import sources
 
     for name in sources.select(list(names)):
-        entry = sources.registry()[name]
-        place = sources.find(name) or ("to download" if entry["url"] else "only from a mirror")
+        entry, here = sources.registry()[name], sources.find(name)
+        if action == "fetch" and (names or here or (entry["url"] and entry["bytes"] <= 100e6)):
+            here = sources.path(name)
+        place = here or ("to download" if entry["url"] else "only from a mirror")
         click.echo(f"{name}  {entry['bytes'] / 1e6:.1f} MB  {place}  {entry['licence']}")
-
-
-@data.command()
-@click.argument("names", nargs=-1)
-def fetch(names: Sequence[str]) -> None:
-    """Verify the files that are here and download the others; those over 100 MB only by name."""
-    from sentbook.data import sources
-
-    for name in sources.select(list(names)):
-        entry = sources.registry()[name]
-        if names or sources.find(name) or (entry["url"] and entry["bytes"] <= 100e6):
-            click.echo(sources.path(name))
-        else:
-            click.echo(f"not fetched: {name}, {'which is large: name it' if entry['url'] else 'only from a mirror'}")
 
 
 @sentbook.command()

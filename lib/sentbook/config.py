@@ -143,8 +143,7 @@ def _flat(parameters: Mapping[str, Any], where: str) -> dict[str, Any]:
     settings = parameters.get("settings") or {}
     if not isinstance(settings, Mapping) or {"profile", "seeds"} & settings.keys():
         raise ConfigError(
-            f"'settings' in {where} must be a mapping (papermill's -y 'settings: {{resamples: 200}}'), profile and "
-            "seeds are not part of it."
+            f"'settings' in {where} is no mapping (by papermill: -y 'settings: ...') or holds profile or seeds."
         )
     return merge(settings, {name: one for name, one in parameters.items() if name != "settings" and one is not None})
 
