@@ -54,6 +54,20 @@ def all_rules() -> Markup:
     return Markup("<details><summary>The rules, as the judge applies them</summary><dl>{}</dl></details>").format(lines)
 
 
+def tally(paper: str) -> Markup:
+    """Return how many claims of a paper have each verdict, and what was found on those that a page answers first."""
+    held = [one for one in entries() if one.paper == paper and not one.own]
+    by_verdict = Counter(one.verdict for one in held)
+    words = ", ".join(f"{by_verdict[name]} {name}" for name in _ORDER if by_verdict[name])
+    line = Markup('<li>{} <span class="sb-chip" data-verdict="{}">{}</span> {}</li>')
+    found = [
+        line.format(one.sentence[one.verdict], one.verdict, one.verdict, linked(one.id))
+        for one in held
+        if one.verdict in one.sentence
+    ]
+    return Markup("<p>Of {} claims: {}.</p><ul>{}</ul>").format(len(held), words, Markup("").join(found))
+
+
 def counts(entries: Sequence[Entry]) -> dict[str, Counter[str]]:
     """Count by the paper's name and verdict, with ``all``; claims of this book apart."""
     found: dict[str, Counter[str]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
@@ -84,6 +85,40 @@ def scores(run: Run) -> dict[str, list[dict[str, str]]]:
         )
         line[f"seed {row.seed}"] = numbers.shown(row.value, row.metric, places=numbers.digits(row.metric) + 1)
     return {method: list(lines.values()) for method, lines in found.items()}
+
+
+def compute() -> Markup:
+    """Return what the records of each paper took: processors, memory, and hours, each cached training counted once."""
+    rows = []
+    for (paper, profile), held in groupby(sorted(recorded(), key=_owner), key=_owner):
+        runs = list(held)
+        trainings = {
+            one["key"]: one["wall_seconds"]
+            for run in runs
+            for one in run.extra.get("artifacts", ())
+            if "wall_seconds" in one
+        }
+        rows.append(
+            {
+                "Paper": papers()[paper].name,
+                "Profile": profile,
+                "Processor": ", ".join(sorted({run.provenance.device for run in runs})),
+                "Memory": numbers.memory(max(run.provenance.peak_memory_bytes for run in runs)),
+                "Pages": len(runs),
+                "Runs, hours": sum(run.provenance.wall_seconds for run in runs) / 3600,
+                "Trainings": len(trainings),
+                "Trainings, hours": sum(trainings.values()) / 3600,
+            }
+        )
+    note = (
+        "Runs: from the first cell to the last, searches included. Trainings: seconds of each, on one or two threads, "
+        "each counted once; most were cached by another page. No GPU was used."
+    )
+    return table(pd.DataFrame(rows), note=note).html
+
+
+def _owner(run: Run) -> tuple[str, str]:
+    return run.paper, run.profile
 
 
 def overview() -> Markup:
