@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,8 +10,8 @@ from sentbook.training.correlation import finite
 Array = NDArray[np.float64]
 
 
-def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f1"] = "accuracy") -> float:
-    """Return the threshold that decides best on these pairs: yes where the score reaches it.
+def threshold(scores: ArrayLike, labels: ArrayLike) -> float:
+    """Return the threshold that decides most of these pairs rightly: yes where the score reaches it.
 
     Candidates lie halfway between neighbouring distinct scores, and beyond the least and the greatest; of several that
     are best, the nearest to .5.
@@ -35,10 +33,7 @@ def threshold(scores: ArrayLike, labels: ArrayLike, goal: Literal["accuracy", "f
     # Deciding no on the first m pairs: only a cut between distinct scores can be made by a threshold.
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
     below = np.concatenate([[0], np.cumsum(gold)])[cuts]  # yes among the first m
-    found = gold.sum() - below
-    right = cuts - below + found
-    claimed = len(values) - cuts
-    quality = right / len(values) if goal == "accuracy" else 2 * found / np.maximum(claimed + gold.sum(), 1)
+    quality = (cuts - below + gold.sum() - below) / len(values)
     halfway = (values[1:] + values[:-1]) / 2
     halfway = np.where(halfway > values[:-1], halfway, values[1:])  # between two floats without a third
     bounds = np.concatenate([[min(values[0] - 0.5, 0.0)], halfway, [max(values[-1] + 0.5, 1.0)]])[cuts]

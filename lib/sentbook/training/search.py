@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
@@ -68,7 +68,7 @@ class Descent:
     all else as chosen, until it is no better or ``beyond`` steps are spent.
 
     Args:
-        method: spelt as in the paper's table, or the name of a setting whose row the search chooses.
+        method: spelt as in the paper's table.
         starts: what the stage is trained on top of, one a seed; the first one is the search's.
         stage: an `Objective`, the point at which the first step begins; afterwards the best one.
         steps: values by the name of a setting; a step of two names trains every pair of their values.
@@ -76,7 +76,6 @@ class Descent:
         dataset: on which the choice is made for it alone; empty: for all.
         beyond: how many steps may follow the last one.
         pairs: search on at most so many training pairs, a share drawn by the seed; None: on those of the stage.
-        name: the row by the stage that was chosen; None: ``method``.
     """
 
     method: str
@@ -88,7 +87,6 @@ class Descent:
     beyond: int = 0
     deciding: int = DECIDING
     pairs: int | None = None
-    name: Callable[[Any], str] | None = None
     tried: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
@@ -101,13 +99,7 @@ class Descent:
 
     def changed(self, name: str, **settings: Any) -> Descent:
         """Return this search with other settings of its stage; ``name`` follows the method's."""
-        own = self.name
-        return replace(
-            self,
-            method=f"{self.method}{name}",
-            stage=self.stage.changed(**settings),
-            name=own and (lambda stage: f"{own(stage)}{name}"),
-        )
+        return replace(self, method=f"{self.method}{name}", stage=self.stage.changed(**settings))
 
     def adopt(self, run: Run | None) -> None:
         """Take what this row's search in a recorded run chose, if its encoder and settings are the same.
@@ -131,8 +123,7 @@ class Descent:
 
     def recipes(self) -> list[Recipe]:
         """Return the recipes of the best point, one a seed."""
-        method = self.name(self.stage) if self.name else self.method
-        return [self.recipe(self.stage, start).changed(method=method) for start in self.starts]
+        return [self.recipe(self.stage, start) for start in self.starts]
 
     def points(self, step: int) -> list[Objective]:
         """Return the points of a step, at the best point so far in all that it does not name."""
@@ -277,12 +268,11 @@ def over_grid(
     stage: DirectTransfer | HeadTraining,
     grid: Grid,
     also: Values | None = None,
-    name: Callable[[Any], str] | None = None,
 ) -> Descent:
     """Return the search of a transfer over its grid and the values of ``also``, in one step; see `Descent`."""
     stage, values = grid_of(stage, grid)
-    found = Descent(method, starts, stage, [{**(also or {}), **values}], dataset=stage.dataset, beyond=grid.beyond)
-    return replace(found, pairs=grid.pairs, name=name)
+    steps = [{**(also or {}), **values}]
+    return Descent(method, starts, stage, steps, dataset=stage.dataset, beyond=grid.beyond, pairs=grid.pairs)
 
 
 @dataclass(frozen=True)

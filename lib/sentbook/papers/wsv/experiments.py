@@ -56,10 +56,8 @@ def scored(trained: Sequence[Trained], state: Literal["best", "last"] = "best") 
     Raises:
         ValueError: the encoders were trained on several data sets, or not on scored pairs.
     """
-    datasets = {name for item in trained for stage in item.recipe.stages[-1:] for name in stage.texts()}
-    if len(datasets) != 1:
-        raise ValueError(f"The encoders were trained on {sorted(datasets) or 'nothing'}; give those of one data set.")
-    book = relatedness_predictions(datasets.pop())
+    (dataset,) = {name for item in trained for stage in item.recipe.stages[-1:] for name in stage.texts()}
+    book = relatedness_predictions(dataset)
     (name,) = book.names
     low, high = book.pairs[name].scale
     for item in trained:
