@@ -17,7 +17,7 @@ SENTBOOK := $(BIN)/python -m sentbook.cli
 PIP      := PYTHONPATH= $(BIN)/python -m pip install $(PIP_ARGS) --disable-pip-version-check --progress-bar off -c requirements.lock
 
 .DEFAULT_GOAL := help
-.PHONY: here help setup book pdf cluster batch test test-long lint format bench run lab clean
+.PHONY: here help setup book pdf cluster batch check test test-long lint format bench run lab clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -58,6 +58,9 @@ cluster: .venv/.installed-cluster ## what SLURM needs, for sentbook batch --exec
 batch: $(STAMP) ## the whole grid, where something changed: make batch PROFILE=small JOBS=2 BATCH_ARGS="--record"
 	$(SENTBOOK) batch --profile "$$PROFILE" --jobs $(JOBS) $(BATCH_ARGS)
 
+check: $(STAMP) ## numbers and verdicts, from the committed records: make check PAGES="cse/table1 wsv/figure5"
+	$(SENTBOOK) check $(PAGES)
+
 test: .venv/.installed-test book ## all tests but the long ones; builds the book first where something changed
 	# Every cell of two notebooks, from the notebook's own folder; the book has run them all. One after the other: nbval's
 	# kernels talk over ports, and two that start at once may take each other's.
@@ -65,7 +68,8 @@ test: .venv/.installed-test book ## all tests but the long ones; builds the book
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not long" $(PYTEST_ARGS)
 	@echo "Tests that take more than a minute were left out; run them with: make test-long"
 
-test-long: .venv/.installed-test book ## the tests that take more than a minute
+test-long: .venv/.installed-test book check ## the tests that take more than a minute, and all records
+	$(SENTBOOK) check --profile paper
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long $(PYTEST_ARGS)
 
 lint: .venv/.installed-lint ## ruff and mypy
