@@ -92,6 +92,28 @@ def test_one_altered_score_is_found(copied: Path) -> None:
         assert len(wrong()) >= least
 
 
+def unscored(run: Run, scores: Scores | None) -> set[tuple[str, str]]:
+    """The rows of a record that no score per item recomputes, of measures of single items."""
+    book = Predictions.restored(scores) if scores else Predictions()
+    rows = [row for row in run.metrics if not row.metric.startswith(("perplexity", "distance", "speedup"))]
+    rows = [row for row in rows if row.protocol != "mean of the matrix's columns" and row.method != "majority class"]
+
+    def scored(row: records.Metric) -> bool:
+        seeds = book.seeds(row.method, book.place(row.dataset, row.protocol))
+        return row.seed in seeds or (row.seed is None and bool(seeds))
+
+    return {(row.method, row.dataset) for row in rows if not scored(row)}
+
+
+def test_every_row_of_a_current_record_has_a_score_per_item_and_all_are_small() -> None:
+    files = [*(root() / "results").glob("*/*/*.*")]
+    assert sum(file.stat().st_size for file in files) < 60e6
+    for file in files:
+        run = records.load(file) if file.suffix == ".json" else None
+        if run and not run.stale:
+            assert not unscored(run, records.read_scores(run.name, run.profile)), run.name
+
+
 def test_numpy_alone_recomputes_a_metric_and_an_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines of results/README.md, on scores of two methods and two seeds."""
     draw = np.random.default_rng(0)
