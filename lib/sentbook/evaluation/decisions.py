@@ -28,17 +28,13 @@ def threshold(scores: ArrayLike, labels: ArrayLike) -> float:
         0.25
     """
     values, gold = finite(scores), np.asarray(labels) == 1
-    order = np.argsort(values, kind="stable")
-    values, gold = values[order], gold[order]
-    # Deciding no on the first m pairs: only a cut between distinct scores can be made by a threshold.
-    cuts = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
-    below = np.concatenate([[0], np.cumsum(gold)])[cuts]  # yes among the first m
-    quality = (cuts - below + gold.sum() - below) / len(values)
-    halfway = (values[1:] + values[:-1]) / 2
-    halfway = np.where(halfway > values[:-1], halfway, values[1:])  # between two floats without a third
-    bounds = np.concatenate([[min(values[0] - 0.5, 0.0)], halfway, [max(values[-1] + 0.5, 1.0)]])[cuts]
-    best = np.flatnonzero(quality >= quality.max() - 1e-12)
-    return float(bounds[best[np.argmin(np.abs(bounds[best] - 0.5))]])
+    distinct = np.unique(values)
+    halfway = (distinct[1:] + distinct[:-1]) / 2
+    halfway = np.where(halfway > distinct[:-1], halfway, distinct[1:])  # between two floats without a third
+    bounds = np.concatenate([[min(distinct[0] - 0.5, 0.0)], halfway, [max(distinct[-1] + 0.5, 1.0)]])
+    right = np.array([np.count_nonzero((values >= bound) == gold) for bound in bounds])
+    best = bounds[right == right.max()]
+    return float(best[np.argmin(np.abs(best - 0.5))])
 
 
 def decide(scores: ArrayLike, bound: float) -> Array:

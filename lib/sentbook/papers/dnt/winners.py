@@ -9,10 +9,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+from scipy import stats
+
 from sentbook.data import suites
 from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.protocols import measure_on
-from sentbook.evaluation.statistics import corrected
+from sentbook.evaluation.statistics import Estimate, corrected
 from sentbook.records import CurvePoint, Run, Test
 from sentbook.report.page import Page
 
@@ -182,3 +185,19 @@ def contrasts(scores: Predictions, pairs: Iterable[tuple[str, str]], resamples: 
         names = [name for name in tested_sets(scores) if scores.has(a, name) and scores.has(b, name)]
         tests += corrected([scores.difference(a, b, name, resamples=resamples) for name in names])
     return tests
+
+
+def first_above_second(tests: Iterable[Test]) -> Estimate:
+    """Return the share of cells in which A is above B, of those in which they differ.
+
+    Its interval is the wider of the exact one and that of t over the groups of one encoder on one data set. Groups
+    share encoders and test pairs, so that it may still be too narrow.
+    """
+    groups: dict[tuple[str, str], list[bool]] = {}
+    for test in (one for one in tests if one.estimate != 0):
+        groups.setdefault((encoder_of(test.a), test.dataset), []).append(test.estimate > 0)
+    every = [one for group in groups.values() for one in group]
+    exact = stats.binomtest(sum(every), len(every)).proportion_ci(method="exact")
+    shares = [float(np.mean(group)) for group in groups.values()]
+    over = stats.ttest_1samp(shares, 0.5).confidence_interval() if len(set(shares)) > 1 else exact
+    return Estimate(float(np.mean(every)), max(0.0, min(exact.low, over.low)), min(1.0, max(exact.high, over.high)))
