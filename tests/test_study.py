@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from kept import forget
 from sentbook import config, io, records
@@ -18,6 +19,7 @@ from sentbook.evaluation.statistics import Estimate
 from sentbook.papers.wsv.experiments import scored
 from sentbook.study import Study
 from sentbook.training import recipes, runs
+from sentbook.training.search import identity
 
 TINY = {"limit": 60, "epochs": 1, "batch_size": 20, "checks_per_epoch": 1}
 CHANGES: dict[str, Any] = {
@@ -64,6 +66,8 @@ def test_provenance_holds_all_that_made_the_numbers() -> None:
     assert set(origin.packages) == set(io.RECORDED_PACKAGES) and origin.python.startswith("3.")
     assert origin.seeds == [1, 2]  # of what was trained; the untrained row has no seed of its own
     assert (origin.git_commit, origin.device.partition(" (")[0]) == ("0123abc", "cpu")
+    assert origin.threads == torch.get_num_threads()
+    assert {item["device"] for item in run.extra["artifacts"]} == {origin.device}
     keys = [("CSE", seed, item.recipe.key()) for seed, item in zip((1, 2), trained, strict=False)]
     assert [(item["method"], item["seed"], item["key"]) for item in run.extra["artifacts"]] == keys
     assert {(row.method, row.seed) for row in (*run.curves, *run.cost)} == {("CSE", 1), ("CSE", 2)}
@@ -84,7 +88,7 @@ def test_a_record_is_read_back_and_holds_no_sentence(checkout: Path) -> None:
     assert run.findings["first"] == tests[0].model_dump() and run.findings["counts"] == [3, [0, 1]]
     folder = f"build/runs/{run.profile}/cse"
     assert written(checkout) == [f"{folder}/table1.json", f"{folder}/table1.npz"]
-    assert records.read_own("cse/table1", run.profile) == run
+    assert records.read("cse/table1", run.profile, own=True) == run
     text = (checkout / folder / "table1.json").read_text().lower()
     said = [sentence for pairs in suites.test_sets("miniworld") for sentence in (*pairs.first, *pairs.second)]
     said += corpora.load(["miniworld-sentences"], limit=500).first
@@ -95,6 +99,17 @@ def test_a_record_is_read_back_and_holds_no_sentence(checkout: Path) -> None:
     kept = Predictions.restored(records.Scores.load(checkout / folder / "table1.npz"))
     assert kept.metric_rows(COSINE_PEARSON) == run.metrics
     assert kept.table_tests("CSE", "PP", resamples=100) == tests
+
+
+def test_the_committed_search_is_read_and_not_a_later_one_of_this_checkout() -> None:
+    done = study()
+    recipe = recipes.recipes(done.settings, "CSE", done.settings.cse, done.settings.phrase)
+    done.train(recipe)
+    of = identity(recipe[0], recipe[0].stages[-1])
+    for own, trainings in ((True, 7), (False, 5), (True, 9)):
+        run = done.record(metrics=[METRIC], searches=[records.Search(method="CSE", of=of, trainings=trainings)])
+        records.save(run, records.place("cse/tuning", "demo", own=own))
+        assert done.record(metrics=[METRIC]).searches[0].trainings == (7 if trainings == 7 else 5)
 
 
 @pytest.mark.long

@@ -201,14 +201,13 @@ def check_records(pages: Sequence[str], profile: str, write: bool) -> None:
 @sentbook.command()
 @click.argument("names", metavar="PAPER/PAGE", nargs=-1)
 @profile_option
-@click.option("--recorded", type=existing, help="Folder of runs; results/ when left out.")
 @click.option("--own", type=existing, help="Folder of runs; build/runs/ when left out.")
 @click.option("--exact", is_flag=True, help="Equal up to the rounding of a double, curves and searches too.")
-def compare(names: Sequence[str], profile: str, recorded: Path | None, own: Path | None, exact: bool) -> None:
+def compare(names: Sequence[str], profile: str, own: Path | None, exact: bool) -> None:
     """Compare your own runs with the recorded ones; the exit status is not 0 where numbers or verdicts differ."""
     from sentbook import compare
 
-    folders = (recorded or root() / "results") / profile, (own or root() / "build" / "runs") / profile
+    folders = root() / "results" / profile, (own or root() / "build" / "runs") / profile
     lines, compared = compare.differences(*folders, names, exact)
     click.echo("\n".join([*lines, f"{compared} numbers and verdicts compared, {len(lines)} differ"]))
     sys.exit(bool(lines) or not compared)

@@ -300,32 +300,21 @@ class Scores:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def own_path(name: str, profile: str) -> Path:
-    """Where a run of this checkout is written; ``profile`` may be ``custom/<hash>``."""
-    return root() / "build" / "runs" / profile / f"{name}.json"
+def place(name: str, profile: str = "small", *, own: bool = False) -> Path:
+    """Return where the run of a page is committed, or where this checkout writes its ``own``.
+
+    ``profile`` of an own run may be ``custom/<hash>``.
+    """
+    return root() / ("build/runs" if own else "results") / profile / f"{name}.json"
 
 
-def committed_path(name: str, profile: str) -> Path:
-    """Where a run is committed."""
-    return root() / "results" / profile / f"{name}.json"
-
-
-def read(name: str, profile: str = "small") -> Run | None:
-    """Read the committed run of a page, such as ``cse/table1``; None where there is none.
+def read(name: str, profile: str = "small", *, own: bool = False) -> Run | None:
+    """Read the committed run of a page, such as ``cse/table1``, or the ``own`` one; None where there is none.
 
     Raises:
         DataError: the file is no run of this schema.
     """
-    return load(committed_path(name, profile))
-
-
-def read_own(name: str, profile: str) -> Run | None:
-    """Read the latest run of this checkout; None where there is none.
-
-    Raises:
-        DataError: the file is no run of this schema.
-    """
-    return load(own_path(name, profile))
+    return load(place(name, profile, own=own))
 
 
 def read_scores(name: str, profile: str = "small") -> Scores | None:
@@ -334,7 +323,7 @@ def read_scores(name: str, profile: str = "small") -> Scores | None:
     Raises:
         DataError: the file is damaged.
     """
-    path = committed_path(name, profile).with_suffix(".npz")
+    path = place(name, profile).with_suffix(".npz")
     return Scores.load(path) if path.exists() else None
 
 
@@ -350,11 +339,8 @@ def load(path: Path) -> Run | None:
         return Run.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise DataError(
-            f"{path} is not a recorded run of schema 2 ({place}: {first['msg']}); "
-            f"make it again with `sentbook run {path.parent.name}/{path.stem}`."
-        ) from error
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise DataError(f"{path} is no recorded run of schema 2 ({why}); run its notebook again.") from error
 
 
 def save(run: Run, path: Path, scores: Scores | None = None) -> Path:
@@ -378,7 +364,7 @@ def write(run: Run, scores: Scores | None = None) -> Path:
     Raises:
         StorageError: no space or a read-only folder; what was there before is intact.
     """
-    return save(run, own_path(run.name, run.profile), scores)
+    return save(run, place(run.name, run.profile, own=True), scores)
 
 
 def commit(name: str, profile: str) -> Path:
@@ -389,11 +375,11 @@ def commit(name: str, profile: str) -> Path:
         DataError: it is no run of this schema.
         StorageError: no space or a read-only folder; what was there before is intact.
     """
-    run, source = read_own(name, profile), own_path(name, profile)
+    run, source = read(name, profile, own=True), place(name, profile, own=True)
     if run is None or profile not in ("small", "paper"):
         raise ConfigError(f"{source} cannot be recorded; run `sentbook run {name} --profile small` first.")
     scores = source.with_suffix(".npz")
-    return save(run, committed_path(name, profile), Scores.load(scores) if scores.exists() else None)
+    return save(run, place(name, profile), Scores.load(scores) if scores.exists() else None)
 
 
 def dumped(record: Record) -> str:

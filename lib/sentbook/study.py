@@ -53,8 +53,7 @@ class Study:
         **sections: Any,
     ) -> None:
         self.paper, _, self.experiment = name.rpartition("/")
-        parameters = {**sections, "profile": profile, "seeds": seeds, "settings": settings}
-        self.settings: Any = load(self.paper, parameters)
+        self.settings: Any = load(self.paper, sections | {"profile": profile, "seeds": seeds, "settings": settings})
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
         self._trained: dict[str, Trained] = {}
@@ -159,7 +158,7 @@ class Study:
         longer, with what the search of profile small has chosen.
         """
         name, profile = f"{self.paper}/tuning", self.settings.profile
-        tuning = records.read(name, profile) or records.read_own(name, profile) or records.read(name)
+        tuning = records.read(name, profile) or records.read(name, profile, own=True) or records.read(name)
         return searches_of(trained, tuning.searches if tuning else [])
 
     def record(
@@ -231,6 +230,6 @@ class Study:
 
 def _pedigree(item: Trained) -> dict[str, Any]:
     """Say where an encoder's numbers come from."""
-    names = ("git_commit", "started", "wall_seconds", "pairs")
+    names = ("git_commit", "started", "wall_seconds", "pairs", "device")
     found = {name: item.metadata[name] for name in names if name in item.metadata}
     return {"method": item.method, "seed": item.seed, "key": item.key, **found}

@@ -201,7 +201,7 @@ def searches(s: Settings, trained: Sequence[Trained]) -> list[Search]:
 
 
 def _recorded(name: str, profile: str) -> records.Run | None:
-    return records.read_own(name, profile) or records.read(name, profile)
+    return records.read(name, profile) or records.read(name, profile, own=True)
 
 
 def task_gains(metrics: Sequence[Metric]) -> dict[str, float]:
