@@ -1,9 +1,11 @@
 """Tokenisation, vocabulary, padding and batches."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,12 +17,15 @@ from sentbook.data.text import (
     batches_by_tokens,
     bucketed_batches,
     shuffled_batches,
+    texts,
     tokenise_content,
     tokenise_ptb,
     tokenise_ptb_cased,
     tokenise_sentence,
 )
 from sentbook.io import DataError
+from sentbook.models import build, encode, similarity
+from sentbook.models.average import AverageEncoder
 
 
 @pytest.mark.parametrize(
@@ -91,6 +96,47 @@ def test_vocabulary_ids_and_unknowns() -> None:
     assert tokens.lengths.tolist() == [2, 2]
     with pytest.raises(DataError, match="twice"):
         Vocabulary(["cat", "cat"])
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [("a cat", "dogs"), np.array(["a cat", "dogs"]), np.array(["a cat", "dogs"], dtype=object),
+     pd.Series(["a cat", "dogs"], index=[7, 9]), iter(["a cat", np.str_("dogs")])],
+)  # fmt: skip
+def test_columns_of_strings_are_sentences_and_one_string_is_one(sentences: Iterable[str]) -> None:
+    vocabulary = Vocabulary(["a", "cat", "dogs"])
+    assert vocabulary.encode(sentences).lengths.tolist() == [2, 1]
+    for one in ("a cat", np.str_("a cat")):
+        assert vocabulary.encode(one).flat.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, float("nan"), 7, True, b"dogs", np.bytes_(b"dogs"), np.float64("nan"), pd.NA, ["dogs"], ("dogs",),
+     {"text": "dogs"}, np.array(["dogs"]), np.array("dogs")],
+)  # fmt: skip
+def test_what_is_no_text_is_named_and_refused_everywhere(wrong: object) -> None:
+    encoder = build(AverageEncoder(), torch.ones(5, 2), seed=1)
+    vocabulary = Vocabulary(["a", "cat", "dogs"])
+    kind = type(wrong).__name__
+    for call in (
+        lambda: texts(["a cat", wrong]),  # type: ignore[list-item]
+        lambda: vocabulary.encode(["a cat", wrong]),  # type: ignore[list-item]
+        lambda: encode(encoder, vocabulary, ["a cat", wrong]),  # type: ignore[list-item]
+        lambda: similarity(encoder, vocabulary, "a cat", wrong),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(DataError, match=rf"^Sentence 2 is no text but .*\({kind}\); give a string\.$"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, 7, float("nan"), b"dogs", {"a cat": 1}, {"a cat"}, pd.DataFrame({"a cat": ["dogs"]}), np.array("dogs"),
+     np.array([["a cat", "dogs"]])],
+)  # fmt: skip
+def test_what_holds_no_sentences_is_refused(wrong: object) -> None:
+    with pytest.raises(DataError, match=r"^Sentences are no text but .*; give a string or a list of strings\.$"):
+        Vocabulary(["a", "cat"]).encode(wrong)  # type: ignore[arg-type]
 
 
 def test_padding_and_order() -> None:

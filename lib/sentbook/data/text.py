@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -41,6 +42,32 @@ _WORDS = re.compile(r"[^\W_]+")
 _LETTER = re.compile(r"[^\W_]")
 _CLITIC = re.compile(r"n't|'(?:s|m|d|ll|re|ve)|ca|wo")  # with the stems of "can't" and "won't"
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"})
+
+
+def texts(sentences: str | Iterable[str]) -> list[str]:
+    """Return sentences as a list: one string is one sentence, and a list, an array or a column of strings is that list.
+
+    Example:
+        >>> texts("a cat"), texts(("a cat", "dogs"))
+        (['a cat'], ['a cat', 'dogs'])
+
+    Raises:
+        DataError: something is not text: None, a number, bytes, a list within the list; it is named.
+    """
+    if isinstance(sentences, str):
+        return [str(sentences)]
+    one_column = isinstance(sentences, Iterable) and getattr(sentences, "ndim", 1) == 1
+    if not one_column or isinstance(sentences, bytes | bytearray | Mapping | Set):
+        raise DataError(f"Sentences are no text but {_named(sentences)}; give a string or a list of strings.")
+    found = list(sentences)
+    for number, sentence in enumerate(found, start=1):
+        if not isinstance(sentence, str):
+            raise DataError(f"Sentence {number} is no text but {_named(sentence)}; give a string.")
+    return [str(sentence) for sentence in found]
+
+
+def _named(value: object) -> str:
+    return f"{' '.join(reprlib.repr(value).split())} ({type(value).__name__})"
 
 
 def tokenise_ptb(sentence: str) -> list[str]:
@@ -169,7 +196,8 @@ class TokenIds:
         columns = np.arange(width)
         inside = columns < lengths[:, None]
         at = self.offsets[rows][:, None] + columns
-        ids = np.where(inside, self.flat[np.minimum(at, len(self.flat) - 1)], PADDING)
+        flat = self.flat if len(self.flat) else np.zeros(1, np.int64)
+        ids = np.where(inside, flat[np.minimum(at, len(flat) - 1)], PADDING)
         if order is not None:
             keys = np.where(inside, order[:, :width], np.inf)
             ids = np.take_along_axis(ids, np.argsort(keys, axis=1, kind="stable"), axis=1)
@@ -211,12 +239,13 @@ class Vocabulary:
             found = self._ids.get(word[1:], UNKNOWN) if word.startswith("#") else UNKNOWN
         return found
 
-    def encode(self, sentences: Sequence[str], tokenisation: Tokenisation = "ptb") -> TokenIds:
-        """Tokenise and look up N sentences.
+    def encode(self, sentences: str | Iterable[str], tokenisation: Tokenisation = "ptb") -> TokenIds:
+        """Tokenise and look up N sentences; one string is one sentence.
 
         Raises:
-            DataError: a sentence has no token, or as one token (``sentence``) is unknown; it is named.
+            DataError: a sentence is no text, has no token, or as one token (``sentence``) is unknown; it is named.
         """
+        sentences = texts(sentences)
         tokenise, known = TOKENISERS[tokenisation], self._ids
         # In most no token crosses a space: what stands between two spaces is tokenised once.
         whole = tokenisation in ("content", "sentence")

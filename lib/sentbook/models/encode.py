@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import torch
@@ -52,12 +52,12 @@ def encode_ids(encoder: SentenceEncoder, tokens: TokenIds) -> NDArray[np.float32
 
 
 def encode(
-    encoder: SentenceEncoder, vocabulary: Vocabulary, sentences: Sequence[str], tokenisation: Tokenisation = "ptb"
+    encoder: SentenceEncoder, vocabulary: Vocabulary, sentences: str | Iterable[str], tokenisation: Tokenisation = "ptb"
 ) -> NDArray[np.float32]:
-    """Encode N sentences to (N, F) vectors.
+    """Encode N sentences to (N, F) vectors; one string is one sentence.
 
     Raises:
-        DataError: a sentence is empty; its number is named.
+        DataError: a sentence is empty or no text; its number is named.
         NumericalError: a vector is not finite.
     """
     return encode_ids(encoder, vocabulary.encode(sentences, tokenisation))
