@@ -20,11 +20,12 @@ def put(file: Path, lines: Iterable[str]) -> None:
 
 
 def put_vectors(folder: Path, known: list[str]) -> None:
-    """PARAGRAM, GloVe 840B and GloVe 6B as text, GoogleNews as word2vec's binary."""
+    """PARAGRAM, with a vector of unknown words, GloVe 840B and GloVe 6B as text, GoogleNews as word2vec's binary."""
     files = {"paragram_300_sl999/paragram_300_sl999.txt": 300, "glove.840B.300d.txt": 300}
     for name, width in (files | {f"glove.6B/glove.6B.{width}d.txt": width for width in (50, 100, 200, 300)}).items():
         rows = np.random.default_rng(len(name)).normal(0, 0.3, (len(known), width)).round(4).tolist()
-        put(folder / name, (f"{word} {' '.join(map(str, row))}" for word, row in zip(known, rows, strict=True)))
+        lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(known, rows, strict=True)]
+        put(folder / name, [*lines, *([f"UUUNKKK{' .1' * width}"] if "paragram" in name else [])])
     rows = np.random.default_rng(1).normal(0, 0.2, (len(known), 300)).astype("<f4")
     pairs = (word.encode() + b" " + row.tobytes() + b"\n" for word, row in zip(known, rows, strict=True))
     head = f"{len(known)} 300\n".encode()

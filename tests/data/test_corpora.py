@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import pytest
 
 from sentbook.data import corpora, sources, suites
-from sentbook.data.types import LabelledPairs, ParaphrasePairs
+from sentbook.data.text import Tokenisation, Vocabulary
+from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
 from sentbook.io import ConfigError
+from sentbook.training.objectives import SimilarityTraining
 
 
 def numbered(name: str, size: int) -> ParaphrasePairs:
@@ -20,7 +24,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two corpora of 60 and 40 pairs in place of the real ones."""
     made = {"left": 60, "right": 40}
     monkeypatch.setattr(corpora, "CORPORA", made)
-    monkeypatch.setattr(corpora, "read", lambda name, seed: numbered(name, made[name]))
+    monkeypatch.setattr(corpora, "read", lambda name, seed, path: numbered(name, made[name]))
 
 
 def rows(pairs: ParaphrasePairs) -> list[tuple[str, str]]:
@@ -39,6 +43,28 @@ def test_corpora_are_mixed_shuffled_cut_and_cleaned(made: None) -> None:
     assert len(cleaned) == 100 - 3 and "left 3" not in cleaned.first and "other 7" not in cleaned.second
     with pytest.raises(ConfigError, match="Unknown corpus 'captoins'; choose among left, right"):
         corpora.load(["left", "captoins"])
+
+
+def test_every_corpus_goes_with_every_tokenisation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What has no token under the tokenisation in use is left out, and counted."""
+    (tmp_path / "mine.tsv").write_text("a cat\ta dog\n...\ta bird\nhe said -\t?!\n")
+    labelled = LabelledPairs("NLI", ["*", "a man", "a cat"], ["a man", "a dog", "!"], np.arange(3), ("a", "b", "c"))
+    monkeypatch.setattr(corpora.published, "inference", lambda part: labelled)
+    answers = ScoredPairs("CR pairs", ["*", "fine", "bad"], ["good", "good", "good"], np.array([0.0, 1, 0]), (0, 1))
+    monkeypatch.setattr("sentbook.training.objectives.scored.pairs", lambda name, split: answers)
+    for tokenisation, left in {"words": 1, "ptb": 3, "content": 3, "stems": 3, "whitespace": 3}.items():
+        names = {"tokenisation": cast(Tokenisation, tokenisation)}
+        pairs = corpora.load(["file"], path=str(tmp_path / "mine.tsv"), **names)
+        train, held_out = corpora.inference("all-nli", **names)
+        scored = SimilarityTraining(dataset="cr").load(1, "sts", **names)
+        assert (len(pairs), len(train), len(held_out)) == (left, left, left)
+        assert (len(scored["train"]), len(scored["test"])) == (2 if left == 1 else 3, 3)  # test sets stay whole
+        Vocabulary(["a"]).encode([*pairs.first, *pairs.second, *train.first, *train.second], **names)
+        said = capsys.readouterr().out
+        assert ("file: 2 of 3 pairs without a token are left out (tokenisation words)" in said) == (left == 1)
+        assert ("CR pairs: 1 of 3 pairs" in said) == (left == 1) and bool(said) == (left == 1)
 
 
 def test_replaced_spans() -> None:

@@ -21,8 +21,8 @@ from sentbook.data import published, readers, sources
 from sentbook.data.miniworld import World
 from sentbook.data.published import original
 from sentbook.data.readers import one_of
-from sentbook.data.suites import remove
-from sentbook.data.text import tokenise_ptb, tokenise_words
+from sentbook.data.suites import remove, with_tokens
+from sentbook.data.text import Tokenisation, tokenise_words
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
 
 Pairs = Iterable[tuple[str, str]]
@@ -173,12 +173,14 @@ def substitute(name: str, paper: str) -> str:
     return f"{ours} for {sentences}" if sentences and theirs == "Simple Wikipedia pairs" else words
 
 
-def read(name: str, seed: int = 0) -> ParaphrasePairs:
-    """Return the pairs of one of `CORPORA`: distinct ones in file order, no side empty or like the other."""
+def read(name: str, seed: int = 0, path: str = "") -> ParaphrasePairs:
+    """Return the pairs of a corpus, see `load`: distinct ones in file order, no side empty or like the other."""
     if name.startswith("miniworld"):
         return World().phrases() if name == "miniworld-phrases" else World().sentences()
     if name == "phrases":
         return _phrases()
+    if name not in CORPORA:
+        return published.own_pairs(sources.noted(path)) if name == "file" else published.paraphrases(name)
     corpus = CORPORA[name]
     tables = [readers.table(file, corpus.columns, size) for file, size in corpus.files.items()]
     pairs = corpus.pairs(tables, seed)
@@ -193,6 +195,7 @@ def load(
     limit: int | None = None,
     exclude: frozenset[str] = frozenset(),
     path: str = "",
+    tokenisation: Tokenisation = "ptb",
 ) -> ParaphrasePairs:
     """Return the pairs of all ``names``, shuffled by ``seed``.
 
@@ -200,24 +203,18 @@ def load(
         names: of `CORPORA`, of `published.PARAPHRASES`, or ``file``: the user's own, at ``path``.
         limit: keep at most so many, drawn by the seed.
         exclude: keys (`sentbook.data.suites.key`) of test sentences; pairs that hold one are dropped.
+        tokenisation: pairs with a side without a token, a lone bullet, say, are dropped and counted.
     """
     for name in names:
         one_of("corpus", name, CORPORA | dict.fromkeys([*published.PARAPHRASES, "file"]))
-    found = []
-    for name in dict.fromkeys(names):
-        if name == "file":
-            pairs = published.pairs(sources.noted(path))
-        else:
-            pairs = read(name, seed) if name in CORPORA else published.paraphrases(name)
-        found.append(remove(pairs, exclude))
+    found = [remove(read(name, seed, path), exclude) for name in dict.fromkeys(names)]
     mixed = ParaphrasePairs.joined(found, name="+".join(names))
-    drawn = mixed.take(np.random.default_rng([seed, 1]).permutation(len(mixed))[:limit])
-    # Marks alone (a lone bullet, say) leave no token.
-    sides = zip(drawn.first, drawn.second, strict=True)
-    return drawn.take(np.array([bool(tokenise_ptb(one) and tokenise_ptb(other)) for one, other in sides], dtype=bool))
+    return with_tokens(mixed.take(np.random.default_rng([seed, 1]).permutation(len(mixed))[:limit]), tokenisation)
 
 
-def inference(corpus: str, *, exclude: frozenset[str] = frozenset()) -> tuple[LabelledPairs, LabelledPairs]:
+def inference(
+    corpus: str, *, exclude: frozenset[str] = frozenset(), tokenisation: Tokenisation = "ptb"
+) -> tuple[LabelledPairs, LabelledPairs]:
     """Return training and held-out pairs of ``nli``, ``all-nli`` or ``miniworld-entailment``.
 
     ``nli`` is the pool of `sentbook.data.readers.nli`, in place of SNLI and MultiNLI (Bowman et al. 2015; Williams et
@@ -226,15 +223,17 @@ def inference(corpus: str, *, exclude: frozenset[str] = frozenset()) -> tuple[La
 
     Args:
         exclude: keys (`sentbook.data.suites.key`) of sentences that no pair may hold.
+        tokenisation: as `load` has it.
     """
     if corpus == "miniworld-entailment":
-        return World().entailment("train"), World().entailment("trial")
-    if corpus == "all-nli":
-        return remove(published.inference("train"), exclude), remove(published.inference("dev"), exclude)
-    allowed = remove(readers.nli(), exclude)
-    order = np.random.default_rng(0).permutation(len(allowed))
-    held = round(HELD_OUT * len(order))
-    return allowed.take(order[held:]), allowed.take(order[:held])
+        train, held_out = World().entailment("train"), World().entailment("trial")
+    elif corpus == "all-nli":
+        train, held_out = (remove(published.inference(part), exclude) for part in ("train", "dev"))
+    else:
+        allowed = remove(readers.nli(), exclude)
+        order = np.random.default_rng(0).permutation(len(allowed))
+        held_out, train = (allowed.take(rows) for rows in np.split(order, [round(HELD_OUT * len(order))]))
+    return with_tokens(train, tokenisation), with_tokens(held_out, tokenisation)
 
 
 # -- phrases by alignment ----------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def folder(path: str | Path, layout: Layout = "prose") -> Collection:
             "which one in so many is held out, or set pretraining.corpus to 'novels'."
         )
     files = {file.relative_to(root).as_posix().removesuffix(".txt"): file for file in found}
-    identity = hashlib.sha256(layout.encode())
+    identity = hashlib.sha256(f"{_READER}{layout}".encode())
     for book, file in files.items():
         identity.update(book.encode() + bytes.fromhex(sources.file_digest(file)))
     sources.note(root.name, sum(file.stat().st_size for file in found), identity.hexdigest())

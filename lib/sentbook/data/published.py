@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from sentbook.data import sources
+from sentbook.data.text import texts
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
 from sentbook.io import DataError, parse_yaml
 
@@ -37,6 +39,13 @@ INFERENCE = {
     "dev": (("snli_1.0_dev.jsonl",), ("multinli_1.0_dev_matched.jsonl",)),
 }
 FILES = PARAPHRASES | {"all-nli": sum(INFERENCE.values(), ())}
+# Raised when the same file is to be read otherwise: part of the keys of what is trained on it.
+_READER = 2
+# Lines of a user's own pairs: names of columns, and what follows them.
+_NUMBER = r" *([-+]?\d*\.?\d+(?:e[-+]?\d+)?) *"
+_NAME = r" *(?:(?:sentence|sent|text|phrase|question)[ _]?[12ab]|first|second|source|target|premise|hypothesis) *"
+_HEADER = re.compile(rf"{_NAME}\t{_NAME}(?:\t *score *>={_NUMBER})?", re.IGNORECASE)
+_PAIR = r"([^\t]*\S[^\t]*)\t([^\t]*\S[^\t]*)"
 CLASSES = ("contradiction", "neutral", "entailment")
 
 
@@ -53,28 +62,61 @@ def original(paper: str, kind: Literal["vectors", "sentences"]) -> str:
 
 
 def digests(*corpora: str) -> dict[str, str]:
-    """Return the SHA-256 of every file of those of ``corpora`` that are originals, for the key of a training."""
+    """Digest every file of those of ``corpora`` that are originals, for the key of a training."""
     found = [sources.owned(*names) for corpus in corpora for names in FILES.get(corpus, ())]
-    return {file.name: sources.file_digest(file) for file in found}
+    return {file.name: digest(file) for file in found}
+
+
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a file and the version of its reader."""
+    return f"{sources.file_digest(file)}-{_READER}"
 
 
 def paraphrases(corpus: str) -> ParaphrasePairs:
-    """Return one of `PARAPHRASES`, distinct as `pairs`."""
+    """Return one of `PARAPHRASES`: ``label ||| one ||| other ||| ...`` (PPDB) or a tab between, plain or as .gz.
+
+    Distinct pairs in file order, stripped, without those whose sides are equal or empty.
+    """
     found = [sources.owned(*names) for names in PARAPHRASES[corpus]]
     if len(found) == 1:
-        return pairs(found[0], corpus)
+        return _distinct(corpus, ((cells[0], cells[1]) for cells in _cells(found[0], 2)), found[0])
     first, second = ([cells[2] for cells in _cells(file, 3)] for file in found)
     if len(first) != len(second):
         raise DataError(f"{found[0].name} and {found[1].name} are not of one length; unpack them again.")
     return _distinct(corpus, zip(first, second, strict=True), found[0])
 
 
-def pairs(file: Path, corpus: str = "file") -> ParaphrasePairs:
-    """Return the pairs of a file, plain or as .gz: ``label ||| one ||| other ||| ...`` (PPDB) or a tab between.
+def own_pairs(file: Path) -> ParaphrasePairs:
+    """Return the pairs of a user's own file, plain or as .gz: in each line two sentences with a tab between.
 
-    Distinct pairs in file order, stripped, without those whose sides are equal or empty.
+    A first line that names the two columns is left out: ``first`` and ``second``, or ``sentence1`` and ``sentence2``,
+    say. It may declare a third column, of scores, and the lowest one of a pair that is kept, as ``score >= 0.8``. Blank
+    lines are skipped, and repeated pairs.
+
+    Raises:
+        DataError: a line has another layout, or a column holds labels; the line is shown.
     """
-    return _distinct(corpus, ((cells[0], cells[1]) for cells in _cells(file, 2)), file)
+    lines = [(number, line) for number, line in enumerate(sources.lines(file), start=1) if line.strip()]
+    header = _HEADER.fullmatch(lines[0][1]) if lines else None
+    least = float(header[1]) if header and header[1] else None
+    found, layout = list[tuple[str, str]](), re.compile(_PAIR if least is None else rf"{_PAIR}\t{_NUMBER}")
+    for number, line in lines[bool(header) :]:
+        if (pair := layout.fullmatch(line)) is None:
+            raise DataError(
+                f"{file}, line {number}: {line[:60]!r} is not two sentences with a tab between; a third column needs a "
+                f"first line such as {'first<TAB>second<TAB>score >= 0.8'!r}, which declares the scores that are kept."
+            )
+        if least is None or float(pair[3]) >= least:
+            found.append((pair[1], pair[2]))
+    for column in zip(*found, strict=True):
+        values = set(column)
+        few = len(values) <= 10 <= len(column) / len(values) and not any(" " in value for value in values)
+        if few or all(re.fullmatch(_NUMBER, value) for value in values):
+            number, line = lines[bool(header)]
+            raise DataError(
+                f"{file}, line {number}: {line[:60]!r} has a label for a sentence, as all lines; remove it."
+            )
+    return _distinct("file", found, file)
 
 
 def _cells(file: Path, count: int) -> Iterable[list[str]]:
@@ -103,11 +145,14 @@ def inference(part: str) -> LabelledPairs:
             try:
                 said = json.loads(line)
                 if said["gold_label"] != "-":
-                    found.append((said["sentence1"], said["sentence2"], CLASSES.index(said["gold_label"])))
-            except (ValueError, LookupError) as error:
+                    first, second = texts([said["sentence1"], said["sentence2"]])
+                    found.append((first, second, CLASSES.index(said["gold_label"])))
+            except (ValueError, LookupError, TypeError, DataError) as error:
                 raise DataError(f"{file}, line {number}: cannot be read ({error}); unpack it again.") from error
-    first, second, labels = map(list, zip(*found, strict=True))
-    return LabelledPairs("all-nli", first, second, np.array(labels, dtype=np.int64), CLASSES)
+    if not found:
+        raise DataError(f"{INFERENCE[part][0][0]} holds no pair with a label; unpack it again.")
+    premises, hypotheses, labels = map(list, zip(*found, strict=True))
+    return LabelledPairs("all-nli", premises, hypotheses, np.array(labels, dtype=np.int64), CLASSES)
 
 
 def answers(listed: Path) -> pd.DataFrame:

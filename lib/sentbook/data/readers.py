@@ -118,7 +118,7 @@ def table(name: str, columns: Sequence[int], official: int, *, header: bool = Fa
 def expect(name: str, found: int, official: int) -> None:
     """Raise a `DataError` with both numbers where a data set has not its official size."""
     if found != official:
-        raise DataError(f"{name} has {found:,} items, not {official:,}; run `sentbook data fetch`.")
+        raise DataError(f"{name} has {found:,} items, not {official:,}; replace it by the whole set.")
 
 
 def one_of(what: str, name: str, choices: Mapping[str, T]) -> T:

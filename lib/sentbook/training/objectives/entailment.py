@@ -60,7 +60,8 @@ class EntailmentTraining(Objective):
 
     def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> Data:
         """Read the pairs to train on and the held-out ones, over the same classes."""
-        return corpora.inference(self.corpus, exclude=excluded(suite) if self.exclude_overlap else frozenset())
+        exclude = excluded(suite) if self.exclude_overlap else frozenset()
+        return corpora.inference(self.corpus, exclude=exclude, tokenisation=tokenisation)
 
     def prepare(self, data: Data) -> None:
         with torch.random.fork_rng(devices=[]):

@@ -51,14 +51,15 @@ class MarginTraining(Objective):
         return self.corpora
 
     def digests(self) -> dict[str, str]:
-        own = {"path": sources.file_digest(sources.noted(self.path))} if "file" in self.corpora else {}
+        own = {"path": published.digest(sources.noted(self.path))} if "file" in self.corpora else {}
         return published.digests(*self.corpora) | own
 
     def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> Data:
         """Read the pairs to train on and the validation sets."""
         exclude = excluded(suite) if self.exclude_overlap else frozenset()
-        pairs = corpora.load(self.corpora, seed=seed, limit=self.limit, exclude=exclude, path=self.path)
-        return pairs, validation_sets(self.validation)
+        return corpora.load(
+            self.corpora, seed=seed, limit=self.limit, exclude=exclude, path=self.path, tokenisation=tokenisation
+        ), validation_sets(self.validation)
 
     def prepare(self, data: Data) -> None:
         pairs, self._sets = data

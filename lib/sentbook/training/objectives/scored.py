@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from sentbook.config import Coefficient, TrainingShare
-from sentbook.data.suites import Dataset, Suite, measure_of, pairs
+from sentbook.data.suites import Dataset, Suite, measure_of, pairs, with_tokens
 from sentbook.data.text import TokenIds, Tokenisation, batches_by_tokens, joined
 from sentbook.data.types import ScoredPairs, share_of
 from sentbook.io import DataError
@@ -56,7 +56,7 @@ class ScoredTraining(Objective):
     def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> Splits:
         """Read ``train``, ``trial`` and ``test`` pairs on one scale."""
         splits = {split: pairs(self.dataset, split) for split in ("train", "trial", "test")}
-        return splits | {"train": share_of(splits["train"], self.share, seed)}
+        return splits | {"train": with_tokens(share_of(splits["train"], self.share, seed), tokenisation)}
 
     @property
     def metric(self) -> str:  # type: ignore[override]
