@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 import textwrap
 
 import nbformat
@@ -10,9 +12,10 @@ from nbclient import NotebookClient
 from torch import Tensor
 
 from sentbook.config import parse
+from sentbook.io import ConfigError
 from sentbook.models import CSE, SentenceEncoder, custom
 from sentbook.models.cse import CSEEncoder
-from sentbook.training.recipes import Recipe
+from sentbook.training.recipes import Recipe, untrained
 
 SETUP = """
 from sentbook.study import Study
@@ -73,3 +76,42 @@ def test_an_encoder_is_given_as_options_values_or_class() -> None:
     assert recipe(Sum) == recipe(custom(Sum))
     assert hash(recipe(custom(Sum, scale=2.0))) == hash(recipe(custom(Sum, scale=2.0)))
     assert len({recipe(one).key() for one in (Sum, custom(Sum, scale=2.0), CSE)}) == 3
+
+
+def doubled(vectors: Tensor) -> Tensor:
+    return FACTOR * vectors
+
+
+FACTOR = 2.0
+
+
+class Doubled(Sum):
+    power = 1
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        return doubled(super().forward(ids, lengths)) ** self.power
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "value"),
+    [
+        (sys.modules[__name__], "FACTOR", 3.0),  # a number beside it, which a function reads that a method calls
+        (Doubled, "power", 2),
+        (Sum, "forward", lambda self, ids, lengths: self.words(ids).amax(1)),  # of a base class beside it
+    ],
+)
+def test_a_class_without_a_version_is_another_encoder_when_anything_that_it_uses_has_changed(
+    where: object, name: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, kept, versioned = recipe(Doubled), custom(Doubled), recipe(custom(Doubled, version="1"))
+    copy.deepcopy(untrained(before)[0])(torch.tensor([[2, 3]]))  # use changes nothing
+    assert recipe(Doubled).key() == recipe(kept).key() == before.key()
+    monkeypatch.setattr(where, name, value)
+    assert recipe(Doubled).key() == recipe(kept).key() != before.key()
+    with pytest.raises(ConfigError, match="The class Doubled, or what it uses, has changed; make its recipe again"):
+        untrained(before)
+    untrained(recipe(kept))
+    assert recipe(custom(Doubled, version="1")).key() == versioned.key()  # a version is its owner's word
+    untrained(versioned)
+    monkeypatch.undo()
+    untrained(before)

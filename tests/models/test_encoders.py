@@ -116,6 +116,30 @@ def test_faithful_variants_say_that_they_depend_on_their_batch(options: EncoderO
 
 
 @every
+@pytest.mark.parametrize("kind", [torch.float32, torch.float16, torch.bfloat16, torch.float64], ids=str)
+def test_a_row_without_a_word_is_zero_and_a_vector_has_the_type_of_the_weights(
+    options: EncoderOptions, kind: torch.dtype
+) -> None:
+    encoder, wide, ids = (
+        made(options).to(kind),
+        made(options),
+        torch.tensor([[2, 3, 4, 5, 6], [0] * 5, [7, 0, 0, 0, 0]]),
+    )
+    found = encoder(ids)
+    assert found.dtype == kind and not found[1].any()
+    torch.testing.assert_close(found.float(), wide(ids), atol=0.05, rtol=0.05)
+    others = torch.tensor([0, 2])
+    torch.testing.assert_close(found[others], encoder(ids[others], torch.tensor([5, 1])))
+    for width in (0, 1, 7):  # alone
+        assert not encoder(torch.zeros(2, width, dtype=torch.int64)).any()
+    assert not encode_ids(encoder, corpus([[], []])).any()
+    inner = encoder.forward(ids[others], torch.tensor([5, 1])).dtype
+    assert inner == (torch.float32 if encoder.computes == "float32" and kind != torch.float64 else kind)
+    found.float().square().sum().backward()
+    assert all(one.grad is None or one.grad.isfinite().all() for one in encoder.parameters())
+
+
+@every
 def test_unknown_words_and_long_texts_have_finite_vectors(options: EncoderOptions) -> None:
     length = 200 if options.kind == "wsv" else 2_000  # layers above the first are of the map
     long = " ".join(np.random.default_rng(0).choice(WORDS, length))
@@ -224,8 +248,7 @@ def test_rows_are_padding_unknown_then_the_words() -> None:
     vectors = np.array([[1, 2], [3, 6], [5, 1]], dtype=np.float32)
     weight = embedding_matrix(WordVectors(["cat", "dog", "emu"], vectors))
     assert (weight.dtype, weight.tolist()) == (np.float32, [[0, 0], [3, 3], *vectors.tolist()])  # [3, 3] is the mean
-    for declared, row in (("dog", [3, 6]), ("unk", [3, 3])):  # the mean where no such word is there
-        assert embedding_matrix(WordVectors(["cat", "dog", "emu"], vectors, declared))[UNKNOWN].tolist() == row
+    assert embedding_matrix(WordVectors(["cat", "dog", "emu"], vectors, vectors[1]))[UNKNOWN].tolist() == [3, 6]
 
 
 @pytest.mark.parametrize("most", [1, 7, 100])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -101,7 +102,10 @@ class SentenceEncoder(nn.Module, ABC):
     """Padded ids (B, T) and lengths (B,) to sentence vectors (B, F).
 
     Padding never reaches a pool: a sentence's vector is the same alone, in a batch and in any order (to 1e-5),
-    but for encoders with `batch_dependent`, as some released codes have it.
+    but for encoders with `batch_dependent`, as some released codes have it. A row without a word has the vector 0.
+
+    A vector has the type of the encoder's weights, also after ``half()``, ``bfloat16()`` and ``double()``; only under
+    autocast it may have another.
 
     Args:
         weight: (V, D) word vectors, row 0 padding, row 1 unknown.
@@ -114,6 +118,8 @@ class SentenceEncoder(nn.Module, ABC):
         minimum_length: the padded width T that `forward` needs at least.
         tokens_per_batch: how many padded cells `encode_ids` gives at once, by what `forward` keeps of each.
         packs: `forward` packs sentences by their lengths, and finds these where they were given: best on the CPU.
+        computes: with weights of 16 bits, what `forward` adds up and ranks in: their own type, or float32 on a CPU,
+            where states of LSTMs always are.
     """
 
     options: EncoderOptions
@@ -121,6 +127,7 @@ class SentenceEncoder(nn.Module, ABC):
     # About 60 MB of 300-d float32 word vectors a batch, whatever the lengths.
     tokens_per_batch = 50_000
     batch_dependent = packs = False
+    computes: ClassVar[Literal["own type", "float32"]] = "own type"
 
     dropout = 0.0
 
@@ -143,9 +150,15 @@ class SentenceEncoder(nn.Module, ABC):
         """Encode (B, T) padded ids; without their (B,) lengths, a sentence ends where its padding begins."""
         if lengths is None:
             lengths = (ids != PADDING).sum(dim=1)
-            ids = functional.pad(ids, (0, max(0, self.minimum_length - ids.shape[1])), value=PADDING)
+        if ids.shape[1] < self.minimum_length:
+            ids = functional.pad(ids, (0, self.minimum_length - ids.shape[1]), value=PADDING)
+        wordless = lengths == 0
+        none = lengths.is_cpu and not wordless.any()  # a GPU would be waited for
+        lengths = lengths if none else lengths.clamp(min=1)
         found: Tensor = super().__call__(ids, lengths if self.packs else to_device(lengths, ids.device))
-        return found
+        found = found if none else found.masked_fill(to_device(wordless, ids.device).unsqueeze(1), 0)
+        kind = self.embedding.weight.dtype
+        return found if kind == torch.float32 else found.to(kind)
 
     def extra_repr(self) -> str:
         return f"{self.parameter_count():,} parameters besides words, to {self.dimension} numbers"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
+import cloudpickle
 import torch
 from pydantic import BeforeValidator, PrivateAttr, SerializeAsAny
 from torch import Tensor
@@ -31,7 +34,7 @@ class CustomEncoder(EncoderOptions):
 
     Attributes:
         version: as you named it; None: it is known in this kernel alone.
-        kernel: without a version, what no other kernel and no other class has.
+        kernel: without a version, what no other kernel has, and no class that computes otherwise.
         options: further arguments of the class.
     """
 
@@ -75,21 +78,37 @@ def custom(encoder: type[SentenceEncoder], *, version: str | None = None, **opti
     Args:
         encoder: a class whose first argument is the (V, D) word vectors.
         version: part of the key of what is trained, which is then cached like that of any other encoder: change it when
-            you change the class. None: what is trained is found again in this kernel alone, until the cell that defines
-            the class runs again.
+            you change the class. None: what is trained is found again in this kernel alone, and only while the class is
+            as it was, with its attributes and all that it uses of its notebook or file: a number beside it, say.
         options: further arguments of its ``__init__``, as JSON has them: numbers, text, lists.
     """
     name = encoder.__name__
     inspect.signature(encoder).bind(None, **options)  # a misspelt option stops here, not in a training
     options = json.loads(json.dumps(options))  # as they are read back: a tuple is a list
-    kernel = "" if version else f"{_KERNEL}-{id(encoder)}"
+    kernel = "" if version else f"{_KERNEL}-{_digest(encoder)}"
     made = CustomEncoder(name=name, version=version, kernel=kernel, options=options)
-    made._class = _handed_in[name, version, kernel] = encoder  # which keeps the class, and so its id
+    made._class = _handed_in[name, version, kernel] = encoder
     return made
+
+
+def _digest(encoder: type[SentenceEncoder]) -> str:
+    """Digest a class and all that its methods use of its notebook or file, as it is now."""
+    module = sys.modules[encoder.__module__]
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        return hashlib.sha256(cloudpickle.dumps(encoder)).hexdigest()[:16]
+    except Exception as error:
+        raise ConfigError(
+            f"{encoder.__name__} uses what cannot be compared ({error}); give custom a version."
+        ) from error
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
 
 
 def _options(value: Any) -> EncoderOptions:
     """Make options of what names an encoder: options, their values with a ``kind``, or a class."""
+    if isinstance(value, CustomEncoder) and value._class and value.kernel.startswith(_KERNEL):
+        return custom(value._class, **value.options)  # as the class is now
     if isinstance(value, EncoderOptions):
         return value
     if isinstance(value, type) and issubclass(value, SentenceEncoder):
@@ -108,7 +127,8 @@ def build(options: EncoderOptions, weight: Tensor, *, seed: int) -> SentenceEnco
     """Build an untrained encoder over (V, D) word vectors; ``seed`` decides the composition's initial values.
 
     Raises:
-        ConfigError: the class of a custom encoder is not at hand, as in another process than the one that trained it.
+        ConfigError: the class of a custom encoder is not at hand, as in another process than the one that trained it;
+            or it has no version and has changed since.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -120,4 +140,6 @@ def build(options: EncoderOptions, weight: Tensor, *, seed: int) -> SentenceEnco
                 f"The class {options.name} of this encoder is not at hand; run the cell that defines it, then "
                 f"sentbook.models.custom({options.name}, version={options.version!r})."
             )
+        if options.kernel.startswith(_KERNEL) and options.kernel != f"{_KERNEL}-{_digest(made)}":
+            raise ConfigError(f"The class {options.name}, or what it uses, has changed; make its recipe again.")
         return made(weight, **options.options)

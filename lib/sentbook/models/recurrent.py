@@ -231,6 +231,7 @@ class BiLSTM(SentenceEncoder):
     """
 
     options = BiLSTMEncoder()
+    computes = "float32"
     packs = True
 
     def __init__(self, weight: Tensor, options: BiLSTMEncoder | None = None) -> None:
@@ -301,6 +302,6 @@ class GRAN(SentenceEncoder):
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Encode (B, T) ids and (B,) lengths to (B, D) vectors."""
         words = self.words(ids)
-        gates = torch.sigmoid(self.gate(torch.cat([words, states(self.lstm, words, lengths)], dim=2)))
+        gates = torch.sigmoid(self.gate(torch.cat([words, states(self.lstm, words, lengths).to(words.dtype)], dim=2)))
         total = (words * gates).sum(dim=1)  # padded words are zero, whatever their gate
         return total / to_device(lengths, ids.device).unsqueeze(1)

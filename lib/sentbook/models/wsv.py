@@ -82,6 +82,7 @@ class WSV(SentenceEncoder):
     """
 
     options = WSVEncoder()
+    computes = "float32"
 
     def __init__(self, weight: Tensor, options: WSVEncoder | None = None) -> None:
         super().__init__(weight, options)
@@ -160,7 +161,7 @@ class WSV(SentenceEncoder):
             # Cells beyond a sentence are 0, which no activated value is below: they never win a pool.
             layer = functional.max_pool2d(layer, 2, ceil_mode=True)
             sizes = (sizes + 1) // 2
-            layer = functional.conv2d(layer, kernel.permute(3, 2, 0, 1), padding=1)
+            layer = functional.conv2d(layer, kernel.permute(3, 2, 0, 1).to(layer.dtype), padding=1)
             last = index == len(self.kernels) - 1
             layer = layer if last else self._activated(layer, index, sizes)
         flat = torch.where(_inside(layer, sizes), self.sign * layer, additive.MISSING).flatten(2)
