@@ -83,8 +83,8 @@ def test_layouts_of_own_pairs(tmp_path: Path, content: bytes) -> None:
         ("a\tb\n\na ||| b\n", "line 3"),
         ("a\tb\na\t \n", "line 2"),
         ("a\tb\t\n", "line 1"),
-        ("1\ta man runs\n0\tdogs\n", "line 1: '1.* has a label for a sentence"),
-        ("first\tsecond\n" + "a man runs\tyes\ndogs\tno\n" * 10, "line 2: 'a man runs.* has a label"),
+        ("1\ta man runs\n0\tdogs\n", "line 1: '1"),  # a label for a sentence
+        ("a\tb\na man runs\t 1.0\n", "line 2: 'a man runs"),
         ("", "holds no pair"),
         ("first\tsecond\tscore >= 5\na\tb\t2\n", "holds no pair"),
     ],

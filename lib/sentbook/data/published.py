@@ -42,10 +42,11 @@ FILES = PARAPHRASES | {"all-nli": sum(INFERENCE.values(), ())}
 # Raised when the same file is to be read otherwise: part of the keys of what is trained on it.
 _READER = 2
 # Lines of a user's own pairs: names of columns, and what follows them.
-_NUMBER = r" *([-+]?\d*\.?\d+(?:e[-+]?\d+)?) *"
-_NAME = r" *(?:(?:sentence|sent|text|phrase|question)[ _]?[12ab]|first|second|source|target|premise|hypothesis) *"
-_HEADER = re.compile(rf"{_NAME}\t{_NAME}(?:\t *score *>={_NUMBER})?", re.IGNORECASE)
-_PAIR = r"([^\t]*\S[^\t]*)\t([^\t]*\S[^\t]*)"
+_NUMBER = r" *[-+]?\d*\.?\d+(?:e[-+]?\d+)? *"
+_NAMES = "first|second|source|target|premise|hypothesis|original|paraphrase|anchor|positive|query|reference|candidate"
+_NAME = rf" *(?:(?:sentence|sent|text|phrase|question)[ _]?(?:[12ab]|one|two)?|{_NAMES}) *"
+_HEADER = re.compile(rf"{_NAME}\t{_NAME}(?:\t *score *>=({_NUMBER}))?", re.IGNORECASE)
+_SENTENCE = rf"(?!{_NUMBER}(?:\t|$))([^\t]*\S[^\t]*)"  # no number alone, which would be a label
 CLASSES = ("contradiction", "neutral", "entailment")
 
 
@@ -94,12 +95,13 @@ def own_pairs(file: Path) -> ParaphrasePairs:
     lines are skipped, and repeated pairs.
 
     Raises:
-        DataError: a line has another layout, or a column holds labels; the line is shown.
+        DataError: a line has another layout, or a number for a sentence, such as a label; the line is shown.
     """
     lines = [(number, line) for number, line in enumerate(sources.lines(file), start=1) if line.strip()]
     header = _HEADER.fullmatch(lines[0][1]) if lines else None
     least = float(header[1]) if header and header[1] else None
-    found, layout = list[tuple[str, str]](), re.compile(_PAIR if least is None else rf"{_PAIR}\t{_NUMBER}")
+    pattern = rf"{_SENTENCE}\t{_SENTENCE}" + ("" if least is None else rf"\t({_NUMBER})")
+    found, layout = list[tuple[str, str]](), re.compile(pattern, re.IGNORECASE)
     for number, line in lines[bool(header) :]:
         if (pair := layout.fullmatch(line)) is None:
             raise DataError(
@@ -108,14 +110,6 @@ def own_pairs(file: Path) -> ParaphrasePairs:
             )
         if least is None or float(pair[3]) >= least:
             found.append((pair[1], pair[2]))
-    for column in zip(*found, strict=True):
-        values = set(column)
-        few = len(values) <= 10 <= len(column) / len(values) and not any(" " in value for value in values)
-        if few or all(re.fullmatch(_NUMBER, value) for value in values):
-            number, line = lines[bool(header)]
-            raise DataError(
-                f"{file}, line {number}: {line[:60]!r} has a label for a sentence, as all lines; remove it."
-            )
     return _distinct("file", found, file)
 
 

@@ -109,8 +109,8 @@ class GenerationTraining(Objective, DecoderOptions):
     def lexicon(self, books: Books, known: WordVectors, seed: int) -> tuple[Vocabulary, Tensor]:
         """Return the words of the books, then the other words of ``known``; and their (V, D) vectors before training.
 
-        With fixed vectors (+emb) every word has its own of ``known``, and a word without one the mean of all. Learned
-        vectors start from noise, and those of other words are 0 until `expand` finds them.
+        With fixed vectors (+emb) every word has its own of ``known``, and a word without one that of unknown words.
+        Learned vectors start from noise, and those of other words are 0 until `expand` finds them.
 
         Source: Gan et al. 2017, section 4: the two "methods of considering words not in the training set".
         """
@@ -121,9 +121,9 @@ class GenerationTraining(Objective, DecoderOptions):
         if self.embedding_update == "dense":
             table = word_table(books.vocabulary, known.dimension, self.bound, seed=seed)
             return vocabulary, torch.cat([table, torch.zeros(len(others), known.dimension)])
-        mean = known.matrix.mean(axis=0)
-        rows = [known.matrix[place[word]] if word in place else mean for word in vocabulary.words]
-        return vocabulary, torch.from_numpy(np.vstack([np.zeros_like(mean), mean, *rows]).astype(np.float32))
+        unknown = known.unknown_vector
+        rows = [known.matrix[place[word]] if word in place else unknown for word in vocabulary.words]
+        return vocabulary, torch.from_numpy(np.vstack([np.zeros_like(unknown), unknown, *rows]).astype(np.float32))
 
     # -- examples ----------------------------------------------------------------------------------------------------
 
