@@ -8,6 +8,7 @@ import textwrap
 
 import nbformat
 import pytest
+import torch
 from nbclient import NotebookClient
 from torch import Tensor
 
