@@ -100,11 +100,15 @@ def test_the_word_for_unknown_words_is_declared_and_never_guessed(tmp_path: Path
         load("file", path, "none")
 
 
-@pytest.mark.parametrize("changes", [{"path": "mine.txt"}, {"unknown": "unk"}, {"name": "glove-6b-50d", "path": "a"}])
+@pytest.mark.parametrize(
+    "changes", [{"path": __file__}, {"unknown": "unk"}, {"name": "glove-6b-50d", "path": __file__}]
+)
 def test_a_path_that_would_not_be_opened_is_refused(changes: dict[str, str]) -> None:
     """The profile has a name, and a reader adds a path to it."""
     with pytest.raises(ConfigError, match=r"'vectors' in wsv, profile demo: has a path or .* set name to 'file'"):
         config.load("wsv", {"vectors": changes})
+    with pytest.raises(ConfigError, match=r"'vectors\.path' in wsv, profile demo: there is no .*none\.txt"):
+        config.load("wsv", {"vectors": {"name": "file", "path": "none.txt"}})
 
 
 def test_the_same_name_has_the_same_vector_of_unknown_words(originals: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from sentbook.config import Section
+from sentbook.config import OwnPath, Section
 from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
 from sentbook.data.published import original
@@ -38,7 +38,7 @@ class Vectors(Section):
     """
 
     name: VectorName = "file"
-    path: str = ""
+    path: OwnPath = ""
     unknown: str = Field("", exclude_if=lambda word: not word)
 
     @model_validator(mode="after")
