@@ -284,9 +284,7 @@ class Scores:
             with np.load(path, allow_pickle=False) as held:
                 index = json.loads(str(held["index"]))
                 gold = {name: held[f"gold_{place}"] for place, name in enumerate(index["sets"])}
-                folds = {
-                    name: held[f"folds_{place}"] for place, name in enumerate(index["sets"]) if f"folds_{place}" in held
-                }
+                folds = {name: held[at] for place, name in enumerate(index["sets"]) if (at := f"folds_{place}") in held}
                 predictions = {
                     (method, seed, name): held[f"scores_{place}"][row] * held[f"steps_{place}"][row]
                     for place, name in enumerate(index["sets"])
