@@ -87,14 +87,14 @@ def train(
         ConfigError: lazy updates are asked of another optimiser than Adam.
         SentbookError: there is no such device, or a checkpoint cannot be written or belongs to another ``key``.
     """
-    place, checks = device_of(device), objective.checks_per_epoch
-    if place.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(place)
-    state = _State(objective, place)
+    hardware, checks = device_of(device), objective.checks_per_epoch
+    if hardware.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(hardware)
+    state = _State(objective, hardware)
     if folder is not None and state.resume(folder / checkpoint.IN_PROGRESS, key):
         report(f"resumed after {state.history.examples:,} examples")
     modules, optimisers, history = state.modules, state.optimisers, state.history
-    words = objective.encoder.embedding
+    embedding = objective.encoder.embedding
     began = told = saved = time.monotonic()
     for check, batches in segments(objective, seed, first=state.check):
         if objective.patience is not None and history.checks_since_best() >= objective.patience:
@@ -102,19 +102,19 @@ def train(
             break
         epoch, segment = divmod(check, checks)
         rng = np.random.default_rng([seed, epoch, _STEPS, segment])
-        losses = words.weight.new_zeros(len(batches))
+        losses = embedding.weight.new_zeros(len(batches))
         modules.train()
         clock, processor = time.monotonic(), time.process_time()
-        with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), tensor_cores(place):
+        with torch.random.fork_rng(devices=[hardware] if hardware.type == "cuda" else []), tensor_cores(hardware):
             torch.manual_seed(int(rng.integers(2**62)))
             for step, (distinct, batch) in enumerate(prepared(objective, batches, rng)):
-                words.gather(distinct)
-                with torch.autocast(place.type, torch.bfloat16, enabled=objective.precision == "bf16"):
+                embedding.gather(distinct)
+                with torch.autocast(hardware.type, torch.bfloat16, enabled=objective.precision == "bf16"):
                     loss = objective.compute_loss(batch)
                 loss.backward()
-                optim.penalise(words, objective.pull_back_words, state.words, state.penalties)
+                optim.penalise(embedding, objective.pull_back_words, state.initial, state.penalties)
                 if objective.clip is not None:
-                    optim.clip(modules, words, objective.clip)
+                    optim.clip(modules, embedding, objective.clip)
                 for optimiser in optimisers:
                     optimiser.step()
                 modules.zero_grad(set_to_none=True)
@@ -134,7 +134,7 @@ def train(
         mean = _require_finite(losses.mean(), epoch, objective)
         history.seconds += time.monotonic() - clock
         history.processor_seconds += time.process_time() - processor
-        words.release()
+        embedding.release()
         modules.eval()
         value = objective.judge()
         history.curve += [
@@ -165,7 +165,7 @@ def train(
     modules.eval()
     at_end()
     modules.load_state_dict(state.best, strict=False)
-    words.lazy = False
+    embedding.lazy = False
     history.peak_memory_bytes = peak_memory_bytes()
     return history
 
@@ -224,7 +224,7 @@ class _State:
     """All that the rest of a training depends on: parameters, moments, the history, the best parameters so far.
 
     Attributes:
-        penalties, words: see `optim.penalise`; the initial word vectors, where they are pulled back to them.
+        penalties, initial: see `optim.penalise`; the initial word vectors, where they are pulled back to them.
         check: number of the next check.
         best: what training moves, as it was at the best check; empty where the last state is kept.
     """
@@ -239,7 +239,7 @@ class _State:
         self.moving = [name for name in self.modules.state_dict() if not (frozen and name == _WORDS)]
         self.penalties = [item for item in objective.penalties() if item[1] > 0]
         pulled = objective.pull_back_words and not frozen
-        self.words = objective.encoder.embedding.weight.detach().clone() if pulled else None
+        self.initial = objective.encoder.embedding.weight.detach().clone() if pulled else None
         self.best: dict[str, Tensor] = {}
         self.history, self.check = History(), 0
 
@@ -269,9 +269,9 @@ class _State:
             for name in {f"model.{_WORDS}", f"best.{_WORDS}"} & tensors.keys():
                 tensors[name] = tensors[name][self.lazy.touched]
         states = [optimiser.state_dict() for optimiser in self.optimisers]
-        for place, state in enumerate(states):
+        for index, state in enumerate(states):
             for number, moments in state["state"].items():
-                tensors |= {f"optimiser.{place}.{number}.{name}": value for name, value in moments.items()}
+                tensors |= {f"optimiser.{index}.{number}.{name}": value for name, value in moments.items()}
         groups = [state["param_groups"] for state in states]
         checkpoint.save(
             path, tensors, {"key": key, "check": self.check, "history": vars(self.history), "groups": groups}
@@ -286,16 +286,16 @@ class _State:
         if not path.exists():
             return False
         tensors, metadata = checkpoint.load(path, key)
-        for place, (optimiser, groups) in enumerate(zip(self.optimisers, metadata["groups"], strict=True)):
+        for index, (optimiser, groups) in enumerate(zip(self.optimisers, metadata["groups"], strict=True)):
             state: dict[int, dict[str, Tensor]] = {}
-            for name, value in _part(tensors, f"optimiser.{place}.").items():
+            for name, value in _part(tensors, f"optimiser.{index}.").items():
                 number, moment = name.split(".")
                 state.setdefault(int(number), {})[moment] = value
             optimiser.load_state_dict({"state": state, "param_groups": groups})
         if self.lazy is not None:
-            words = self.modules.state_dict()[_WORDS]  # as it began: rows that were not touched have not moved
+            table = self.modules.state_dict()[_WORDS]  # as it began: rows that were not touched have not moved
             for name in {f"model.{_WORDS}", f"best.{_WORDS}"} & tensors.keys():
-                tensors[name] = words.index_put((self.lazy.touched,), tensors[name].to(words.device))
+                tensors[name] = table.index_put((self.lazy.touched,), tensors[name].to(table.device))
         self.modules.load_state_dict(_part(tensors, "model."), strict=False)
         device = next(self.modules.parameters()).device
         self.best = {name: value.to(device) for name, value in _part(tensors, "best.").items()}
