@@ -4,6 +4,7 @@
 # encoders and recorded runs are no outputs, since Snakemake deletes the outputs of a job that fails.
 import ast
 import hashlib
+import os
 import re
 import sys
 from functools import cache
@@ -20,7 +21,12 @@ NOTEBOOKS = re.findall(r"file: book/_executed/(\S+)", Path("_toc.yml").read_text
 TARGETS = (config.get("targets") or ("book" if PROFILE == "demo" else "notebooks")).split(",")
 # Searches take hours and are recorded once: but for the demo they run by name, and other pages read what is committed.
 SEARCHES = [name for name in NOTEBOOKS if name.endswith("/tuning")]
-LEFT_OUT = [] if PROFILE == "demo" or "searches" in TARGETS else SEARCHES
+# Pages of data that only their owner may hold are a demo where these are not there.
+ORIGINALS = Path(os.environ.get("SENTBOOK_ORIGINALS") or "originals")
+NEEDS = {f"{paper}/{page}": folder for paper, of in GRID.items() for page, folder in of.get("needs", {}).items()}
+LEFT_OUT = [] if "searches" in TARGETS else SEARCHES
+LEFT_OUT = [*LEFT_OUT, *(page for page, folder in NEEDS.items() if not (ORIGINALS / folder).is_dir())]
+LEFT_OUT = [] if PROFILE == "demo" else LEFT_OUT
 # Without the book's pages that are made from notebooks and records.
 MADE = {"_api", "_executed", "_runs", "__pycache__"}
 TEXT = [str(file) for file in Path("book").rglob("*") if file.is_file() and not MADE & set(file.parts)]

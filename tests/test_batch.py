@@ -89,7 +89,7 @@ def test_the_whole_grid_is_in_order() -> None:
     pages, searches = len(list(ROOT.glob("notebooks/*/*.ipynb"))), len(list(ROOT.glob("notebooks/*/tuning.ipynb")))
     for options, encoders, notebooks, book in (
         (["profile=demo"], 4, pages, True),
-        (["profile=small"], 20, pages - searches, False),
+        (["profile=small"], 20, pages - searches - 1, False),  # COCO is not here
         (["profile=small", "targets=searches,book"], 20, pages, True),
         (["profile=small", "targets=cse/tuning"], 5, 1, False),
     ):
