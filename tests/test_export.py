@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from torch import Tensor
 
 from kept import forget
 from sentbook import export, io
 from sentbook.export import CONFIG, FILES, WEIGHTS, WORDS, SentbookEncoder
 from sentbook.io import CheckpointError, ConfigError, DataError
-from sentbook.models import encode
+from sentbook.models import custom, encode
+from sentbook.models.average import Average, AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.models.cse import CSEEncoder
@@ -35,7 +37,17 @@ TRAINED: dict[str, tuple[Encoder, tuple[Any, ...]]] = {
     "faithful": (CSEEncoder(filters=4, windows="batch"), (PHRASE,)),
 }
 KINDS = [name for name in TRAINED if name != "faithful"]
+NOT_TEXT = [None, float("nan"), 3, b"a man", {"text": "a man"}, ["a man", "a dog"], np.bytes_(b"a man"), True]
 TEXTS = ["a woman sees the cook", "xyzzy plugh", "Café ☕ <b>&amp; don't 日本語", "cook", "the cook runs " * 40]
+
+
+class Own(Average):
+    """As a cell of a notebook has it."""
+
+    options = None  # type: ignore[assignment]
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__(weight, AverageEncoder())
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +112,8 @@ def edit(folder: Path, **changes: Any) -> None:
         lambda folder: (folder / CONFIG).write_text("{"),
         lambda folder: edit(folder, format="sentbook encoder 1"),
         lambda folder: edit(folder, encoder={"kind": "gran"}),
+        lambda folder: (folder / WORDS).write_text(json.dumps(["a"] * len(json.loads((folder / WORDS).read_text())))),
+        lambda folder: (folder / WORDS).write_text("7"),
     ],
 )
 def test_a_damaged_folder_is_refused(damaged: Path, damage: Callable[[Path], object]) -> None:
@@ -127,7 +141,61 @@ def test_what_cannot_be_exported(artifacts: dict[str, Trained], tmp_path: Path) 
         export.export(artifact(artifacts["faithful"]), tmp_path / "out")
     with pytest.raises(CheckpointError, match="cannot be read"):
         export.export(tmp_path / "no", tmp_path / "out")
+    for version in ("1", None):  # at hand in this process, and in no other
+        (own,) = obtain([recipe(PHRASE, method="own", encoder=custom(Own, version=version))], device="cpu")
+        with pytest.raises(
+            ConfigError, match="own is of your own class Own, which nothing could read back from a folder"
+        ):
+            export.export(artifact(own), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("file", [WEIGHTS, WORDS, CONFIG])
+def test_a_folder_that_cannot_be_read_back_is_not_left(
+    artifacts: dict[str, Trained], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    write = SentbookEncoder.save
+
+    def cut(module: SentbookEncoder, folder: Path) -> None:
+        write(module, folder)
+        (folder / file).write_bytes((folder / file).read_bytes()[:-9])
+
+    monkeypatch.setattr(SentbookEncoder, "save", cut)
+    with pytest.raises(CheckpointError, match="is no whole exported encoder"):
+        export.export(artifact(artifacts["cse"]), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_text_is_refused_and_a_string_is_one_sentence(
+    artifacts: dict[str, Trained], exported: dict[str, Path]
+) -> None:
+    module, expected = SentbookEncoder.load(exported["cse"]), ours(artifacts["cse"], ["a cook"])
+    for given in ("a cook", ["a cook"], ("a cook",), np.array(["a cook"]), [np.str_("a cook")]):
+        np.testing.assert_allclose(module.encode(given), expected, atol=1e-6)
+        assert module.preprocess(given)["sentence_lengths"].tolist() == [2]
+    for one in NOT_TEXT:
+        for call in (module.encode, module.preprocess, lambda texts: module.preprocess(texts, prompt="query: ")):
+            with pytest.raises(DataError, match=r"Sentence 2 is no text but .*; give a string\.$"):
+                call(["a man", one])
+
+
+def test_the_first_tokens_are_read_and_that_is_saved(exported: dict[str, Path], tmp_path: Path) -> None:
+    module, long = SentbookEncoder.load(exported["bilstm"]), "the cook sees a woman"
+    assert module.max_seq_length is None
+    whole = module.encode([long, "cook"])
+    module.max_seq_length = 2
+    module.save(tmp_path)
+    for one in (module, SentbookEncoder.load(tmp_path)):
+        features = one.preprocess([long, "cook"])
+        assert one.max_seq_length == 2 and features["input_ids"].shape == (2, 2)
+        cut = one.forward(features)["sentence_embedding"].detach().numpy()
+        np.testing.assert_allclose(one.encode([long, "cook"]), cut, atol=1e-6)
+        np.testing.assert_allclose(cut[0], one.encode("the cook")[0], atol=1e-6)
+        np.testing.assert_allclose(cut[1], whole[1], atol=1e-6)
+        assert np.abs(cut[0] - whole[0]).max() > 1e-3
+    for wrong in (0, -1, 1.5, True, "all"):
+        with pytest.raises(ConfigError, match="Parameter 'max_seq_length' in Description: "):
+            module.max_seq_length = wrong
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +222,9 @@ def test_sentence_transformers_gives_our_vectors(
     np.testing.assert_allclose(model.encode(["cook"], prompt="the "), ours(artifacts[kind], ["the cook"]), atol=1e-5)
     with pytest.raises(DataError, match=r"Sentence ., ' \\t', is empty; remove or fill it"):
         model.encode(["a cook", " \t"])
+    for one in NOT_TEXT:
+        with pytest.raises(DataError, match="is no text but"):
+            model.encode(["a man", one])
+    np.testing.assert_allclose(model.encode("a cook"), model.encode(["a cook"])[0], atol=1e-6)
+    model.max_seq_length = 3
+    np.testing.assert_allclose(model.encode(["the cook runs " * 9]), model.encode(["the cook runs"]), atol=1e-5)

@@ -18,16 +18,16 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, PositiveInt
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from sentbook.config import Section, parse
-from sentbook.data.text import Tokenisation, Vocabulary
-from sentbook.io import CheckpointError, ConfigError, replacing
+from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, texts
+from sentbook.io import CheckpointError, ConfigError, SentbookError, replacing
 from sentbook.models import SentenceEncoder, build, encode_ids
-from sentbook.models.build import Encoder
+from sentbook.models.build import CustomEncoder, Encoder
 from sentbook.training.runs import from_file
 
 CONFIG, WEIGHTS, WORDS = "config.json", "model.safetensors", "vocabulary.json"
@@ -39,32 +39,52 @@ class Description(Section):
     """What ``config.json`` says.
 
     Attributes:
-        origin: of the trained encoder: key, method, seed, digests of its data, commit. Nothing is read from it.
+        max_seq_length: how many tokens of a sentence are read, from its first on; None: all of them.
+        origin: the trained encoder's key, method, seed, digests of data, commit. Nothing is read from it.
     """
 
     format: Literal["sentbook encoder 2"] = "sentbook encoder 2"
     encoder: Encoder
     tokenisation: Tokenisation
+    max_seq_length: PositiveInt | None = None
     origin: dict[str, Any] = Field(default_factory=dict)
 
 
 class SentbookEncoder(nn.Module):
     """A trained encoder with all that it needs to read sentences; in sentence-transformers the only module.
 
-    Tokens and vectors are those of this package. A sentence is read whole, however long; vectors are not scaled; there
-    are no vectors of tokens. Other sentences of the batch change a vector by rounding only.
+    Tokens and vectors are those of this package; vectors are not scaled; there are no vectors of tokens. Other
+    sentences of the batch change a vector by rounding only.
     """
 
     save_in_root = True
-    max_seq_length = None
 
     def __init__(self, encoder: SentenceEncoder, vocabulary: Vocabulary, description: Description) -> None:
         super().__init__()
         self.encoder, self.vocabulary, self.description = encoder, vocabulary, description
 
     def encode(self, sentences: Sequence[str]) -> NDArray[np.float32]:
-        """Encode N sentences to (N, F) vectors, as `sentbook.models.encode`; raises as it."""
-        return encode_ids(self.encoder, self.vocabulary.encode(sentences, self.description.tokenisation))
+        """Encode N sentences, or a single one, to (N, F) vectors, as `sentbook.models.encode`; raises as it."""
+        return encode_ids(self.encoder, self._tokens(sentences))
+
+    def _tokens(self, sentences: Sequence[str]) -> TokenIds:
+        tokens = self.vocabulary.encode(sentences, self.description.tokenisation)
+        lengths = np.minimum(tokens.lengths, self.max_seq_length or len(tokens.flat))
+        kept = [tokens.flat[start : start + size] for start, size in zip(tokens.offsets, lengths, strict=False)]
+        return TokenIds(np.concatenate([tokens.flat[:0], *kept]), np.cumsum([0, *lengths]))
+
+    @property
+    def max_seq_length(self) -> int | None:
+        """How many tokens of a sentence are read, from its first on; None, as exported: all. It is saved and loaded.
+
+        Raises:
+            ConfigError: it is set to something else than a whole number from 1 on, or None.
+        """
+        return self.description.max_seq_length
+
+    @max_seq_length.setter
+    def max_seq_length(self, value: int | None) -> None:
+        self.description = self.description.changed(max_seq_length=value)
 
     # -- what sentence-transformers calls ------------------------------------------------------------------------------
 
@@ -75,10 +95,9 @@ class SentbookEncoder(nn.Module):
         """Return (B, T) ``input_ids``, their (B, T) ``attention_mask``, and (B,) ``sentence_lengths`` of B sentences.
 
         Raises:
-            DataError: a sentence has no token.
+            DataError: a sentence has no token, or is no text.
         """
-        sentences = [f"{prompt or ''}{text}" for text in inputs]
-        tokens = self.vocabulary.encode(sentences, self.description.tokenisation)
+        tokens = self._tokens([f"{prompt or ''}{text}" for text in texts(inputs)])
         ids, lengths = map(torch.from_numpy, tokens.padded(np.arange(len(tokens)), self.encoder.minimum_length))
         mask = (torch.arange(ids.shape[1]) < lengths.unsqueeze(1)).long()
         return {"input_ids": ids, "attention_mask": mask, "sentence_lengths": lengths}
@@ -123,37 +142,46 @@ class SentbookEncoder(nn.Module):
             encoder = build(description.encoder, weight[:2], seed=0)
             encoder.embedding.weight = nn.Parameter(weight)
             encoder.load_state_dict(tensors)
-        except (OSError, SafetensorError, ValueError, KeyError, RuntimeError, ConfigError) as error:
+            return cls(encoder, Vocabulary(words), description).eval()
+        except (OSError, SafetensorError, ValueError, TypeError, KeyError, RuntimeError, SentbookError) as error:
             raise CheckpointError(f"{folder} is no whole exported encoder ({error}); export it again.") from error
-        return cls(encoder, Vocabulary(words), description).eval()
 
 
 def export(model: Path, folder: Path) -> None:
     """Write the trained encoder ``model`` to ``folder``, whole or not at all, in place of an earlier export there.
+
+    What was written is read back first.
 
     Args:
         model: an artifact: its folder, or ``encoder.safetensors``.
 
     Raises:
         CheckpointError: ``model`` is no artifact, or damaged.
-        ConfigError: its vectors depend on their batch or are those of a data set's sentences; ``folder`` is in use.
+        ConfigError: its vectors depend on their batch or are those of a data set's sentences; it is of a class that
+            this package does not have; ``folder`` is in use.
         StorageError: the folder cannot be written; what it held before is intact.
     """
     folder, trained = folder.resolve(), from_file(model)
-    encoder, recipe = trained.encoder(), trained.recipe
+    recipe = trained.recipe
     if folder.exists() and not (folder.is_dir() and {file.name for file in folder.iterdir()} in (set(), FILES)):
         raise ConfigError(f"{folder} holds something else than an earlier export; name a new or an empty folder.")
     if recipe.tokenisation == "sentence":
         raise ConfigError(f"{trained.method} has vectors of the sentences of data sets alone; export another encoder.")
-    if encoder.batch_dependent:
+    if isinstance(recipe.encoder, CustomEncoder):
+        why = f"of your own class {recipe.encoder.name}, which nothing could read back from a folder without code"
+        raise ConfigError(f"{trained.method} is {why}; export an encoder of the package.")
+    if (encoder := trained.encoder()).batch_dependent:
         raise ConfigError(
             f"A vector of {trained.method} depends on the other sentences of its batch, and other programs cut their "
             "batches as they like; export an encoder that was trained with masked padding."
         )
     origin = {"key": recipe.key(), "method": trained.method, "seed": trained.seed}
-    names = ("data", "git_commit", "started", "pairs")
-    origin |= {name: trained.metadata[name] for name in names if name in trained.metadata}
+    origin |= {name: trained.metadata[name] for name in ("data", "git_commit") if name in trained.metadata}
     description = Description(encoder=recipe.encoder, tokenisation=recipe.tokenisation, origin=origin)
     with replacing(folder, "free some space or name another place.") as temporary:
         temporary.mkdir()
         SentbookEncoder(encoder, trained.vocabulary, description).save(temporary)
+        again = SentbookEncoder.load(temporary)
+        pairs = zip(encoder.state_dict().values(), again.encoder.state_dict().values(), strict=True)
+        if again.vocabulary.words != trained.vocabulary.words or not all(torch.equal(*pair) for pair in pairs):
+            raise CheckpointError(f"{folder} would not hold what was trained; check the disk and export again.")
