@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sentbook.config import digest
 from sentbook.data import sources, suites
-from sentbook.data.text import tokenise_sentence
+from sentbook.data.text import texts, tokenise_sentence
 from sentbook.data.types import SPLITS
 from sentbook.io import DataError
 
@@ -74,7 +74,7 @@ def sentence_vectors(name: str, sentences: Sequence[str]) -> NDArray[np.float32]
     Deviations: neither is trained here, and test sentences were not kept out of their training: that of
     ``all-minilm-l6-v2`` holds the captions of Flickr30k, of which a tenth of STS-B's test sentences are.
     """
-    return np.asarray(_encoder(name)(list(sentences)), dtype=np.float32)
+    return np.asarray(_encoder(name)(texts(sentences)), dtype=np.float32)
 
 
 def transfer_sentences() -> list[str]:

@@ -15,15 +15,9 @@ from sentbook.io import NumericalError
 from sentbook.models.base import SentenceEncoder, to_device
 
 
-def padded(
-    tokens: TokenIds, rows: NDArray[np.int64], encoder: SentenceEncoder, order: NDArray[np.float64] | None = None
-) -> tuple[Tensor, Tensor]:
-    """Pad sentences: ids on the encoder's device, as wide as it needs at least, and lengths on the CPU.
-
-    Args:
-        order: as `sentbook.data.text.TokenIds.padded` has it.
-    """
-    ids, lengths = (torch.from_numpy(part) for part in tokens.padded(rows, encoder.minimum_length, order))
+def padded(tokens: TokenIds, rows: NDArray[np.int64], encoder: SentenceEncoder) -> tuple[Tensor, Tensor]:
+    """Pad sentences: ids on the encoder's device, as wide as it needs at least, and lengths on the CPU."""
+    ids, lengths = (torch.from_numpy(part) for part in tokens.padded(rows, encoder.minimum_length))
     return to_device(ids.long(), encoder.embedding.weight.device), lengths
 
 
