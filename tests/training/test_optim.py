@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from sentbook.models.base import WordEmbedding
-from sentbook.training.optim import LazyAdam, clip, penalise
+from sentbook.training.train import LazyAdam, clip, penalise
 
 RATE = 0.05
 

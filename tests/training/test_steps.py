@@ -20,7 +20,7 @@ from sentbook.models.cse import CSEEncoder
 from sentbook.models.decoders import Kind
 from sentbook.models.recurrent import BiLSTMEncoder, GRANEncoder, LSTMEncoder
 from sentbook.models.wsv import WSVEncoder
-from sentbook.training import optim, runs
+from sentbook.training import runs
 from sentbook.training.objectives import (
     AnyObjective,
     DirectTransfer,
@@ -31,7 +31,7 @@ from sentbook.training.objectives import (
     RelatednessTraining,
     SimilarityTraining,
 )
-from sentbook.training.train import prepared, train
+from sentbook.training.train import LazyAdam, optimisers, penalise, prepared, train
 from trainings import PHRASE, STORIES, recipe
 
 SHORT = {"epochs": 1, "checks_per_epoch": 1, "keep": "last", "clip": 1.0, "dropout": 0.1, "pull_back_words": 1e-3}
@@ -123,7 +123,7 @@ def test_a_step_copies_nothing_to_its_device(name: str, monkeypatch: pytest.Monk
     objective = MAKERS[name]()
     words = objective.encoder.embedding
     modules = nn.ModuleList([objective.encoder, objective.head]).to("meta").train()
-    optimisers = optim.optimisers(objective, modules.parameters())
+    found = optimisers(objective, modules.parameters())
     first, second = prepared(objective, [np.arange(6)] * 2, np.random.default_rng(0))
     if isinstance(objective, HeadTraining) and objective._frozen is not None:
         objective._frozen.table = objective._frozen.table.to("meta")
@@ -131,8 +131,8 @@ def test_a_step_copies_nothing_to_its_device(name: str, monkeypatch: pytest.Monk
         with Waits() as mode:
             words.gather(distinct)
             objective.compute_loss(batch).backward()
-            optim.penalise(words, 1e-3, words.weight.detach(), [])
-            for optimiser in optimisers:
-                if isinstance(optimiser, optim.LazyAdam):
+            penalise(words, 1e-3, words.weight.detach(), [])
+            for optimiser in found:
+                if isinstance(optimiser, LazyAdam):
                     optimiser.step()
     assert bool(mode.copies) == (objective.packs or objective.encoder.packs)

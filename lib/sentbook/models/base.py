@@ -33,7 +33,7 @@ class WordEmbedding(nn.Module):
 
     A dense gradient of W_w costs O(V D) a step although a batch touches a few hundred rows. With ``lazy`` set, a
     training step gathers the rows of its distinct words into a leaf tensor, which has the gradient, and
-    `sentbook.training.optim.LazyAdam` updates them alone.
+    `sentbook.training.train.LazyAdam` updates them alone.
 
     Args:
         weight: (V, D) float32 initial vectors, rows 0 and 1 included.

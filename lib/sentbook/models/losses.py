@@ -63,7 +63,7 @@ def margin_loss(
 
     Negatives are searched in one matrix product of the 2B normalised vectors, which takes no gradient.
 
-    Source: Jiao et al. 2018, equation 5 without its regularisers (`sentbook.training.optim` adds them), section 3.2,
+    Source: Jiao et al. 2018, equation 5 without its regularisers (`sentbook.training.train` adds them), section 3.2,
     "Selecting Negative Examples"; Wieting et al. 2016.
     Deviations: negatives are chosen with the representations of the step, dropout included; the released code
     computes them once more without dropout.

@@ -1,4 +1,4 @@
-"""The one training loop: batches, loss, backward, clip, step; checks, the best state, checkpoints.
+"""The one training loop: batches, loss, backward, clip, step; checks, the best state, checkpoints; Adam of words.
 
 An epoch is cut into ``checks_per_epoch`` segments, each followed by a check. The order of an epoch depends on (seed,
 epoch) alone and the random numbers of a segment on (seed, epoch, segment) alone: a training that is resumed at a check
@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,12 +21,12 @@ import torch
 from torch import Tensor, nn
 
 from sentbook.data.text import PADDING, bucketed_batches, shuffled_batches
-from sentbook.io import NumericalError
-from sentbook.models.base import to_device
-from sentbook.training import checkpoint, optim
+from sentbook.io import ConfigError, NumericalError
+from sentbook.models.base import WordEmbedding, to_device
+from sentbook.training import checkpoint
 from sentbook.training.devices import device_of, peak_memory_bytes, tensor_cores
 from sentbook.training.objectives import Batch, Objective
-from sentbook.training.objectives.base import Rows
+from sentbook.training.objectives.base import Penalty, Rows
 
 CHECKPOINT_SECONDS = 60.0
 # Between two lines of progress lie so many seconds, or a twentieth of the time since the training began.
@@ -112,9 +112,9 @@ def train(
                 with torch.autocast(hardware.type, torch.bfloat16, enabled=objective.precision == "bf16"):
                     loss = objective.compute_loss(batch)
                 loss.backward()
-                optim.penalise(embedding, objective.pull_back_words, state.initial, state.penalties)
+                penalise(embedding, objective.pull_back_words, state.initial, state.penalties)
                 if objective.clip is not None:
-                    optim.clip(modules, embedding, objective.clip)
+                    clip(modules, embedding, objective.clip)
                 for optimiser in optimisers:
                     optimiser.step()
                 modules.zero_grad(set_to_none=True)
@@ -224,7 +224,7 @@ class _State:
     """All that the rest of a training depends on: parameters, moments, the history, the best parameters so far.
 
     Attributes:
-        penalties, initial: see `optim.penalise`; the initial word vectors, where they are pulled back to them.
+        penalties, initial: see `penalise`; the initial word vectors, where they are pulled back to them.
         check: number of the next check.
         best: what training moves, as it was at the best check; empty where the last state is kept.
     """
@@ -232,8 +232,8 @@ class _State:
     def __init__(self, objective: Objective, device: torch.device) -> None:
         self.modules = nn.ModuleDict({"encoder": objective.encoder, "head": objective.head}).to(device)
         objective.encoder.dropout = objective.dropout
-        self.optimisers = optim.optimisers(objective, self.modules.parameters())
-        self.lazy = next((one for one in self.optimisers if isinstance(one, optim.LazyAdam)), None)
+        self.optimisers = optimisers(objective, self.modules.parameters())
+        self.lazy = next((one for one in self.optimisers if isinstance(one, LazyAdam)), None)
         frozen = objective.embedding_update == "frozen"
         # Frozen word vectors need no second copy.
         self.moving = [name for name in self.modules.state_dict() if not (frozen and name == _WORDS)]
@@ -314,3 +314,120 @@ def progress(name: str) -> Callable[[str], None]:
 
 def silent(line: str) -> None:
     """Report nothing."""
+
+
+# -- what updates parameters -------------------------------------------------------------------------------------------
+
+
+def optimisers(objective: Objective, parameters: Iterable[nn.Parameter]) -> list[torch.optim.Optimizer | LazyAdam]:
+    """Make what updates ``parameters``, by torch's defaults (Adam: .9, .999, 1e-8).
+
+    The encoder's composition may have a learning rate of its own. Lazy words are `LazyAdam`'s.
+
+    Raises:
+        ConfigError: lazy updates are asked of another optimiser than Adam.
+    """
+    words, rate, found = objective.encoder.embedding, objective.learning_rate, list[torch.optim.Optimizer | LazyAdam]()
+    words.lazy = objective.embedding_update == "lazy"
+    words.weight.requires_grad_(objective.embedding_update == "dense")
+    own = {id(one) for one in objective.encoder.composition()} if objective.composition_rate else set()
+    trained = [one for one in parameters if one.requires_grad]
+    groups = [
+        {"params": [one for one in trained if (id(one) in own) == inside], "lr": lr}
+        for inside, lr in ((False, rate), (True, objective.composition_rate))
+    ]
+    groups = [group for group in groups if group["params"]]
+    if groups and objective.optimiser == "sgd":
+        found.append(torch.optim.SGD(groups))
+    elif groups:  # in one pass over a parameter in place of ten, on CUDA and where asked; it rounds otherwise
+        found.append(torch.optim.Adam(groups, fused=True if objective.fused or words.weight.is_cuda else None))
+    if words.lazy:
+        if objective.optimiser != "adam":
+            raise ConfigError("embedding_update 'lazy' is Adam's; set it to 'dense' for another optimiser.")
+        found.append(LazyAdam(words, rate))
+    return found
+
+
+@torch.no_grad()
+def penalise(words: WordEmbedding, pull_back: float, initial: Tensor | None, penalties: Iterable[Penalty]) -> None:
+    """Add the gradients of penalties, half a coefficient times a squared distance, and none of padding.
+
+    Args:
+        pull_back: coefficient of the distance of the word vectors to the ``initial`` ones, in a lazy step of its words.
+    """
+    table = words.weight if words.rows is None else words.rows
+    if table.grad is not None:
+        table.grad[0] = 0
+        if initial is not None:
+            before = initial if words.rows is None or words.words is None else initial.index_select(0, words.words)
+            table.grad.add_(table - before, alpha=pull_back)
+    for parameter, coefficient, anchor in penalties:
+        if parameter.grad is not None:
+            parameter.grad.add_(parameter if anchor is None else parameter - anchor, alpha=coefficient)
+
+
+def clip(modules: nn.Module, words: WordEmbedding, largest: float) -> None:
+    """Scale all gradients, those of a lazy step's words included, so that their norm is at most ``largest``."""
+    rows = [] if words.rows is None else [words.rows]
+    nn.utils.clip_grad_norm_([*modules.parameters(), *rows], largest)
+
+
+class LazyAdam:
+    r"""Adam over the rows of a word-embedding table that a batch touches.
+
+    For a touched row with gradient $g_t$: $m = \beta_1 m + (1-\beta_1) g_t$, $v = \beta_2 v + (1-\beta_2) g_t^2$,
+    $W \mathrel{-}= \eta\, \hat m / (\sqrt{\hat v} + \epsilon)$, with the bias corrections of the global step t.
+    Untouched rows and their moments stay as they are, whereas dense Adam goes on moving them by the decaying momentum;
+    the pull-back $\lambda (W - W_0)$ of `penalise` likewise acts on a row only when it is touched.
+    Cost: O(touched rows x D), not O(V D).
+
+    Attributes:
+        touched: (V,) whether a row was ever updated; all other rows are as they began.
+
+    Args:
+        embedding: the table; its `lazy` flag is set, so that `WordEmbedding.gather` begins a step.
+        learning_rate: $\eta$; $\beta_1 = .9$, $\beta_2 = .999$, $\epsilon = 10^{-8}$.
+
+    Source: Kingma and Ba 2015, algorithm 1; the sparse semantics of `LazyAdam` and torch's `SparseAdam`.
+    """
+
+    def __init__(self, embedding: WordEmbedding, learning_rate: float) -> None:
+        embedding.lazy = True
+        embedding.weight.requires_grad_(False)
+        # As torch's optimisers have it; what these wrap around `step` would take as long as the step.
+        self.param_groups = [{"lr": learning_rate}]
+        self.embedding, self.steps = embedding, 0
+        self.first, self.second = torch.zeros_like(embedding.weight), torch.zeros_like(embedding.weight)
+        self.touched = torch.zeros(len(embedding.weight), dtype=torch.bool, device=embedding.weight.device)
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Update the rows of the present step; padding, whose gradient is 0, does not move."""
+        self.steps += 1
+        rate = self.param_groups[0]["lr"] / (1 - 0.9**self.steps)
+        correction = (1 - 0.999**self.steps) ** 0.5
+        words, rows = self.embedding.words, self.embedding.rows
+        assert words is not None and rows is not None, "no words were gathered"
+        if (gradient := rows.grad) is None:
+            return
+        self.touched.index_fill_(0, words, True)
+        moment = self.first.index_select(0, words).lerp_(gradient, 1 - 0.9)
+        square = self.second.index_select(0, words).mul_(0.999).addcmul_(gradient, gradient, value=1 - 0.999)
+        self.first.index_copy_(0, words, moment)
+        self.second.index_copy_(0, words, square)
+        change = square.sqrt_().div_(correction).add_(1e-8)
+        self.embedding.weight.data.index_copy_(0, words, rows - moment.mul_(rate).div_(change))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the count of steps, the rows touched and their moments, as torch's optimisers have it."""
+        moments = {"first": self.first[self.touched], "second": self.second[self.touched]}
+        state = {0: {**moments, "touched": self.touched, "step": torch.tensor(self.steps)}}
+        return {"state": state, "param_groups": self.param_groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take up a state; rows that it had not touched keep the moments of a beginning, zero."""
+        self.param_groups, state = state_dict["param_groups"], state_dict["state"][0]
+        self.touched.copy_(state["touched"])
+        self.first[self.touched] = state["first"].to(self.first.device)
+        self.second[self.touched] = state["second"].to(self.second.device)
+        self.steps = int(state["step"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score
 
-from sentbook.evaluation.decisions import decide, threshold
+from sentbook.evaluation.protocols import decide, threshold
 
 
 def exhaustive(scores: np.ndarray, labels: np.ndarray) -> float:
