@@ -57,7 +57,7 @@ def all_rules() -> Markup:
 def tally(paper: str) -> Markup:
     """Return how many claims of a paper have each verdict, and what was found on those that a page answers first."""
     held = [one for one in entries() if one.paper == paper and not one.own]
-    by_verdict = Counter(one.verdict for one in held)
+    by_verdict: Counter[str] = Counter(one.verdict for one in held)
     words = ", ".join(f"{by_verdict[name]} {name}" for name in _ORDER if by_verdict[name])
     line = Markup('<li>{} <span class="sb-chip" data-verdict="{}">{}</span> {}</li>')
     found = [
