@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -139,9 +140,14 @@ def test_a_run_writes_below_build_and_results_only_when_told(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variable", ["JUPYTER_PATH", "JUPYTER_DATA_DIR", "IPYTHONDIR"])
-def test_a_run_is_of_this_interpreter_whatever_kernels_are_installed(
+def test_a_run_is_of_this_interpreter_and_leaves_the_temporary_folder_as_it_was(
     call: Call, checkout: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
+    """Whatever kernels are installed, and whatever folders of others lie there; its name may be long."""
+    others = {checkout / ("t" * 120) / name for name in ("sentbook-1-a", f"sentbook-{os.getpid()}-b", ".tmp-c")}
+    for folder in others:
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(checkout / ("t" * 120)))
     spec = checkout / "foreign" / "kernels" / "python3" / "kernel.json"
     spec.parent.mkdir(parents=True)
     spec.write_text(json.dumps({"argv": ["false", "{connection_file}"], "display_name": "x", "language": "python"}))
@@ -151,6 +157,7 @@ def test_a_run_is_of_this_interpreter_whatever_kernels_are_installed(
     nbformat.write(page, checkout / "notebooks" / "toy" / "one.ipynb")
     assert call("run", "toy/one")[0] == 0
     assert outputs(checkout / "build" / "executed" / "demo" / "toy" / "one.ipynb") == [repr(sys.executable)]
+    assert {*(checkout / ("t" * 120)).iterdir()} == others
 
 
 @pytest.mark.slow

@@ -171,17 +171,12 @@ def export(model: Path, folder: Path) -> None:
         why = f"of your own class {recipe.encoder.name}, which nothing could read back from a folder without code"
         raise ConfigError(f"{trained.method} is {why}; export an encoder of the package.")
     if (encoder := trained.encoder()).batch_dependent:
-        raise ConfigError(
-            f"A vector of {trained.method} depends on the other sentences of its batch, and other programs cut their "
-            "batches as they like; export an encoder that was trained with masked padding."
-        )
+        why = "depends on the other sentences of its batch, which other programs cut as they like"
+        raise ConfigError(f"A vector of {trained.method} {why}; export an encoder trained with masked padding.")
     origin = {"key": recipe.key(), "method": trained.method, "seed": trained.seed}
     origin |= {name: trained.metadata[name] for name in ("data", "git_commit") if name in trained.metadata}
     description = Description(encoder=recipe.encoder, tokenisation=recipe.tokenisation, origin=origin)
     with replacing(folder, "free some space or name another place.") as temporary:
         temporary.mkdir()
         SentbookEncoder(encoder, trained.vocabulary, description).save(temporary)
-        again = SentbookEncoder.load(temporary)
-        pairs = zip(encoder.state_dict().values(), again.encoder.state_dict().values(), strict=True)
-        if again.vocabulary.words != trained.vocabulary.words or not all(torch.equal(*pair) for pair in pairs):
-            raise CheckpointError(f"{folder} would not hold what was trained; check the disk and export again.")
+        SentbookEncoder.load(temporary)
