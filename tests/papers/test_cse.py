@@ -12,6 +12,7 @@ from cells import of_page
 from sentbook import config, records
 from sentbook.data import suites
 from sentbook.data.types import ScoredPairs
+from sentbook.evaluation.predictions import Predictions
 from sentbook.evaluation.statistics import resample_counts
 from sentbook.papers.cse.experiments import pretrained
 from sentbook.papers.cse.settings import CSE
@@ -78,6 +79,17 @@ def test_a_recorded_search_is_not_made_again() -> None:
             search = row.record(0.01)
             assert row.stage.composition_rate == search.chosen["composition_rate"] and search.trainings == 3
             assert search.selected_on.startswith("STS 2016, at commit ") and search.last_quarter_gain == 0.01
+
+
+def test_a_gain_over_no_gain_is_the_gain() -> None:
+    """Table 4's difference of two differences, where the second one is 0 and no side has a spread over seeds."""
+    gold, rng = np.arange(60.0), np.random.default_rng(3)
+    scores = Predictions({"toy": gold})
+    for method in "ABC":
+        scores.add(method, 1, "toy", gold + rng.normal(0, 20, 60))
+    found = of_page("cse/table4", "more", scores=scores)["more"]("toy", ("A", "B"), ("C", "C"), 200)
+    plain = scores.difference("A", "B", resamples=200)
+    assert (found.estimate, found.low, found.high) == pytest.approx((plain.estimate, plain.low, plain.high))
 
 
 def test_fnwn_is_as_the_paper_describes_it() -> None:
