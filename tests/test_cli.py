@@ -54,7 +54,7 @@ def outputs(path: Path) -> list[str]:
         (["run", "cse/table1", "-p", "seeds", "[1"], "'[1' of -p seeds cannot be read; write for example [1, 2]."),
         (
             ["run", "cse/table1", "-p", "seeds", "[1]", "--record"],
-            "Only a run of profile small or paper as it is can be",
+            "A run of custom/",
         ),
         (
             ["run", "cse/table1", "--record"],

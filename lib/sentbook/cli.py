@@ -66,9 +66,7 @@ def run(name: str, profile: str, record: bool, singles: Sequence[tuple[str, str]
     if parameters.keys() - {"profile"} or kind not in PROFILES:
         kind = kind_of(paper, load(paper, parameters)) if of_profile else f"custom/{digest(parameters)}"
     if record and kind not in PROFILES[1:]:
-        raise ConfigError(
-            f"Only a run of profile small or paper as it is can be recorded, not {kind}; leave out --record."
-        )
+        raise ConfigError(f"A run of {kind} is not recorded, only one of small or paper unchanged; leave out --record.")
     target = root() / "build" / "executed" / kind / f"{page}.ipynb"
     execute(pages[page], target, parameters)
     if record and of_profile:

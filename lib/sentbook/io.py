@@ -135,7 +135,7 @@ def root() -> Path:
         ConfigError: the package was installed away from a checkout and ``SENTBOOK_ROOT`` is not set.
     """
     named = os.environ.get("SENTBOOK_ROOT")
-    for folder in [Path(named)] if named else [*PACKAGE.parents, Path.cwd(), *Path.cwd().parents]:
+    for folder in [Path(named).absolute()] if named else [*PACKAGE.parents, Path.cwd(), *Path.cwd().parents]:
         if (folder / "params").is_dir() and (folder / "_toc.yml").is_file():
             return folder
     raise ConfigError("No sentbook checkout found; set SENTBOOK_ROOT to the folder that holds params/ and _toc.yml.")
