@@ -82,7 +82,7 @@ def stage_of(s: Settings, row: str, name: str = "", **changes: Any) -> Generatio
 
 
 def variants(s: Settings) -> dict[str, list[Recipe]]:
-    """Return trainings that move one suspected cause each: sentences per paragraph, size of the vector, amount of text.
+    """Return trainings that move one suspected cause each: sentences per paragraph, or the size of the vector.
 
     With shorter paragraphs a batch holds more of them, so that it has as many sentences.
     """
@@ -98,7 +98,6 @@ def variants(s: Settings) -> dict[str, list[Recipe]]:
     rows: list[tuple[str, str, CNNEncoder, dict[str, Any]]]
     rows = [(name, COMBINE[0], s.encoder, changes) for name, changes in shorter.items()]
     rows.append((WIDE, COMBINE[1] + FIXED, wide(s.encoder), {}))
-    rows += [(f"{row}, all sentences", row, s.encoder, {"limit": None}) for row in s.all_sentences]
     return {
         name: recipes(s, name, encoder, stage_of(s, row, name, **changes), seeds=s.ablation_seeds)
         for name, row, encoder, changes in rows

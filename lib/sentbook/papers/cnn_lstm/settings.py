@@ -79,7 +79,6 @@ class Settings(Paper):
     )
     controls: bool = Field(True, description="also train the rows that move one suspected cause each")
     paragraphs: tuple[int, ...] = Field((2, 4), description="further sizes of the hierarchical model's paragraphs")
-    all_sentences: tuple[str, ...] = Field((), description="models that are trained once more, without the limit")
     classification: tuple[Task, ...] = Field(TASKS, min_length=1)
     ranking: RankingTraining = RankingTraining()
     relatedness: Literal["sick", "miniworld"] = "sick"
