@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentbook.data.text import TokenIds, Tokenisation, Vocabulary, batches_by_tokens
-from sentbook.data.types import ScoredPairs
 from sentbook.io import NumericalError
 from sentbook.models.base import SentenceEncoder, to_device
+
+if TYPE_CHECKING:
+    from sentbook.data.types import ScoredPairs
 
 
 def padded(tokens: TokenIds, rows: NDArray[np.int64], encoder: SentenceEncoder) -> tuple[Tensor, Tensor]:
