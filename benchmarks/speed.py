@@ -40,8 +40,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from sentbook.data.text import TokenIds, Vocabulary, shuffled_batches, tokenise_ptb
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
-from sentbook.evaluation import folds
-from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED, evaluate
+from sentbook.evaluation.classification import SKIP_THOUGHTS_NESTED, assign_folds, evaluate, fold_order
 from sentbook.models import CNN, GRAN, BiLSTM, SentenceEncoder, additive, build, encode_ids
 from sentbook.models.additive import k_max_of_map
 from sentbook.models.average import AverageEncoder
@@ -373,8 +372,8 @@ def logistic(small: bool, rounds: int) -> Report:
     """The protocol of skip-thoughts; scikit-learn does the first outer fold, ours all."""
     protocol = replace(SKIP_THOUGHTS_NESTED, folds=3 if small else SKIP_THOUGHTS_NESTED.folds)
     table, labels = drawn_features(*((100, 10) if small else (3_771, 2_400)))  # as many as in CR
-    order = folds.ordered(protocol.order, labels, protocol.seed)
-    outside = folds.assign(labels, order, protocol.folds, protocol.stratified, protocol.seed)
+    order = fold_order(protocol.order, labels, protocol.seed)
+    outside = assign_folds(labels, order, protocol.folds, protocol.stratified, protocol.seed)
     accuracy: dict[str, float] = {}
 
     def right(c: float, training: NDArray[np.bool_], held: NDArray[np.bool_]) -> float:
@@ -382,7 +381,7 @@ def logistic(small: bool, rounds: int) -> Report:
         return float((model.predict(table[held]) == labels[held]).mean())
 
     def plain() -> None:
-        inside = folds.assign(labels, order[outside[order] != 0], protocol.folds, protocol.stratified, protocol.seed)
+        inside = assign_folds(labels, order[outside[order] != 0], protocol.folds, protocol.stratified, protocol.seed)
         splits = [((inside >= 0) & (inside != part), inside == part) for part in range(protocol.folds)]
         means = [np.mean([right(c, *split) for split in splits]) for c in protocol.grid]
         chosen = protocol.grid[int(np.argmax(np.round(means, protocol.digits)))]

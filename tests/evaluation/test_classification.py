@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
-from sentbook.evaluation import folds, logistic
+from sentbook.evaluation import logistic
 from sentbook.evaluation.classification import (
     SENTEVAL_NESTED,
     SENTEVAL_ONE_TEST,
@@ -20,7 +20,9 @@ from sentbook.evaluation.classification import (
     SKIP_THOUGHTS_NESTED,
     SKIP_THOUGHTS_TREC,
     ClassificationProtocol,
+    assign_folds,
     evaluate,
+    fold_order,
 )
 from sentbook.evaluation.protocols import Measure
 from sentbook.io import NumericalError
@@ -66,12 +68,12 @@ def scan(table: np.ndarray, labels: np.ndarray, parts: np.ndarray, choice: Measu
 def test_nested_is_scikit_learn_in_loops(protocol: ClassificationProtocol) -> None:
     table, labels, lengths = made()
     found = evaluate(table, labels, protocol, lengths=lengths, precision="float64", tolerance=1e-12)
-    order = folds.ordered(protocol.order, labels, protocol.seed, lengths)
-    outer = folds.assign(labels, order, 3, protocol.stratified, protocol.seed)
+    order = fold_order(protocol.order, labels, protocol.seed, lengths)
+    outer = assign_folds(labels, order, 3, protocol.stratified, protocol.seed)
     np.testing.assert_array_equal(found.fold, outer)
     for fold in range(3):
         kept = order[outer[order] != fold]
-        inner = folds.assign(labels, kept, 3, protocol.stratified, protocol.seed)
+        inner = assign_folds(labels, kept, 3, protocol.stratified, protocol.seed)
         means = scan(table, labels, inner, Measure.ACCURACY)
         assert found.inner[fold] == pytest.approx(means, abs=1e-12)
         assert found.chosen[fold] == GRID[int(np.argmax(np.round(means, protocol.digits)))]
@@ -93,8 +95,8 @@ def test_one_test_is_scikit_learn_in_loops(protocol: ClassificationProtocol, cla
         table[train], labels[train], protocol, (table[test], labels[test]),
         lengths=lengths[train], precision="float64", tolerance=1e-12,
     )  # fmt: skip
-    order = folds.ordered(protocol.order, labels[train], protocol.seed, lengths[train])
-    parts = folds.assign(labels[train], order, 4, protocol.stratified, protocol.seed)
+    order = fold_order(protocol.order, labels[train], protocol.seed, lengths[train])
+    parts = assign_folds(labels[train], order, 4, protocol.stratified, protocol.seed)
     means = scan(table[train], labels[train], parts, protocol.choice)
     assert found.inner[0] == pytest.approx(means, abs=1e-12)
     model = reference(GRID[int(np.argmax(np.round(means, protocol.digits)))], table[train], labels[train])

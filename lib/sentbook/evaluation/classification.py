@@ -12,14 +12,14 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from sentbook.evaluation import folds, logistic
-from sentbook.evaluation.folds import Order
+from sentbook.evaluation import logistic
 from sentbook.evaluation.protocols import MEASURES, Measure
 from sentbook.io import NumericalError
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Precision = Literal["float32", "float64"]
+Order = Literal["shuffled", "by length"]
 # Nats a training row. A tenth of it moves no mean over inner folds by more than .0005, and takes a quarter longer.
 TOLERANCE = 1e-6
 
@@ -37,7 +37,7 @@ class ClassificationProtocol:
         scheme: ``nested``: rows of the folds left out are judged; ``one test``: a test set.
         grid: the C tried, rising.
         choice: what the inner folds measure.
-        order: the rows' order when folds are cut from them (see `sentbook.evaluation.folds`).
+        order: the rows' order when folds are cut from them, see `fold_order`.
         stratified: whether every fold has the classes' shares.
         digits: a mean over inner folds is rounded to so many decimals before the best is taken.
 
@@ -160,8 +160,8 @@ def evaluate(
         except NumericalError:
             return given(precision="float64")
     table, gold = _tensors(train, labels, precision, device)
-    order = folds.ordered(protocol.order, gold, protocol.seed, lengths)
-    divide = partial(folds.assign, gold, folds=protocol.folds, stratified=protocol.stratified, seed=protocol.seed)
+    order = fold_order(protocol.order, gold, protocol.seed, lengths)
+    divide = partial(assign_folds, gold, folds=protocol.folds, stratified=protocol.stratified, seed=protocol.seed)
     outer, numbers = divide(order), np.arange(protocol.folds)
     principal = logistic.Principal(table)
     inner, training = outer[None], np.ones((1, len(gold)), dtype=bool)
@@ -215,3 +215,48 @@ def _tensors(
     table = torch.as_tensor(np.asarray(features), dtype=getattr(torch, precision), device=device)
     gold = np.asarray(labels).astype(np.int64)
     return table, gold
+
+
+# -- folds, the same every time ----------------------------------------------------------------------------------------
+
+
+def fold_order(order: Order, labels: Labels, seed: int, lengths: ArrayLike | None = None) -> Labels:
+    """Return (N,) rows in the order from which folds are cut.
+
+    Args:
+        order: ``shuffled``: one permutation by ``seed`` (the released skip-thoughts code shuffles positive sentences
+            before negative ones by its own generator, so that its folds hold other rows); ``by length``: by tokens,
+            then by label, as SentEval sorts its sentences.
+        lengths: (N,) tokens of each row, or (N, 2) of each pair's sentences, for ``by length``.
+
+    Example:
+        >>> fold_order("by length", np.array([1, 0, 0]), 0, [4, 4, 3]).tolist()
+        [2, 1, 0]
+    """
+    if order == "shuffled":
+        return np.random.default_rng(seed).permutation(len(labels))
+    columns = np.reshape(np.asarray(lengths), (len(labels), -1)).T
+    return np.lexsort((labels, *columns[::-1]))
+
+
+def assign_folds(labels: Labels, order: Labels, folds: int, stratified: bool, seed: int) -> Labels:
+    """Return (N,) the fold of each row, 0 to ``folds`` - 1; -1 for rows that ``order`` does not name.
+
+    Plain folds are consecutive parts of ``order``, the first ones larger by one where the rows do not divide.
+    Stratified folds are scikit-learn's, shuffled by ``seed``.
+
+    Example:
+        >>> assign_folds(np.zeros(5, dtype=np.int64), np.array([4, 3, 2, 0]), 2, False, 0).tolist()
+        [1, -1, 1, 0, 0]
+    """
+    found = np.full(len(labels), -1, dtype=np.int64)
+    if stratified:
+        from sklearn.model_selection import StratifiedKFold  # a second to load
+
+        division = StratifiedKFold(folds, shuffle=True, random_state=seed).split(order, labels[order])
+        parts = [held for _, held in division]
+    else:
+        parts = np.array_split(np.arange(len(order)), folds)
+    for number, part in enumerate(parts):
+        found[order[part]] = number
+    return found
