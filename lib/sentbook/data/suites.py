@@ -61,7 +61,7 @@ def with_tokens(pairs: Pairs, tokenisation: Tokenisation) -> Pairs:
     kept = np.array([bool(tokenise(one) and tokenise(other)) for one, other in sides], dtype=np.bool_)
     if count := np.count_nonzero(~kept):
         print(
-            f"{pairs.name}: {count:,} of {len(kept):,} pairs without a token are left out (tokenisation {tokenisation})"
+            f"{pairs.name}: {count:,} of {len(kept):,} pairs are left out, with no token of tokenisation {tokenisation}"
         )
     return pairs.take(kept)
 
