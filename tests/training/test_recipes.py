@@ -239,10 +239,10 @@ def test_rows_of_other_words_are_not_put_on_these(monkeypatch: pytest.MonkeyPatc
     more = vectors.WordVectors([*known.words, "unheard-of"], np.vstack([known.matrix, known.matrix[:1]]))
     others = vectors.WordVectors([*known.words[1::-1], *known.words[2:]], known.matrix)
     forget()
-    monkeypatch.setattr(vectors, "load", lambda *given: more)
+    monkeypatch.setattr(vectors, "load", lambda **given: more)
     assert len(found.encoder().embedding.weight) == len(more.words) + 2
     forget()
-    monkeypatch.setattr(vectors, "load", lambda *given: others)
+    monkeypatch.setattr(vectors, "load", lambda **given: others)
     for read in (found.encoder, lambda: prepare_stage(wanted.then(HEAD))):
         with pytest.raises(CheckpointError, match="was trained with other words than miniworld has here"):
             read()
