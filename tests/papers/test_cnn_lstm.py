@@ -36,7 +36,7 @@ def paper(**changes: Any) -> Settings:
     return config.load("cnn_lstm", {"profile": "demo", **config.merge(CHANGES, changes)})
 
 
-def test_a_row_is_trained_as_its_name_says() -> None:
+def test_a_row_is_trained_as_its_name_says(tmp_path: Path) -> None:
     s = paper(rates={"composite model+emb.": 0.03})
     made = experiments.models(s)
     assert list(made) == NAMES + [f"{name}+emb." for name in NAMES]
@@ -48,7 +48,7 @@ def test_a_row_is_trained_as_its_name_says() -> None:
         assert recipe.stages[0].model_dump() == base.model_dump() | own
         assert (recipe.method, recipe.seed, recipe.encoder) == (name, 1, s.encoder)
     with pytest.raises(ConfigError, match="all models read one text, so set"):
-        paper(hierarchical={"corpus": "folder", "path": "my/others", "layout": "lines"})
+        paper(hierarchical={"corpus": "folder", "path": str(tmp_path), "layout": "lines"})
     with pytest.raises(ConfigError, match=r"^Parameter 'pretraining' in .*: corpus 'folder' and the path .* together"):
         paper(pretraining={"corpus": "folder"})
 
