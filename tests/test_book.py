@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import nbformat
-import pytest
 from _ext import api, staging
 from nbformat import v4
 
@@ -44,23 +41,6 @@ def test_one_line_replaces_what_the_reader_s_own_run_shows() -> None:
         ["html"], ["Demo run finished: 31 numbers in 9 s."], [],
     ]  # fmt: skip
     assert staging.lay_out(v4.new_notebook(cells=cells)).cells[1].outputs == []
-
-
-@pytest.mark.parametrize("damage", ["missing", "cut short", "error"])
-def test_a_notebook_that_did_not_end_well_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
-) -> None:
-    monkeypatch.setattr(staging, "ROOT", tmp_path)
-    (tmp_path / "_toc.yml").write_text("root: book/index\nchapters:\n- file: book/_executed/cse/table1\n")
-    file = tmp_path / "build" / "executed" / "demo" / "cse" / "table1.ipynb"
-    if damage != "missing":
-        file.parent.mkdir(parents=True)
-        failed = v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
-        nbformat.write(v4.new_notebook(cells=[code("1 / 0", failed)]), file)
-    if damage == "cut short":
-        file.write_bytes(file.read_bytes()[:-40])
-    with pytest.raises(staging.StagingError, match=r"sentbook (run|batch) .*cse/table1"):
-        staging.stage("demo")
 
 
 def test_a_docstring_s_equations_and_tables_reach_sphinx() -> None:

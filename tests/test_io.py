@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import resource
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from sentbook.io import StorageError, locked, replacing, write_atomically
+from sentbook.io import StorageError, replacing, write_atomically
 from sentbook.records import Scores
 from sentbook.training import checkpoint
 
@@ -64,36 +61,3 @@ def test_a_folder_takes_the_place_of_an_old_one_whole(tmp_path: Path) -> None:
         temporary.mkdir()
         raise RuntimeError
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["made", "made/two"]
-
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from sentbook.io import locked
-with locked(Path(sys.argv[1])):
-    (Path(sys.argv[1]) / ".tmp-half").mkdir()
-    print("held", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_a_folder_is_free_again_after_a_kill(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path / "key")], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stdout.readline() == b"held\n"
-        entered = threading.Event()
-
-        def enter() -> None:
-            with locked(tmp_path / "key"):
-                entered.set()
-
-        thread = threading.Thread(target=enter)
-        thread.start()
-        assert not entered.wait(0.5)
-        process.kill()
-        assert entered.wait(10)
-        thread.join()
-    assert capfd.readouterr().out.startswith("waiting for another process")
-    assert [path.name for path in (tmp_path / "key").iterdir()] == ["lock"]
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StorageError, match="could not be written"), locked(tmp_path / "file" / "key"):
-        pass

@@ -1,6 +1,6 @@
 """Killed at any moment, a training that is started again ends as if it had not been.
 
-`tests/test_batch.py` kills the batch, `tests/training/test_runs.py` a training in the midst of a step.
+`tests/test_batch.py` kills the batch, `tests/training/test_train.py` cuts a training in the midst of a step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sentbook import io, records
+from sentbook import records
 from sentbook.io import ConfigError
 from sentbook.records import Metric, Provenance, Run, Scores, Test, rounded
 
@@ -121,18 +119,3 @@ def test_scores_of_two_protocols_share_a_record() -> None:
     assert list(found.folds["x, SentEval"]) == [1, 1] and list(found.gold) == ["x", "x, SentEval"]
     assert found.layout["means"] == {"avg": ["x"], "avg, SentEval": ["x, SentEval"]}
     assert found.layout["measures"]["avg, SentEval"] == ["accuracy"]
-
-
-def test_the_commit_is_of_the_checkouts_own_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a module that git does not know the code is another one; what was unpacked in a repository has no commit."""
-    monkeypatch.setattr(io, "root", lambda: tmp_path)
-    assert io.git_commit() == "unknown"
-    for words in ("init -q", "-c user.name=a -c user.email=a commit -q --allow-empty -m one"):
-        subprocess.run(["git", "-C", str(tmp_path), *words.split()], check=True)
-    commit = io.git_commit()
-    assert re.fullmatch("[0-9a-f]{40}", commit)
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "new.py").touch()
-    assert io.git_commit() == f"{commit}+changes"
-    monkeypatch.setattr(io, "root", lambda: tmp_path / "lib")
-    assert io.git_commit() == "unknown"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ pytestmark = pytest.mark.usefixtures("artifacts")
 AVERAGE, RANDOM_CNN = AverageEncoder(), CNNEncoder(filters=4, bound=0.1)
 SENTENCES = ["the dog sees a cat .", "the cook", "the dog sees a cat .", "a small dog runs", "the cook"]
 # One of each way: no test set, a test set, pairs.
-WAYS = ("miniworld/sentiment", "miniworld/question", "miniworld/paraphrase")
 FAMILIES: tuple[Family, ...] = ("skip-thoughts", "SentEval")
 
 
@@ -112,21 +110,3 @@ def test_labels_are_those_of_the_familys_protocol_on_the_vectors(
     expected = classification.evaluate(*given, protocols[at], test, lengths=lengths, precision="float32")
     assert_same(found, expected)
     assert 0 < (found.predicted == found.gold).mean() < 1
-
-
-def test_an_outcome_is_found_again_by_its_vectors_task_and_family(
-    few: Callable[[str], ClassificationTask], artifacts: Path
-) -> None:
-    def count() -> int:
-        return len(list(artifacts.rglob("run.safetensors")))
-
-    wanted, names = [of(), of(recipe(RANDOM_CNN), method="random CNN")], WAYS[1:]
-    made = classify(wanted, names, device="cpu")
-    assert [(one.method, name) for one, name, _ in made] == [(one.method, name) for one in wanted for name in names]
-    assert count() == 4
-    again = classify([of(recipe(method="x"), method="x", seed=5), wanted[1]], names, device="cpu")
-    assert count() == 4 and again[0][0].method == "x"  # another name for the same vectors
-    for (_, _, before), (_, _, after) in zip(made, again, strict=True):
-        assert_same(before, after)
-    classify([of()], names[:1], family="SentEval", device="cpu")
-    assert count() == 5

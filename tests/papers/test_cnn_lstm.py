@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +10,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.io import savemat
 from sklearn.linear_model import LogisticRegression
 
 from cells import of_page
@@ -92,32 +88,6 @@ def test_a_division_of_data() -> None:
     for small, large in itertools.pairwise(shares):
         assert set(small.train) < set(large.train) and set(small.trial) < set(large.trial)
     assert [len(part.train) + len(part.trial) for part in shares] == [10, 25, 50, 100]
-
-
-KARPATHY = ["train", "val", "test", "train", "restval", "test", "train", "val", "train"]
-
-
-def images_of(folder: Path, damage: Callable[[list[dict[str, Any]]], object] = lambda found: None) -> Any:
-    """The page's images of a small COCO: columns are not in the order of the images, some have more captions."""
-    said = ([{"raw": f" Caption {n} of {at} .\n"} for n in range(5 + at % 3)] for at in range(9))
-    listing = [
-        {"imgid": 8 - at, "split": split, "sentences": captions}
-        for at, (split, captions) in enumerate(zip(KARPATHY, said, strict=True))
-    ]
-    damage(listing)
-    savemat(folder / "vgg_feats.mat", {"other": 1, "feats": np.arange(54, dtype=np.float32).reshape(9, 6).T})
-    (folder / "dataset_coco.json").write_text(json.dumps({"dataset": "coco", "images": listing}), encoding="utf-8")
-    page = of_page("cnn_lstm/table4", "SPLITS", "Scenes", "coco")
-    page["SIZES"] = {"train": (5,), "dev": (2,), "test": (2,)}
-    return page["coco"](folder)
-
-
-def test_images_have_their_column_and_five_captions(tmp_path: Path) -> None:
-    found = images_of(tmp_path)
-    for split, names in {"train": ("train", "restval"), "dev": ("val",), "test": ("test",)}.items():
-        members = [at for at, given in enumerate(KARPATHY) if given in names]
-        assert found[split].features[:, 0].tolist() == [6 * (8 - at) for at in members]
-        assert found[split].captions == [[f"Caption {number} of {at} ." for number in range(5)] for at in members]
 
 
 def test_ranks_by_hand() -> None:

@@ -144,18 +144,6 @@ def test_what_is_needed_is_made_first_and_what_is_there_needs_nothing(made: list
     assert made[3] == start.key() and len(made) == 5
 
 
-def test_an_encoder_is_kept_where_it_is_wanted(made: list[str], artifacts: Path) -> None:
-    wanted = recipe(PHRASE, PAIRS)
-    [tried] = obtain([wanted], device="cpu", encoders=False)
-    assert {file.name for file in (artifacts / wanted.key()).glob("*.safetensors")} == {"run.safetensors"}
-    with pytest.raises(CheckpointError, match=r"encoder\.safetensors cannot be read .*delete its folder and run again"):
-        tried.encoder()
-    [whole] = obtain([wanted], device="cpu")
-    assert whole.encoder().state_dict() and whole.curve() == tried.curve()
-    obtain([wanted], device="cpu", encoders=False)
-    assert made == [wanted.before.key(), wanted.key(), wanted.key()]
-
-
 def test_four_calls_lead_from_a_notebook_to_the_optimisers_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Own frames of a traceback raised inside the step."""
 
