@@ -73,6 +73,12 @@ def test_a_sum_is_of_the_four_vectors_and_a_sentence_is_measured_by_its_words() 
     assert page["likeness"]("", *analogy) == (0.0, 0.0, 1.0)
 
 
+def test_the_gru_of_skip_thoughts_is_counted_as_torch_has_it() -> None:
+    gru = torch.nn.GRU(5, 7)  # which has a second bias for each gate
+    counted = of_page("cnn_lstm/pretraining", "of_gru")["of_gru"](5, 7)
+    assert counted == sum(part.numel() for part in gru.parameters()) - 3 * 7
+
+
 def test_a_division_of_data() -> None:
     divide = of_page("cnn_lstm/figure3", "Division", "divide")["divide"]
     labels = np.zeros(203, dtype=np.int64)
