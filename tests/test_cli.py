@@ -58,7 +58,7 @@ def outputs(path: Path) -> list[str]:
         ),
         (
             ["run", "cse/table1", "--record"],
-            "Only a run of profile small or paper as it is can be recorded, not demo; ",
+            "A run of demo is not recorded, only one of small or paper unchanged; ",
         ),
         (["run", "cse/table1", "-p", "profile", "../../out"], "There is no profile '../../out' of cse; choose one of "),
         (
