@@ -7,7 +7,6 @@ one sentence. YAML's ``1e-3`` is a string for YAML 1.1: the types here make it a
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import json
@@ -98,31 +97,21 @@ def parse(model: type[AnyConfig], values: Mapping[str, Any], where: str = "") ->
     """Check ``values`` and make them a ``model``.
 
     Raises:
-        ConfigError: the first fault, with the nearest known name for an unknown one.
+        ConfigError: the first fault.
     """
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(_sentence(model, error, where)) from None
-
-
-def _sentence(model: type[BaseModel], error: ValidationError, where: str) -> str:
-    fault = error.errors()[0]
-    location = [str(part) for part in fault["loc"]]
-    name, place = ".".join(location), f" in {where}" if where else ""
-    if fault["type"] != "extra_forbidden":
+        fault = error.errors()[0]
+        name, place = ".".join(map(str, fault["loc"])), f" in {where}" if where else ""
+        if fault["type"] == "extra_forbidden":
+            raise ConfigError(f"Unknown parameter '{name}'{place}.") from None
         # A section as a whole would be repeated at length.
         got = "" if isinstance(fault["input"], Mapping) else f" (got {reprlib.repr(fault['input'])})"
         as_text = isinstance(fault["input"], str) and fault["type"] in ("tuple_type", "dict_type", "model_type")
-        hint = f"; papermill passes a list or a section by -y '{location[0]}: ...', not by -p" if as_text else ""
-        return f"Parameter '{name}'{place}: {fault['msg'].removeprefix('Value error, ')}{got}{hint}."
-    known: dict[str, Any] = dict(model.model_fields)
-    for part in location[:-1]:
-        kind = known[part].annotation if part in known else None
-        known = dict(getattr(kind, "model_fields", {}))
-    near = difflib.get_close_matches(location[-1], list(known), n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"known names: {', '.join(sorted(known)) or 'none here'}."
-    return f"Unknown parameter '{name}'{place}; {hint}"
+        hint = f"; papermill passes a list or a section by -y '{fault['loc'][0]}: ...', not by -p" if as_text else ""
+        said = fault["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"Parameter '{name}'{place}: {said}{got}{hint}.") from None
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
