@@ -63,7 +63,7 @@ def test_every_corpus_goes_with_every_tokenisation(
         assert (len(scored["train"]), len(scored["test"])) == (2 if left == 1 else 3, 3)  # test sets stay whole
         Vocabulary(["a"]).encode([*pairs.first, *pairs.second, *train.first, *train.second], **names)
         said = capsys.readouterr().out
-        assert ("file: 2 of 3 pairs are left out, with no token of tokenisation words" in said) == (left == 1)
+        assert ("file: 2 of 3 pairs are left out: no token (tokenisation words)" in said) == (left == 1)
         assert ("CR pairs: 1 of 3 pairs" in said) == (left == 1) and bool(said) == (left == 1)
 
 

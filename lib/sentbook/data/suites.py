@@ -60,9 +60,7 @@ def with_tokens(pairs: Pairs, tokenisation: Tokenisation) -> Pairs:
     tokenise, sides = TOKENISERS[tokenisation], zip(pairs.first, pairs.second, strict=True)
     kept = np.array([bool(tokenise(one) and tokenise(other)) for one, other in sides], dtype=np.bool_)
     if count := np.count_nonzero(~kept):
-        print(
-            f"{pairs.name}: {count:,} of {len(kept):,} pairs are left out, with no token of tokenisation {tokenisation}"
-        )
+        print(f"{pairs.name}: {count:,} of {len(kept):,} pairs are left out: no token (tokenisation {tokenisation})")
     return pairs.take(kept)
 
 
