@@ -231,12 +231,6 @@ class Objective(Section):
         return found[0] if len(found) == 1 else torch.cat(found)
 
 
-def longest(tokens: TokenIds) -> Rows:
-    """(N,) words of the longer member of each pair; ``tokens``: N first members, then N second ones."""
-    found: Rows = tokens.lengths.reshape(2, -1).max(axis=0)
-    return found
-
-
 # -- settings of papers ------------------------------------------------------------------------------------------------
 
 
