@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sentbook.judge import judge
-from sentbook.records import Scores, load
+from sentbook.records import load
 
 # Relative and absolute; of p-values near nothing the order of magnitude is noise, and speed is the machine's.
 LOOSE, EXACT = (0.01, 0.005), (1e-9, 1e-12)
@@ -47,8 +47,7 @@ def _numbers(path: Path, exact: bool) -> Iterator[tuple[str, Any]]:
     if run := load(path):
         parts = {"metrics", "tests", "findings"} | ({"curves", "searches"} if exact else set())
         yield from _leaves("", run.model_dump(mode="json", include=parts), set() if exact else NOISE)
-        scores = path.with_suffix(".npz")
-        for claim in judge(run.name, run, Scores.load(scores) if scores.exists() else None):
+        for claim in judge(run.name, run):
             yield claim.id, claim.verdict
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from pydantic_core import to_jsonable_python
 
-from sentbook import io, records
+from sentbook import io, judge, records
 from sentbook.config import digest, kind_of, load
 from sentbook.data import corpora, sources, suites, vectors
 from sentbook.data.text import Tokenisation, Vocabulary
@@ -224,7 +224,10 @@ class Study:
             searches=self._searches(trained) if searches is None else list(searches),
             extra={"artifacts": [_pedigree(item) for item in trained], **(extra or {})},
         )
-        records.write(run, scores.stored() if isinstance(scores, Predictions) else scores)
+        stored = scores.stored() if isinstance(scores, Predictions) else scores
+        if stored:  # so that a verdict needs the record alone
+            run.findings["measured"] = [test.model_dump(mode="json") for test in judge.measured(run, stored)]
+        records.write(run, stored)
         return run
 
 

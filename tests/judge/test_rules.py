@@ -16,7 +16,7 @@ from sentbook.evaluation.predictions import AND_SEEDS, Predictions, sts_predicti
 from sentbook.evaluation.protocols import COSINE_PEARSON
 from sentbook.evaluation.statistics import seed_spread
 from sentbook.io import ConfigError, root
-from sentbook.judge import Entry, claims, judge, judged, printed
+from sentbook.judge import Entry, claims, judge, judged, measured, printed
 from sentbook.judge.claims import parse
 from sentbook.records import Provenance, Run, Search
 
@@ -261,14 +261,16 @@ def book_of(*methods: str, seeds: tuple[int, ...] = (1, 2, 3)) -> Predictions:
 def test_verdicts_follow_the_scores_per_item() -> None:
     book = book_of("CSE", "PP")
     run = run_of(searched("CSE"), searched("PP"), metrics=book.metric_rows(COSINE_PEARSON))
-    found = {one.id: one for one in judge("cse/table1", run, book.stored())}
+    run.findings["measured"] = [test.model_dump() for test in measured(run, book.stored())]
+    found = {one.id: one for one in judge("cse/table1", run)}
     assert list(found) == [claim.id for claim in claims().values() if claim.page == "cse/table1"]
     assert found["cse-01"].verdict == "not run"  # of its 20 data sets there are two
     assert found["cse-02"].rule == "beats" and found["cse-02"].verdict == "reproduced"
     assert found["cse-03"].verdict == "not reproduced"  # here CSE is better on FNWN
-    assert {one.verdict for one in judge("cse/table1", run)} == {"not run"}  # rows without a test or scores
+    alone = run.model_copy(update={"findings": {}})
+    assert {one.verdict for one in judge("cse/table1", alone)} == {"not run"}  # rows without a test or scores
     toy = run.model_copy(update={"provenance": run.provenance.model_copy(update={"config": {"profile": "demo"}})})
-    toys = judge("cse/table1", toy, book.stored())
+    toys = judge("cse/table1", toy)
     assert {one.found.evidence for one in toys} == {"a run on toy data carries no verdict"}
 
 

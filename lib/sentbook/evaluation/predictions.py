@@ -27,7 +27,7 @@ Masks = Mapping[str, NDArray[np.bool_]]
 Row = str | Sequence[str]  # a data set, a mean of several by its name, or the data sets of a mean
 KIND = "paired bootstrap"
 AND_SEEDS = ", t over seeds"
-WILLIAMS = "williams"
+WILLIAMS, OVER_ITEMS = "williams", "bootstrap over items"
 TOTAL = "total_avg"
 # Classification tasks of pairs, which have F1 beside accuracy.
 PAIRS = ("MSRP", "miniworld/paraphrase")
@@ -381,6 +381,21 @@ class Predictions:
             found, kind = two_levels(found, half), KIND + AND_SEEDS
         dataset = row if isinstance(row, str) else f"mean of {', '.join(row)}"
         return Test.of(found, kind=kind, a=a, b=b, dataset=dataset, metric=str(self._measure(row, metric)))
+
+    def compared(
+        self, sides: Sequence[str], row: Row, metric: str | None, resamples: int, *, resample_seeds: bool = False
+    ) -> Test:
+        """Return the value of one method on a row with its interval over items, or A - B of two, see `difference`."""
+        if len(sides) == 2:
+            return self.difference(sides[0], sides[1], row, metric, resamples, resample_seeds=resample_seeds)
+        names = {
+            "kind": OVER_ITEMS,
+            "a": sides[0],
+            "b": "",
+            "dataset": str(row),
+            "metric": str(self._measure(row, metric)),
+        }
+        return Test.of(self.interval(sides[0], row, metric, resamples), **names)
 
     def table_tests(self, a: str, b: str, resamples: int = 2000) -> list[Test]:
         """Return A - B in every cell where both were judged; Holm's correction over these, and apart over the averages.

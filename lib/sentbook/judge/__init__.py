@@ -10,7 +10,7 @@ from sentbook.io import ConfigError
 from sentbook.judge.claims import Cause, Claim, Verdict, claims
 from sentbook.judge.evidence import Evidence, Missing, Number, Place
 from sentbook.judge.rules import HOLDS, Judgement, judgement
-from sentbook.records import Run, Scores, Search, read, read_scores
+from sentbook.records import Run, Scores, Search, Test, read
 
 NO_RUN, TOY = "no run of this profile is recorded", "a run on toy data carries no verdict"
 DECIDED: tuple[Verdict, ...] = (*HOLDS, "not reproduced")
@@ -43,25 +43,38 @@ def gather(profile: str = "small") -> list[Entry]:
         DataError: a file is no run of this schema.
     """
     pages = dict.fromkeys(claim.page for claim in claims().values())
-    found = {one.id: one for page in pages for one in judge(page, read(page, profile), read_scores(page, profile))}
+    found = {one.id: one for page in pages for one in judge(page, read(page, profile))}
     return [found[name] for name in claims()]
 
 
-def judge(page: str, run: Run | None, scores: Scores | None = None) -> list[Entry]:
-    """Judge every claim of a page on its run: on its scores per item where there are any, else on its rows.
+def judge(page: str, run: Run | None) -> list[Entry]:
+    """Judge every claim of a page on the numbers of its run.
 
     The same run gives the same verdicts: neither data nor training is needed.
     """
-    book = Predictions.restored(scores) if scores else None
-    return [judged(claim, run, book) for claim in claims().values() if claim.page == page]
+    return [judged(claim, run) for claim in claims().values() if claim.page == page]
 
 
-def judged(claim: Claim, run: Run | None, book: Predictions | None = None) -> Entry:
-    """Judge one claim; "not run" with the reason where a number that it needs is not there."""
+def measured(run: Run, scores: Scores) -> list[Test]:
+    """Return the intervals that the claims of a run's page read and the run does not hold, from its scores per item."""
+    book, made = Predictions.restored(scores), list[Test]()
+    for claim in claims().values():
+        if claim.page == run.name:
+            judged(claim, run, book, made)
+    return made
+
+
+def judged(claim: Claim, run: Run | None, book: Predictions | None = None, made: list[Test] | None = None) -> Entry:
+    """Judge one claim; "not run" with the reason where a number that it needs is not there.
+
+    Args:
+        book: the predictions behind the run, for numbers that it does not hold.
+        made: takes these numbers.
+    """
     found, notes = Judgement("not run", NO_RUN), list[str]()
     verdict = found.verdict
     if run is not None:
-        evidence = Evidence(run, claim.about, claim.protocol, book)
+        evidence = Evidence(run, claim.about, claim.protocol, book, [] if made is None else made)
         absent = TOY if run.provenance.config.get("profile") == "demo" else claim.absent
         try:
             found = Judgement("not run", absent) if absent else judgement(evidence, claim)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sentbook.data.suites import TEST_NAMES
-from sentbook.evaluation.predictions import AND_SEEDS, Predictions
+from sentbook.evaluation.predictions import AND_SEEDS, WILLIAMS, Predictions
 from sentbook.evaluation.statistics import Estimate, seed_spread, two_levels
 from sentbook.judge import printed as tables
 from sentbook.judge.claims import at
@@ -96,7 +96,8 @@ class Evidence:
     Attributes:
         about: what the intervals are over.
         protocol: part of the protocol that counts, where a number is there under several.
-        book: the predictions behind the run, where it recorded a score per item.
+        book: the predictions behind the run, where its record is being made.
+        made: numbers from these predictions, which the run does not hold.
         ahead: sides, as ``("a", place)``, that are taken to be as good as may be.
     """
 
@@ -104,6 +105,7 @@ class Evidence:
     about: str = "models"
     protocol: str = ""
     book: Predictions | None = None
+    made: list[Test] = field(default_factory=list)
     ahead: Collection[tuple[str, Place | None]] = ()
 
     @cached_property
@@ -149,7 +151,7 @@ class Evidence:
         return [search for search in own if TEST_NAMES.get(search.dataset, search.dataset) in ("", place.dataset)]
 
     def measured(self, row: str, metric: str, a: str, b: str = "") -> Number:
-        """Return A's value on a row, or A - B: from the scores per item, or as it was recorded.
+        """Return A's value on a row, or A - B: as it was recorded, or from the scores per item.
 
         Raises:
             Missing: it is neither.
@@ -157,21 +159,20 @@ class Evidence:
         sides = [name for name in (a, b) if name]
         for name in sides:
             self.seeds(name, row, metric)
-        names = [self.chosen(name, dataset_of(row)) for name in sides]
-        where = members(row) if row.startswith("mean of ") else dataset_of(row)
-        place, resamples = (where, metric), int(self.run.provenance.config.get("resamples", 2000))
-        if self.book and all(self.book.has(name, where) for name in names):
-            if b:
-                test = self.book.difference(names[0], names[1], *place, resamples, resample_seeds=False)
-                return self.number(test.model_copy(update={"a": a, "b": b, "dataset": row}))
-            one, kind = self.book.interval(names[0], *place, resamples), "bootstrap over items"
-            return self.number(Test.of(one, kind=kind, a=a, b=b, dataset=row, metric=metric))
-        for test in [*self.run.tests, *(Test.model_validate(one) for one in self.run.findings.get("measured", []))]:
+        held = map(Test.model_validate, self.run.findings.get("measured", ()))
+        for test in [*self.run.tests, *held, *self.made]:
             sign = {(a, b): 1, (b, a): -1}.get((test.a, test.b), 0)
-            if sign and test.kind != "williams" and test.metric == metric and test.dataset in (row, dataset_of(row)):
+            if sign and test.kind != WILLIAMS and test.metric == metric and test.dataset in (row, dataset_of(row)):
                 low, high = sorted((sign * test.low, sign * test.high))
                 ends = {"estimate": sign * test.estimate, "low": low, "high": high}
                 return self.number(test.model_copy(update={"a": a, "b": b, "dataset": row, **ends}))
+        names = [self.chosen(name, dataset_of(row)) for name in sides]
+        place = members(row) if row.startswith("mean of ") else dataset_of(row)
+        if self.book and all(self.book.has(name, place) for name in names):
+            resamples = int(self.run.provenance.config.get("resamples", 2000))
+            one = self.book.compared(names, place, metric, resamples)
+            self.made.append(one.model_copy(update={"a": a, "b": b, "dataset": dataset_of(row)}))
+            return self.number(self.made[-1].model_copy(update={"dataset": row}))
         raise Missing(f"needs {a} against {b} on {row}" if b else f"needs the interval of {a} on {row}")
 
     def number(self, test: Test) -> Number:

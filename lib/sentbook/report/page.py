@@ -79,8 +79,7 @@ class Page:
     @cached_property
     def claims(self) -> list[Entry]:
         """The claims of this page with the verdicts of the record, the main one first."""
-        scores = records.read_scores(self.name, self.run.profile) if self.run else None
-        return sorted(judge(self.name, self.run, scores), key=lambda claim: not claim.main)
+        return sorted(judge(self.name, self.run), key=lambda claim: not claim.main)
 
     def label(self, name: str, otherwise: str = "") -> str:
         """Name a method or data set as this page calls it."""
