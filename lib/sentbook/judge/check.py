@@ -79,7 +79,7 @@ def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, floa
             seeds = kind.endswith(AND_SEEDS)
             found = book.compared(sides, row_of, metric, resamples, resample_seeds=seeds)
             found = book.williams(sides[0], sides[1], test.dataset) if kind == WILLIAMS else found
-            for end in ("estimate", "low", "high", *(("p",) if test.kind == kind else ())):
+            for end in ("estimate", "low", "high", *(("p",) if test.p and test.kind == kind else ())):
                 yield f"{test.a} - {test.b} on {test.dataset}", getattr(test, end), getattr(found, end), STORED
 
 
