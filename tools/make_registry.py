@@ -4,8 +4,7 @@
 
 Only files that a reader opens are kept, and the licences and attributions that must travel with them. A file has an
 address when the mirror's copy equals, byte for byte, one file of a public repository at a pinned commit. The others
-(members of an archive, conversions, joins) have ``url: null`` and say where their rows come from. A few large files of
-another publisher, who gives their MD5, are in no mirror.
+(members of an archive, conversions, joins) have ``url: null`` and say where their rows come from.
 """
 
 from __future__ import annotations
@@ -79,14 +78,6 @@ PAPERS = {
 }
 
 
-# Word vectors of gensim-data's releases: bytes and MD5, as its list.json gives them.
-RELEASES = {
-    "glove-wiki-gigaword-100": (134_300_434, "40ec481866001177b8cd4cb0df92924f"),
-    "glove-wiki-gigaword-200": (264_336_934, "59652db361b7a87ee73834a6c391dfc1"),
-    "glove-wiki-gigaword-300": (394_362_229, "29e9329ac2241937d55b852e8284e89b"),
-}
-
-
 def wanted(file: str) -> bool:
     """Whether a reader opens this file, or its licence asks that it travel along."""
     folder = file.rsplit("/", 1)[0]
@@ -112,24 +103,9 @@ def source(row: dict) -> str:
     return row.get("source") or row.get("original_url") or "several public sources"
 
 
-def releases() -> dict[str, dict]:
-    """The entries of `RELEASES`."""
-    return {
-        f"vectors/{name}.gz": {
-            "bytes": size,
-            "md5": md5,
-            "licence": "PDDL 1.0",
-            "paper": PAPERS["vectors/glove"],
-            "url": f"https://github.com/piskvorky/gensim-data/releases/download/{name}/{name}.gz",
-            "source": "release of github.com/piskvorky/gensim-data: GloVe 6B in word2vec's text format",
-        }
-        for name, (size, md5) in RELEASES.items()
-    }
-
-
 def entries(mirror: Path) -> dict[str, dict]:
-    """One entry a file: bytes, sha256 or md5, licence, paper, address, source."""
-    found = releases()
+    """One entry a file: bytes, sha256, licence, paper, address, source."""
+    found = {}
     for kind in ("eval", "train", "vectors"):
         for row in json.loads((mirror / kind / "MANIFEST.json").read_text("utf-8")):
             file = f"{kind}/{row['file']}"

@@ -218,12 +218,12 @@ def compare(names: Sequence[str], profile: str, own: Path | None, exact: bool) -
 @click.argument("action", type=click.Choice(["list", "fetch"]))
 @click.argument("names", nargs=-1)
 def data(action: str, names: Sequence[str]) -> None:
-    """List the files of the data sets, or NAMES; or verify and download them, those over 100 MB only by name."""
+    """List the files of the data sets, or NAMES; or verify and download them."""
     from sentbook.data import sources
 
     for name in sources.select(list(names)):
         entry, here = sources.registry()[name], sources.find(name)
-        if action == "fetch" and (names or here or (entry["url"] and entry["bytes"] <= 100e6)):
+        if action == "fetch" and (names or here or entry["url"]):
             here = sources.path(name)
         place = here or ("to download" if entry["url"] else "only from a mirror")
         click.echo(f"{name}  {entry['bytes'] / 1e6:.1f} MB  {place}  {entry['licence']}")

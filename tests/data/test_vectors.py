@@ -1,4 +1,4 @@
-"""Published formats of word vectors, large sets that are never fetched unasked, and maps between spaces."""
+"""Published formats of word vectors, and maps between spaces."""
 
 import gzip
 import hashlib
@@ -11,7 +11,6 @@ from kept import forget
 from sentbook import config
 from sentbook.data import novels, published, sources, vectors
 from sentbook.data.vectors import (
-    SETS,
     Vectors,
     WordVectors,
     embedding_matrix,
@@ -148,28 +147,6 @@ def test_another_reader_reads_again_and_trains_again(
         monkeypatch.setattr(module, "_READER", 99)
     after = state()
     assert after[0] == 2 and not set(after[1:]) & set(before[1:])
-
-
-def test_a_large_set_is_never_fetched_unasked_and_verified(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an empty cache; the file is a small one, and nothing can be fetched."""
-    name, body = SETS["glove-6b-100d"].file, gzip.compress(b"2 3\n" + TEXT % b"dog")
-    entry = {"md5": hashlib.md5(body, usedforsecurity=False).hexdigest(), "bytes": len(body), "url": "http://x.invalid"}
-    monkeypatch.delenv("SENTBOOK_DATA", raising=False)
-    monkeypatch.setattr(sources, "registry", lambda: {name: entry})
-    assert not vectors.available("glove-6b-100d")
-    with pytest.raises(DataError, match=r"`sentbook data fetch vectors/glove-wiki-gigaword-100\.gz`"):
-        load("glove-6b-100d")
-    file = cache.parent / name
-    file.parent.mkdir(parents=True)
-    file.write_bytes(body[:-9])
-    with pytest.raises(DataError, match=r"could not be fetched from http://x\.invalid"):  # fetched again
-        load("glove-6b-100d")
-    file.write_bytes(body)
-    assert vectors.available("glove-6b-100d") and not vectors.available("glove-6b-300d")
-    assert load("glove-6b-100d").words == ["cat", "dog"] and set(sources.used()) == {name}
-    forget()
-    monkeypatch.setattr(vectors, "read_text", lambda path: pytest.fail("parsed again"))
-    assert load("glove-6b-100d").words == ["cat", "dog"] and set(sources.used()) == {name}
 
 
 def test_the_map_recovers_a_linear_relation_and_expands_by_it() -> None:

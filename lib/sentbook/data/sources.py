@@ -39,8 +39,7 @@ def registry() -> dict[str, dict[str, Any]]:
     """Return every file by its name ``<kind>/<dataset>/<file>``.
 
     Returns:
-        Per file ``sha256`` (or ``md5``, where its publisher gives no other), ``bytes``, ``licence``, ``paper``,
-        ``source`` in words, ``url`` (None: only from a mirror).
+        Per file ``sha256``, ``bytes``, ``licence``, ``paper``, ``source`` in words, ``url`` (None: only from a mirror).
     """
     text = (files("sentbook.data") / "registry.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
@@ -73,9 +72,8 @@ def kept(name: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def sha256(name: str) -> str:
-    """Return the registered digest of ``name``; ``md5:...`` where the registry has no SHA-256."""
-    entry = _entry(name)
-    return str(entry["sha256"]) if "sha256" in entry else f"md5:{entry['md5']}"
+    """Return the registered SHA-256 of ``name``."""
+    return str(_entry(name)["sha256"])
 
 
 def used() -> dict[str, str]:
@@ -131,19 +129,18 @@ def _download(name: str) -> Path:
 
 
 def _is_registered(name: str, file: Path) -> bool:
-    kind, _, digest = sha256(name).rpartition(":")
-    return file_digest(file, kind or "sha256") == digest
+    return file_digest(file) == sha256(name)
 
 
-def file_digest(file: Path, algorithm: str = "sha256") -> str:
-    """Return the digest of a file, computed once a process while it does not change."""
+def file_digest(file: Path) -> str:
+    """Return the SHA-256 of a file, computed once a process while it does not change."""
     state = file.stat()
-    return _digest(file, state.st_size, state.st_mtime_ns, algorithm)
+    return _digest(file, state.st_size, state.st_mtime_ns)
 
 
 @cache
-def _digest(file: Path, size: int, modified: int, algorithm: str) -> str:
-    return str(pooch.file_hash(str(file), alg=algorithm))
+def _digest(file: Path, size: int, modified: int) -> str:
+    return str(pooch.file_hash(str(file)))
 
 
 # -- a user's own files ------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sentbook.data import modern, sources
 from sentbook.data.miniworld import World
 from sentbook.data.published import original
 from sentbook.data.readers import one_of
-from sentbook.io import DataError, originals
+from sentbook.io import DataError
 
 VectorName = Literal[
     "miniworld", "miniworld-25d", "glove-6b-50d", "glove-6b-100d", "glove-6b-200d", "glove-6b-300d", "word2vec-300d",
@@ -56,7 +56,7 @@ class VectorSet:
 
     Attributes:
         words: what it is called where it stands in for another set.
-        file: registered: the mirror's array, or text of 134 to 394 MB, which is never downloaded unasked.
+        file: the mirror's array, which is registered.
         originals: the published names of its file, which an owner puts into the folder of the originals.
         dimension: of a set that is another one after `reduce`.
         unknown: the word whose vector stands for unknown words, or a file of this package that holds the vector; empty:
@@ -79,9 +79,7 @@ SETS: dict[str, VectorSet] = {
         ("glove.6B.50d.txt",),
         unknown=Path(__file__).with_name("glove6b_50d_mean.npy"),
     ),
-    "glove-6b-100d": VectorSet("GloVe 6B 100-d", "vectors/glove-wiki-gigaword-100.gz", ("glove.6B.100d.txt",)),
-    "glove-6b-200d": VectorSet("GloVe 6B 200-d", "vectors/glove-wiki-gigaword-200.gz", ("glove.6B.200d.txt",)),
-    "glove-6b-300d": VectorSet("GloVe 6B 300-d", "vectors/glove-wiki-gigaword-300.gz", ("glove.6B.300d.txt",)),
+    **{f"glove-6b-{d}d": VectorSet(f"GloVe 6B {d}-d", originals=(f"glove.6B.{d}d.txt",)) for d in (100, 200, 300)},
     "word2vec-300d": VectorSet("word2vec GoogleNews (26,423 words)", "vectors/googlenews_300d_26k.npy"),
     "word2vec-300d-expanded": VectorSet("word2vec GoogleNews (26,423 words), with GloVe 6B 50-d mapped to it,"),
     "glove-840b-300d-sick": VectorSet(SICK, "vectors/glove840b_300d_sick.npy"),
@@ -121,13 +119,11 @@ def substitute(name: str, paper: str) -> str:
 
 
 def available(name: VectorName) -> bool:
-    """Tell whether `load` needs no download and no package that nobody asked for."""
+    """Tell whether `load` needs no original and no package that is not here."""
     if name in modern.MODERN:
         return modern.available(name)
     found = SETS.get(name, VectorSet())
-    if not found.originals or found.file.endswith(".npy"):
-        return True
-    return bool((found.file and sources.find(found.file)) or sources.original(*found.originals))
+    return bool(found.file or not found.originals or sources.original(*found.originals))
 
 
 @dataclass(frozen=True)
@@ -280,7 +276,7 @@ def load(name: VectorName, path: str = "", unknown: str = "") -> WordVectors:
     """Return word vectors by name.
 
     Args:
-        name: ``miniworld`` and ``miniworld-25d``; ``glove-6b-50d`` and, once they were fetched, ``-100d``, ``-200d``
+        name: ``miniworld`` and ``miniworld-25d``; ``glove-6b-50d`` and, among the originals, ``-100d``, ``-200d``
             and ``-300d``; ``word2vec-300d`` (GoogleNews, 26,423 words); ``word2vec-300d-expanded`` (the same, with
             every word of the mirror's GloVe carried over by `linear_map`); ``glove-840b-300d-sick``, and
             ``glove-840b-sick-pca-200d`` and its like, that set after `reduce`; ``all-minilm-l6-v2`` and
@@ -301,14 +297,7 @@ def load(name: VectorName, path: str = "", unknown: str = "") -> WordVectors:
         return reduce(load("glove-840b-300d-sick"), found.dimension)
     if own := _own_file(name, path):
         return _parsed(own, unknown or found.unknown)
-    if found.file.endswith(".npy"):
-        return _of_mirror(name)
-    if not available(name):
-        raise DataError(
-            f"{name} is not here and is large; put {found.originals[0]} into {originals()}, or run "
-            f"`sentbook data fetch {found.file}` first."
-        )
-    return _parsed(sources.path(found.file), found.unknown)
+    return _of_mirror(name)
 
 
 def _of_mirror(name: str) -> WordVectors:

@@ -31,7 +31,7 @@ def dimension_recipes(settings: Settings) -> list[list[Recipe]]:
     for row in settings.dimensions:
         name = next((name for name in row.vectors if vectors.available(name)), None)
         if name is None:
-            raise DataError(f"None of {', '.join(row.vectors)} is here; run `sentbook data fetch` for one of them.")
+            raise DataError(f"None of {', '.join(row.vectors)} is here; put one of them among the originals.")
         own = name == settings.vectors.name and row.filters == settings.wsv.filters
         size = vectors.load(name).dimension
         groups.append(
