@@ -67,20 +67,3 @@ def put_books(folder: Path, size: int = 800) -> None:
             for number, line in enumerate(lines)
         )
         put(folder / f"books_large_p{part}.txt", said)
-
-
-def put_answers(folder: Path, flat: Path) -> None:
-    """Mohler's archive: the questions, the answers and each grader's scores of a question, a file each."""
-    rows = [line.split("\t") for line in flat.read_text(encoding="utf-8-sig").splitlines()[1:]]
-    by_question: dict[str, list[list[str]]] = {}
-    for row in rows:
-        by_question.setdefault(row[0].rpartition(".")[0], []).append(row)
-    data = folder / "ShortAnswerGrading_v2.0" / "data"
-    marked = (("" if found[0][1] == "1" else "#") + name for name, found in by_question.items())
-    put(data / "docs" / "files", marked)
-    put(data / "raw" / "questions", (f"{name} {found[0][2]}" for name, found in by_question.items()))
-    put(data / "raw" / "answers", (f"{name} {found[0][3]}" for name, found in by_question.items()))
-    for name, found in by_question.items():
-        put(data / "raw" / name, (f"{name} {row[4]}" for row in found))
-        for column, grader in enumerate(("me", "other", "ave"), start=5):
-            put(data / "scores" / name / grader, (row[column] for row in found))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from sentbook.config import load
@@ -13,7 +12,7 @@ from sentbook.data import corpora, novels, published, readers, sources, vectors
 from sentbook.data.miniworld import World
 from sentbook.io import ConfigError, DataError
 from sentbook.training.objectives import MarginTraining
-from stand_ins import put, put_answers, put_books, put_pairs, put_vectors
+from stand_ins import put, put_books, put_pairs, put_vectors
 
 
 def test_training_pairs_in_their_published_formats(originals: Path) -> None:
@@ -143,18 +142,9 @@ def test_the_papers_vectors_are_found_by_their_published_names(originals: Path) 
 
 
 @pytest.mark.real_data
-def test_mohlers_archive_has_the_answers_of_the_flat_file(
+def test_training_pairs_of_sts_2012_are_known_by_their_names_and_contents(
     mirror: Path, originals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SENTBOOK_DATA", str(mirror))
-    flat, questions = readers.graded_answers()
-    put_answers(originals, mirror / "eval" / "short-answer-grading" / "sag_v2_flat.tsv")
     (originals / "STS2012-train").symlink_to(mirror / "eval" / "sts2012-train")
     monkeypatch.setenv("SENTBOOK_DATA", str(originals.parent / "DATA"))
-    archived, named = readers.graded_answers()
-    assert named == questions and (archived.first, archived.second) == (flat.first, flat.second)
-    np.testing.assert_array_equal(archived.gold, flat.gold)
-    assert len(readers.sts2012_train()) == 3  # by their names and contents, as SemEval published them
-    (originals / "ShortAnswerGrading_v2.0" / "data" / "raw" / "1.1").unlink()
-    with pytest.raises(DataError, match=r"raw/1\.1 cannot be read"):
-        readers.graded_answers()
+    assert len(readers.sts2012_train()) == 3

@@ -6,7 +6,6 @@ they are not verified, so a line that cannot be read is named.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 
 from sentbook.data import sources
 from sentbook.data.text import texts
@@ -147,26 +145,3 @@ def inference(part: str) -> LabelledPairs:
         raise DataError(f"{INFERENCE[part][0][0]} holds no pair with a label; unpack it again.")
     premises, hypotheses, labels = map(list, zip(*found, strict=True))
     return LabelledPairs("all-nli", premises, hypotheses, np.array(labels, dtype=np.int64), CLASSES)
-
-
-def answers(listed: Path) -> pd.DataFrame:
-    """Return Mohler's archive, whose file ``data/docs/files`` is given, as the flat file that stands for it.
-
-    Columns 0, 1, 3, 4, 7: the answer's id, whether its question is in the published set, the reference answer, the
-    answer, and the mean of the two grades (Mohler, Bunescu and Mihalcea 2011, release 2).
-    """
-    folder, rows = listed.parents[1], list[tuple[str, ...]]()
-
-    def numbered(name: str) -> list[tuple[str, str]]:
-        cells = (line.partition(" ") for line in sources.lines(folder / "raw" / name, errors="replace"))
-        return [(number, " ".join(said.split())) for number, _, said in cells]
-
-    references = dict(numbered("answers"))
-    for line in sources.lines(listed):
-        number, kept = line.lstrip("#").strip(), "0" if line.startswith("#") else "1"
-        grades = sources.lines(folder / "scores" / number / "ave")
-        graded = enumerate(zip(numbered(number), grades, strict=False))
-        rows += [(f"{number}.{at}", kept, references[number], said, grade) for at, ((_, said), grade) in graded]
-    whole = "\n".join(map("\t".join, rows)).encode()
-    sources.note(folder.parent.name, len(whole), hashlib.sha256(whole).hexdigest())
-    return pd.DataFrame(rows, columns=[0, 1, 3, 4, 7])

@@ -194,15 +194,12 @@ def graded_answers() -> tuple[ScoredPairs, list[str]]:
     """Return reference and student's answer with a mean grade on 0-5 (Mohler, Bunescu and Mihalcea 2011): 2273 pairs.
 
     169 answers to the six questions that the authors left out are dropped. There is no official split: hold out whole
-    questions (81 of them), or assignments. ``<br>`` tags remain in 245 answers. Where the flat file is not here, the
-    unpacked archive is read from the folder of the originals.
+    questions (81 of them), or assignments. ``<br>`` tags remain in 245 answers.
 
     Returns:
         The pairs, and of each its question, ``<assignment>.<number>``.
     """
-    name = "eval/short-answer-grading/sag_v2_flat.tsv"
-    listed = None if sources.find(name) else sources.original("data/docs/files")
-    found = published.answers(listed) if listed else table(name, (0, 1, 3, 4, 7), 2442, header=True)
+    found = table("eval/short-answer-grading/sag_v2_flat.tsv", (0, 1, 3, 4, 7), 2442, header=True)
     found = found[found[1] == "1"]
     expect("short answers", len(found), 2273)
     pairs = ScoredPairs("SAG", found[3].tolist(), found[4].tolist(), found[7].to_numpy(float), (0, 5))
