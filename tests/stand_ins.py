@@ -33,19 +33,16 @@ def put_vectors(folder: Path, known: list[str]) -> None:
 
 
 def put_pairs(folder: Path) -> None:
-    """PPDB XL, both parts of Simple Wikipedia, ParaNMT, SNLI and MultiNLI."""
+    """PPDB XL, Simple Wikipedia, ParaNMT, SNLI and MultiNLI."""
     world = World()
     phrases, sentences, inference = world.phrases(600), world.sentences(600), world.entailment("train")
     for kind, tag in (("phrasal", "[NP/VP]"), ("lexical", "[NN]")):
         rows = zip(phrases.first, phrases.second, strict=True)
         said = (f"{tag} ||| {one} ||| {other} ||| Abstract=0 p(e|f)=1.5 ||| 0-0" for one, other in rows)
         put(folder / f"ppdb-1.0-xl-{kind}.gz", said)
-    for name, side in (("normal", sentences.first), ("simple", sentences.second)):
-        put(
-            folder / "sentence-aligned.v2" / f"{name}.aligned", (f"Title\t{at}\t{text}" for at, text in enumerate(side))
-        )
-    rows = zip(sentences.first, sentences.second, strict=True)
-    put(folder / "para-nmt-5m-processed.txt", (f"{one}\t{other}" for one, other in rows))
+    for name in ("simple-wikipedia-v2.tsv", "para-nmt-5m-processed.txt"):
+        rows = zip(sentences.first, sentences.second, strict=True)
+        put(folder / name, (f"{one}\t{other}" for one, other in rows))
     labels = [inference.classes[label] for label in inference.labels]
     texts = [
         json.dumps({"sentence1": one, "sentence2": other, "gold_label": label, "pairID": "1", "annotator_labels": []})

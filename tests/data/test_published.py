@@ -110,8 +110,6 @@ def test_a_run_names_the_originals_that_it_read(originals: Path) -> None:
     [
         ("ppdb-xl-phrasal", ["[X] ||| a ||| b ||| f", "[X] ||| a"], r"-phrasal, line 2: '.* a' holds no pair"),
         ("paranmt", ["a\ta"], "holds no pair"),
-        ("simple-wikipedia-v2", ["T\t0\ta", "T\tb"], "normal.aligned, line 2"),
-        ("simple-wikipedia-v2", ["T\t0\ta"], "not of one length"),
         ("all-nli", ['{"sentence1": "a", "sentence2": "b"}'], r"train\.jsonl, line 1: cannot be read .*gold_label"),
         ("all-nli", ['{"sentence1": "a", "sentence2": null, "gold_label": "neutral"}'], "line 1: .* no text but None"),
         ("all-nli", ["[1]"], "line 1: cannot be read"),
@@ -119,10 +117,9 @@ def test_a_run_names_the_originals_that_it_read(originals: Path) -> None:
     ],
 )
 def test_damaged_files_are_named(originals: Path, name: str, lines: list[str], said: str) -> None:
-    put(originals / "simple.aligned", ["T\t0\ta"] * 2)
-    for first, *_ in published.FILES[name][:2]:
-        if first != "simple.aligned":
-            put(originals / first, lines)
+    files = published.INFERENCE["train"] if name == "all-nli" else published.PARAPHRASES[name][:1]
+    for file in files:
+        put(originals / file, lines)
     with pytest.raises(DataError, match=said):
         corpora.inference(name) if name == "all-nli" else corpora.load([name])
 

@@ -21,22 +21,22 @@ from sentbook.data.text import texts
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
 from sentbook.io import DataError, parse_yaml
 
-# Of each corpus of paraphrases its files, each by the names that it is published under.
-PARAPHRASES: dict[str, tuple[tuple[str, ...], ...]] = {
+# Of each corpus of paraphrases the names that its file is published under.
+PARAPHRASES: dict[str, tuple[str, ...]] = {
     # Ganitkevitch et al. 2013, or the distinct pairs that Wieting et al. 2016 made of it.
-    "ppdb-xl-phrasal": (("ppdb-1.0-xl-phrasal", "ppdb-xl-phrasal", "phrase-training-data.txt"),),
-    "ppdb-xl-lexical": (("ppdb-1.0-xl-lexical", "ppdb-xl-lexical"),),
-    # Version 2 of Coster and Kauchak 2011: 167,689 pairs.
-    "simple-wikipedia-v2": (("normal.aligned",), ("simple.aligned",)),
+    "ppdb-xl-phrasal": ("ppdb-1.0-xl-phrasal", "ppdb-xl-phrasal", "phrase-training-data.txt"),
+    "ppdb-xl-lexical": ("ppdb-1.0-xl-lexical", "ppdb-xl-lexical"),
+    # Version 2 of Coster and Kauchak 2011, 167,689 pairs, joined by:
+    # paste <(cut -f3 normal.aligned) <(cut -f3 simple.aligned) > simple-wikipedia-v2.tsv
+    "simple-wikipedia-v2": ("simple-wikipedia-v2.tsv",),
     # Wieting and Gimpel 2018: the five million pairs of their encoders, or all.
-    "paranmt": (("para-nmt-5m-processed.txt", "para-nmt-50m.txt"),),
+    "paranmt": ("para-nmt-5m-processed.txt", "para-nmt-50m.txt"),
 }
 # SNLI and MultiNLI (Bowman et al. 2015; Williams et al. 2018), pooled as by Conneau et al. 2017.
 INFERENCE = {
-    "train": (("snli_1.0_train.jsonl",), ("multinli_1.0_train.jsonl",)),
-    "dev": (("snli_1.0_dev.jsonl",), ("multinli_1.0_dev_matched.jsonl",)),
+    "train": ("snli_1.0_train.jsonl", "multinli_1.0_train.jsonl"),
+    "dev": ("snli_1.0_dev.jsonl", "multinli_1.0_dev_matched.jsonl"),
 }
-FILES = PARAPHRASES | {"all-nli": sum(INFERENCE.values(), ())}
 # Raised when the same file is to be read otherwise: part of the keys of what is trained on it.
 _READER = 2
 # Lines of a user's own pairs: names of columns, and what follows them.
@@ -62,7 +62,9 @@ def original(paper: str, kind: Literal["vectors", "sentences"]) -> str:
 
 def digests(*corpora: str) -> dict[str, str]:
     """Digest every file of those of ``corpora`` that are originals, for the key of a training."""
-    found = [sources.owned(*names) for corpus in corpora for names in FILES.get(corpus, ())]
+    published = [PARAPHRASES[corpus] for corpus in corpora if corpus in PARAPHRASES]
+    published += [(name,) for names in INFERENCE.values() for name in names if "all-nli" in corpora]
+    found = [sources.owned(*names) for names in published]
     return {file.name: digest(file) for file in found}
 
 
@@ -76,13 +78,8 @@ def paraphrases(corpus: str) -> ParaphrasePairs:
 
     Distinct pairs in file order, stripped, without those whose sides are equal or empty.
     """
-    found = [sources.owned(*names) for names in PARAPHRASES[corpus]]
-    if len(found) == 1:
-        return _distinct(corpus, ((cells[0], cells[1]) for cells in _cells(found[0], 2)), found[0])
-    first, second = ([cells[2] for cells in _cells(file, 3)] for file in found)
-    if len(first) != len(second):
-        raise DataError(f"{found[0].name} and {found[1].name} are not of one length; unpack them again.")
-    return _distinct(corpus, zip(first, second, strict=True), found[0])
+    file = sources.owned(*PARAPHRASES[corpus])
+    return _distinct(corpus, _cells(file), file)
 
 
 def own_pairs(file: Path) -> ParaphrasePairs:
@@ -111,14 +108,13 @@ def own_pairs(file: Path) -> ParaphrasePairs:
     return _distinct("file", found, file)
 
 
-def _cells(file: Path, count: int) -> Iterable[list[str]]:
+def _cells(file: Path) -> Iterable[tuple[str, str]]:
     for number, line in enumerate(sources.lines(file), start=1):
         cells = line.split("|||")[1:] if "|||" in line.partition("\t")[0] else line.split("\t")
-        if len(cells) >= count:
-            yield cells
-        elif line.strip() or count > 2:
-            what = "no pair" if count == 2 else "no sentence"
-            raise DataError(f"{file}, line {number}: {line[:60]!r} holds {what}; correct or remove the line.")
+        if len(cells) >= 2:
+            yield cells[0], cells[1]
+        elif line.strip():
+            raise DataError(f"{file}, line {number}: {line[:60]!r} holds no pair; correct or remove the line.")
 
 
 def _distinct(corpus: str, found: Iterable[tuple[str, str]], file: Path) -> ParaphrasePairs:
@@ -132,7 +128,7 @@ def _distinct(corpus: str, found: Iterable[tuple[str, str]], file: Path) -> Para
 def inference(part: str) -> LabelledPairs:
     """Return ``train`` or ``dev`` pairs of SNLI and MultiNLI, without those that no majority labelled (``-``)."""
     found: list[tuple[str, str, int]] = []
-    for file in (sources.owned(*names) for names in INFERENCE[part]):
+    for file in map(sources.owned, INFERENCE[part]):
         for number, line in enumerate(sources.lines(file), start=1):
             try:
                 said = json.loads(line)
@@ -142,6 +138,6 @@ def inference(part: str) -> LabelledPairs:
             except (ValueError, LookupError, TypeError, DataError) as error:
                 raise DataError(f"{file}, line {number}: cannot be read ({error}); unpack it again.") from error
     if not found:
-        raise DataError(f"{INFERENCE[part][0][0]} holds no pair with a label; unpack it again.")
+        raise DataError(f"{INFERENCE[part][0]} holds no pair with a label; unpack it again.")
     premises, hypotheses, labels = map(list, zip(*found, strict=True))
     return LabelledPairs("all-nli", premises, hypotheses, np.array(labels, dtype=np.int64), CLASSES)

@@ -160,8 +160,8 @@ def owned(*names: str) -> Path:
     """Return the original by its published ``names``, see `original`."""
     if (found := original(*names)) is None:
         raise DataError(
-            f"{names[0]} is not in {originals()}; put it there, plain or as .gz, or let SENTBOOK_ORIGINALS name the "
-            "folder that has it."
+            f"{names[0]} is not in {originals()}; put it there, plain or as .gz, as the page on data says, or let "
+            "SENTBOOK_ORIGINALS name the folder that has it."
         )
     return noted(found)
 
