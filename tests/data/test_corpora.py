@@ -51,7 +51,7 @@ def test_every_corpus_goes_with_every_tokenisation(
     """What has no token under the tokenisation in use is left out, and counted."""
     (tmp_path / "mine.tsv").write_text("a cat\ta dog\n...\ta bird\nhe said -\t?!\n")
     labelled = LabelledPairs("NLI", ["*", "a man", "a cat"], ["a man", "a dog", "!"], np.arange(3), ("a", "b", "c"))
-    monkeypatch.setattr(corpora.published, "inference", lambda part: labelled)
+    monkeypatch.setattr(corpora, "all_nli", lambda part: labelled)
     answers = ScoredPairs("CR pairs", ["*", "fine", "bad"], ["good", "good", "good"], np.array([0.0, 1, 0]), (0, 1))
     monkeypatch.setattr("sentbook.training.objectives.scored.pairs", lambda name, split: answers)
     for tokenisation, left in {"words": 1, "ptb": 3, "content": 3, "stems": 3, "whitespace": 3}.items():

@@ -9,7 +9,7 @@ import pytest
 
 from kept import forget
 from sentbook import config
-from sentbook.data import novels, published, sources, vectors
+from sentbook.data import corpora, novels, sources, vectors
 from sentbook.data.vectors import (
     Vectors,
     WordVectors,
@@ -137,13 +137,13 @@ def test_another_reader_reads_again_and_trains_again(
         forget()
         load("file", path)
         books = novels.folder(originals / "bookcorpus", "lines")
-        digests = vectors.digest(Vectors(path=path)), published.digest(tmp_path / "v.txt"), books.identity
+        digests = vectors.digest(Vectors(path=path)), corpora.digest_of(tmp_path / "v.txt"), books.identity
         parsed = [*sources.cache_folder().glob("derived/vectors-*")]
-        return [len(parsed), *digests, *published.digests("ppdb-xl-phrasal").values()]
+        return [len(parsed), *digests, *corpora.digests("ppdb-xl-phrasal").values()]
 
     before = state()
     assert before[0] == 1 and state() == before
-    for module in (vectors, published, novels):
+    for module in (vectors, corpora, novels):
         monkeypatch.setattr(module, "_READER", 99)
     after = state()
     assert after[0] == 2 and not set(after[1:]) & set(before[1:])

@@ -3,27 +3,35 @@
 The number of rows of every file is asserted. Then repeated pairs, pairs of equal sides and rows with an empty side (28,
 all in PPDB) are dropped: they teach nothing. Pairs left: PPDB 207,932, captions 57,990 (seed 0), rewrites 31,870,
 Simple Wikipedia 3,652, WikiSplit 12,000, OneStop 4,736, Quora 53,986, Twitter 11,109, ParaSCI 40,162, Bible 91,675.
+
+What a paper used, where this book has a substitute, is named in ``papers/<paper>/originals.yaml``. Whoever owns its
+files puts them into the folder of the originals; they are not verified, so a line that cannot be read is named.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from sentbook.config import digest
-from sentbook.data import published, readers, sources
+from sentbook.data import readers, sources
 from sentbook.data.miniworld import World
-from sentbook.data.published import original
 from sentbook.data.readers import one_of
 from sentbook.data.suites import remove, with_tokens
-from sentbook.data.text import Tokenisation, tokenise_words
+from sentbook.data.text import Tokenisation, texts, tokenise_words
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
+from sentbook.io import DataError, parse_yaml
 
 Pairs = Iterable[tuple[str, str]]
 _BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-LRB-": "(", "-RRB-": ")"}
@@ -158,6 +166,42 @@ _OTHERS = {
     "folder": "your own books for BookCorpus (70 million sentences)",
     "miniworld-stories": "generated stories of the mini-world",
 }
+# Of each corpus of paraphrases the names that its file is published under.
+PARAPHRASES: dict[str, tuple[str, ...]] = {
+    # Ganitkevitch et al. 2013, or the distinct pairs that Wieting et al. 2016 made of it.
+    "ppdb-xl-phrasal": ("ppdb-1.0-xl-phrasal", "ppdb-xl-phrasal", "phrase-training-data.txt"),
+    "ppdb-xl-lexical": ("ppdb-1.0-xl-lexical", "ppdb-xl-lexical"),
+    # Version 2 of Coster and Kauchak 2011, 167,689 pairs, joined by:
+    # paste <(cut -f3 normal.aligned) <(cut -f3 simple.aligned) > simple-wikipedia-v2.tsv
+    "simple-wikipedia-v2": ("simple-wikipedia-v2.tsv",),
+    # Wieting and Gimpel 2018: the five million pairs of their encoders, or all.
+    "paranmt": ("para-nmt-5m-processed.txt", "para-nmt-50m.txt"),
+}
+# SNLI and MultiNLI (Bowman et al. 2015; Williams et al. 2018), pooled as by Conneau et al. 2017.
+INFERENCE = {
+    "train": ("snli_1.0_train.jsonl", "multinli_1.0_train.jsonl"),
+    "dev": ("snli_1.0_dev.jsonl", "multinli_1.0_dev_matched.jsonl"),
+}
+# Raised when the same file is to be read otherwise: part of the keys of what is trained on it.
+_READER = 2
+# Lines of a user's own pairs: names of columns, and what follows them.
+_NUMBER = r" *[-+]?\d*\.?\d+(?:e[-+]?\d+)? *"
+_NAMES = "first|second|source|target|premise|hypothesis|original|paraphrase|anchor|positive|query|reference|candidate"
+_NAME = rf" *(?:(?:sentence|sent|text|phrase|question)[ _]?(?:[12ab]|one|two)?|{_NAMES}) *"
+_HEADER = re.compile(rf"{_NAME}\t{_NAME}(?:\t *score *>=({_NUMBER}))?", re.IGNORECASE)
+_SENTENCE = rf"(?!{_NUMBER}(?:\t|$))([^\t]*\S[^\t]*)"  # no number alone, which would be a label
+
+
+@cache
+def original(paper: str, kind: Literal["vectors", "sentences"]) -> str:
+    """Name the word vectors or the sentence pairs that a paper used; empty where its folder does not say.
+
+    Example:
+        >>> original("cse", "vectors")
+        'PARAGRAM-SL999'
+    """
+    path = files("sentbook") / "papers" / paper / "originals.yaml"
+    return str(parse_yaml(path.read_text(encoding="utf-8")).get(kind, "")) if path.is_file() else ""
 
 
 def substitute(name: str, paper: str) -> str:
@@ -180,7 +224,7 @@ def read(name: str, seed: int = 0, path: str = "") -> ParaphrasePairs:
     if name == "phrases":
         return _phrases()
     if name not in CORPORA:
-        return published.own_pairs(sources.noted(path)) if name == "file" else published.paraphrases(name)
+        return own_pairs(sources.noted(path)) if name == "file" else paraphrases(name)
     corpus = CORPORA[name]
     tables = [readers.table(file, corpus.columns, size) for file, size in corpus.files.items()]
     pairs = corpus.pairs(tables, seed)
@@ -200,13 +244,13 @@ def load(
     """Return the pairs of all ``names``, shuffled by ``seed``.
 
     Args:
-        names: of `CORPORA`, of `published.PARAPHRASES`, or ``file``: the user's own, at ``path``.
+        names: of `CORPORA`, of `PARAPHRASES`, or ``file``: the user's own, at ``path``.
         limit: keep at most so many, drawn by the seed.
         exclude: keys (`sentbook.data.suites.key`) of test sentences; pairs that hold one are dropped.
         tokenisation: pairs with a side without a token, a lone bullet, say, are dropped and counted.
     """
     for name in names:
-        one_of("corpus", name, CORPORA | dict.fromkeys([*published.PARAPHRASES, "file"]))
+        one_of("corpus", name, CORPORA | dict.fromkeys([*PARAPHRASES, "file"]))
     found = [remove(read(name, seed, path), exclude) for name in dict.fromkeys(names)]
     mixed = ParaphrasePairs.joined(found, name="+".join(names))
     return with_tokens(mixed.take(np.random.default_rng([seed, 1]).permutation(len(mixed))[:limit]), tokenisation)
@@ -218,8 +262,7 @@ def inference(
     """Return training and held-out pairs of ``nli``, ``all-nli`` or ``miniworld-entailment``.
 
     ``nli`` is the pool of `sentbook.data.readers.nli`, in place of SNLI and MultiNLI (Bowman et al. 2015; Williams et
-    al. 2017), 943,000 pairs that are not here; ``all-nli`` is these, their development pairs held out, for who has them
-    (`sentbook.data.published`).
+    al. 2017), 943,000 pairs that are not here; ``all-nli`` is these, their development pairs held out.
 
     Args:
         exclude: keys (`sentbook.data.suites.key`) of sentences that no pair may hold.
@@ -228,7 +271,7 @@ def inference(
     if corpus == "miniworld-entailment":
         train, held_out = World().entailment("train"), World().entailment("trial")
     elif corpus == "all-nli":
-        train, held_out = (remove(published.inference(part), exclude) for part in ("train", "dev"))
+        train, held_out = (remove(all_nli(part), exclude) for part in ("train", "dev"))
     else:
         allowed = remove(readers.nli(), exclude)
         order = np.random.default_rng(0).permutation(len(allowed))
@@ -280,3 +323,89 @@ def _phrases() -> ParaphrasePairs:
     identity = digest([_ALIGNMENT, *map(sources.sha256, CORPORA["phrases"].files)])
     kept = sources.kept(f"phrases-{identity}", align)
     return ParaphrasePairs.of("phrases", zip(kept["first"], kept["second"], strict=True))
+
+
+# -- originals as they were published, and a user's own pairs ----------------------------------------------------------
+
+
+def digests(*corpora: str) -> dict[str, str]:
+    """Digest every file of those of ``corpora`` that are originals, for the key of a training."""
+    published = [PARAPHRASES[corpus] for corpus in corpora if corpus in PARAPHRASES]
+    published += [(name,) for names in INFERENCE.values() for name in names if "all-nli" in corpora]
+    found = [sources.owned(*names) for names in published]
+    return {file.name: digest_of(file) for file in found}
+
+
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file and the version of its reader."""
+    return f"{sources.file_digest(file)}-{_READER}"
+
+
+def paraphrases(corpus: str) -> ParaphrasePairs:
+    """Return one of `PARAPHRASES`: ``label ||| one ||| other ||| ...`` (PPDB) or a tab between, plain or as .gz.
+
+    Distinct pairs in file order, stripped, without those whose sides are equal or empty.
+    """
+    file = sources.owned(*PARAPHRASES[corpus])
+    return _distinct(corpus, _cells(file), file)
+
+
+def own_pairs(file: Path) -> ParaphrasePairs:
+    """Return the pairs of a user's own file, plain or as .gz: in each line two sentences with a tab between.
+
+    A first line that names the two columns is left out: ``first`` and ``second``, or ``sentence1`` and ``sentence2``,
+    say. It may declare a third column, of scores, and the lowest one of a pair that is kept, as ``score >= 0.8``. Blank
+    lines are skipped, and repeated pairs.
+
+    Raises:
+        DataError: a line has another layout, or a number for a sentence, such as a label; the line is shown.
+    """
+    lines = [(number, line) for number, line in enumerate(sources.lines(file), start=1) if line.strip()]
+    header = _HEADER.fullmatch(lines[0][1]) if lines else None
+    least = float(header[1]) if header and header[1] else None
+    pattern = rf"{_SENTENCE}\t{_SENTENCE}" + ("" if least is None else rf"\t({_NUMBER})")
+    found, layout = list[tuple[str, str]](), re.compile(pattern, re.IGNORECASE)
+    for number, line in lines[bool(header) :]:
+        if (pair := layout.fullmatch(line)) is None:
+            raise DataError(
+                f"{file}, line {number}: {line[:60]!r} is not two sentences with a tab between; a third column needs a "
+                f"first line such as {'first<TAB>second<TAB>score >= 0.8'!r}, which declares the scores that are kept."
+            )
+        if least is None or float(pair[3]) >= least:
+            found.append((pair[1], pair[2]))
+    return _distinct("file", found, file)
+
+
+def _cells(file: Path) -> Iterable[tuple[str, str]]:
+    for number, line in enumerate(sources.lines(file), start=1):
+        cells = line.split("|||")[1:] if "|||" in line.partition("\t")[0] else line.split("\t")
+        if len(cells) >= 2:
+            yield cells[0], cells[1]
+        elif line.strip():
+            raise DataError(f"{file}, line {number}: {line[:60]!r} holds no pair; correct or remove the line.")
+
+
+def _distinct(corpus: str, found: Iterable[tuple[str, str]], file: Path) -> ParaphrasePairs:
+    trimmed = ((one.strip(), other.strip()) for one, other in found)
+    kept = dict.fromkeys((one, other) for one, other in trimmed if one and other and one != other)
+    if not kept:
+        raise DataError(f"{file} holds no pair; give one with a tab between two sentences in each line.")
+    return ParaphrasePairs.of(corpus, kept)
+
+
+def all_nli(part: str) -> LabelledPairs:
+    """Return ``train`` or ``dev`` pairs of SNLI and MultiNLI, without those that no majority labelled (``-``)."""
+    found: list[tuple[str, str, int]] = []
+    for file in map(sources.owned, INFERENCE[part]):
+        for number, line in enumerate(sources.lines(file), start=1):
+            try:
+                said = json.loads(line)
+                if said["gold_label"] != "-":
+                    first, second = texts([said["sentence1"], said["sentence2"]])
+                    found.append((first, second, readers.CLASSES.index(said["gold_label"])))
+            except (ValueError, LookupError, TypeError, DataError) as error:
+                raise DataError(f"{file}, line {number}: cannot be read ({error}); unpack it again.") from error
+    if not found:
+        raise DataError(f"{INFERENCE[part][0]} holds no pair with a label; unpack it again.")
+    premises, hypotheses, labels = map(list, zip(*found, strict=True))
+    return LabelledPairs("all-nli", premises, hypotheses, np.array(labels, dtype=np.int64), readers.CLASSES)

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from sentbook.data import published, sources
+from sentbook.data import sources
 from sentbook.data.types import SPLITS, Examples, LabelledPairs, ScoredPairs, held_out, held_out_share
 from sentbook.io import ConfigError, DataError
 
@@ -78,6 +78,7 @@ STS: dict[int, tuple[tuple[str, str, int], ...]] = {
 STS2012_TRAIN = (("MSRpar", 750), ("MSRvid", 750), ("SMTeuroparl", 734))
 # The three-way sources of the pool; JOCI and DNC are in the file too, but their labels are ordinal or two-way.
 NLI_SOURCES = ("snli", "cad_nli", "conjnli")
+CLASSES = ("contradiction", "neutral", "entailment")
 # Of each class its name, its file and its sentences (CR has 2 + 2 blank lines, MPQA 1 + 2).
 BINARY: dict[str, tuple[tuple[str, str, int], ...]] = {
     "MR": (("negative", "mr/rt-polarity.neg", 5331), ("positive", "mr/rt-polarity.pos", 5331)),
@@ -186,8 +187,8 @@ def nli() -> LabelledPairs:
     expect("NLI", len(found), 46_619)
     sick = table("eval/sick2014/SICK_train.txt", (1, 2, 4), 4500, header=True)
     first, second, labels = np.concatenate([found, sick]).T.tolist()
-    classes = np.array([published.CLASSES.index(label.lower()) for label in labels], dtype=np.int64)
-    return LabelledPairs("NLI", first, second, classes, published.CLASSES)
+    classes = np.array([CLASSES.index(label.lower()) for label in labels], dtype=np.int64)
+    return LabelledPairs("NLI", first, second, classes, CLASSES)
 
 
 def graded_answers() -> tuple[ScoredPairs, list[str]]:

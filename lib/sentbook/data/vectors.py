@@ -17,8 +17,8 @@ from pydantic import Field, model_validator
 
 from sentbook.config import OwnPath, Section
 from sentbook.data import modern, sources
+from sentbook.data.corpora import original
 from sentbook.data.miniworld import World
-from sentbook.data.published import original
 from sentbook.data.readers import one_of
 from sentbook.io import DataError
 

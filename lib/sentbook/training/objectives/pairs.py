@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from sentbook.config import Coefficient, OwnPath, Rate, Share
-from sentbook.data import corpora, published, sources
+from sentbook.data import corpora, sources
 from sentbook.data.suites import Suite, excluded, validation_sets
 from sentbook.data.text import TokenIds, Tokenisation, batches_by_tokens
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
@@ -50,8 +50,8 @@ class MarginTraining(Objective):
         return self.corpora
 
     def digests(self) -> dict[str, str]:
-        own = {"path": published.digest(sources.noted(self.path))} if "file" in self.corpora else {}
-        return published.digests(*self.corpora) | own
+        own = {"path": corpora.digest_of(sources.noted(self.path))} if "file" in self.corpora else {}
+        return corpora.digests(*self.corpora) | own
 
     def load(
         self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb"
@@ -123,7 +123,7 @@ class EntailmentTraining(Objective):
         return (self.corpus,)
 
     def digests(self) -> dict[str, str]:
-        return published.digests(self.corpus)
+        return corpora.digests(self.corpus)
 
     def load(self, seed: int, suite: Suite, tokenisation: Tokenisation = "ptb") -> tuple[LabelledPairs, LabelledPairs]:
         """Read the pairs to train on and the held-out ones, over the same classes."""

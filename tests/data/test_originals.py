@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sentbook.config import load
-from sentbook.data import corpora, novels, published, readers, sources, vectors
+from sentbook.data import corpora, novels, readers, sources, vectors
 from sentbook.data.miniworld import World
 from sentbook.io import ConfigError, DataError
 from sentbook.training.objectives import MarginTraining
@@ -20,7 +20,7 @@ def test_training_pairs_in_their_published_formats(originals: Path) -> None:
         corpora.load(["ppdb-xl-phrasal"])
     put_pairs(originals)
     world = World()
-    for name in published.PARAPHRASES:
+    for name in corpora.PARAPHRASES:
         made = world.phrases(600) if name.startswith("ppdb") else world.sentences(600)
         pairs = {pair for pair in zip(made.first, made.second, strict=True) if pair[0] != pair[1]}
         found = corpora.load([name])
@@ -66,7 +66,7 @@ def test_an_owners_file_of_pairs_is_named_by_a_parameter_and_known_by_its_conten
 )
 def test_layouts_of_own_pairs(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "mine.tsv").write_bytes(content)
-    found = published.own_pairs(tmp_path / "mine.tsv")
+    found = corpora.own_pairs(tmp_path / "mine.tsv")
     assert (found.first, found.second) == (["the cat", "a bird"], ["the dog", "a crow"])
 
 
@@ -117,7 +117,7 @@ def test_a_run_names_the_originals_that_it_read(originals: Path) -> None:
     ],
 )
 def test_damaged_files_are_named(originals: Path, name: str, lines: list[str], said: str) -> None:
-    files = published.INFERENCE["train"] if name == "all-nli" else published.PARAPHRASES[name][:1]
+    files = corpora.INFERENCE["train"] if name == "all-nli" else corpora.PARAPHRASES[name][:1]
     for file in files:
         put(originals / file, lines)
     with pytest.raises(DataError, match=said):
