@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kept import forget
-from sentbook.data import suites, tasks
+from sentbook.data import suites
 from sentbook.data.miniworld import World
-from sentbook.data.tasks import TASKS, ClassificationTask, Examples, task
+from sentbook.data.suites import TASKS, ClassificationTask, Examples, task
 
 SPLITS = ("train", "trial", "test")
 
@@ -42,23 +42,23 @@ def test_tasks_of_folds_pool_the_generated_splits_and_others_have_a_test_set() -
 @pytest.mark.parametrize("dataset", ["miniworld-sentiment", "miniworld-question"])
 @pytest.mark.parametrize("split", SPLITS)
 def test_a_pair_has_one_class_exactly_where_its_score_is_1(dataset: str, split: str) -> None:
-    examples = tasks.divided(tasks.TASK_OF[dataset])[split]
+    examples = suites.divided(suites.TASK_OF[dataset])[split]
     label = dict(zip(examples.first, examples.labels.tolist(), strict=True))
     pairs = suites.pairs(dataset, split)
-    assert len(pairs) == tasks.SIZES[split] and pairs.gold.mean() == 0.5
+    assert len(pairs) == suites.SIZES[split] and pairs.gold.mean() == 0.5
     same = [label[a] == label[b] for a, b in zip(pairs.first, pairs.second, strict=True)]
     np.testing.assert_array_equal(same, pairs.gold == 1)
     assert all(a != b for a, b in zip(pairs.first, pairs.second, strict=True))
     met = {*pairs.first, *pairs.second}
     assert met <= set(examples.first) and len(met) > 0.9 * len(examples)
     forget()
-    again = tasks.pairs(dataset, split)
+    again = suites.class_pairs(dataset, split)
     assert (pairs.first, pairs.second) == (again.first, again.second)
 
 
 @pytest.mark.parametrize("name", ["miniworld/sentiment", "miniworld/question"])
 def test_a_division_holds_every_sentence_once_and_the_classes_alike(name: str) -> None:
-    found, parts = task(name), tasks.divided(name)
+    found, parts = task(name), suites.divided(name)
     rest = parts["train"].first + parts["trial"].first
     whole = [*found.train.first, *(found.test.first if found.test else [])]
     assert sorted(rest + parts["test"].first) == sorted(whole)
@@ -92,6 +92,6 @@ def test_the_papers_tasks_have_their_official_sizes(mirror: Path) -> None:
         assert found.majority == majority and found.pairs == (name == "MSRP"), name
         assert all(sentence.strip() for sentence in found.train.first)
         if not found.pairs:
-            sizes = {split: len(part) for split, part in tasks.divided(name).items()}
+            sizes = {split: len(part) for split, part in suites.divided(name).items()}
             assert sizes["test"] == (test or pytest.approx(0.2 * train, abs=1))
             assert sizes["trial"] == pytest.approx(0.1 * (sizes["train"] + sizes["trial"]), abs=3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sentbook.data.tasks import ClassificationTask, Examples, task
+from sentbook.data.suites import ClassificationTask, Examples, task
 from sentbook.data.text import TOKENISERS
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation import classification, features

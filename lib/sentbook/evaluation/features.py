@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sentbook.config import digest
 from sentbook.data import modern
-from sentbook.data.tasks import ClassificationTask, Examples, task
+from sentbook.data.suites import ClassificationTask, Examples, task
 from sentbook.data.text import TOKENISERS, Vocabulary
 from sentbook.evaluation import classification
 from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
@@ -94,7 +94,7 @@ def classify(
     """Predict every task's labels from every kind of features, method by method; what is cached is not made again.
 
     Args:
-        tasks: names of `sentbook.data.tasks`.
+        tasks: names of `sentbook.data.suites`.
         jobs: evaluations side by side, each in a process of its own with one thread.
     """
     protocols = {name: protocol_of(task(name), family) for name in tasks}

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sentbook.config import Coefficient, OwnPath, Rate, Section, Seeds, Share, TrainingShare
 from sentbook.data.modern import ModernName
-from sentbook.data.tasks import TASKS, Task
+from sentbook.data.suites import TASKS, Task
 from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
 from sentbook.training.objectives import GenerationTraining, Objective, Paper

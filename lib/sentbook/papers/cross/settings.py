@@ -8,8 +8,7 @@ from pydantic import Field, field_validator
 
 from sentbook.config import OwnPath, Seeds
 from sentbook.data.modern import ModernName
-from sentbook.data.suites import TRANSFER, Dataset, Suite
-from sentbook.data.tasks import TASK_OF, PairedTask
+from sentbook.data.suites import TASK_OF, TRANSFER, Dataset, PairedTask, Suite
 from sentbook.data.text import Tokenisation
 from sentbook.training.objectives import Paper
 
