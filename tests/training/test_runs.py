@@ -176,7 +176,10 @@ def test_a_training_has_one_thread_alone_and_beside_others() -> None:
     def threads(number: int) -> Outcome:
         return Outcome({}, {"threads": torch.get_num_threads()})
 
-    torch.set_num_threads(2)
-    for jobs in (1, 2):
-        found = outcomes(threads, [(0,), (1,)], [f"{jobs} jobs, {number}" for number in range(2)], jobs)
-        assert [one.metadata["threads"] for one in found] == [1, 1] and torch.get_num_threads() == 2
+    try:
+        torch.set_num_threads(2)
+        for jobs in (1, 2):
+            found = outcomes(threads, [(0,), (1,)], [f"{jobs} jobs, {number}" for number in range(2)], jobs)
+            assert [one.metadata["threads"] for one in found] == [1, 1] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
