@@ -24,7 +24,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from sentbook.config import digest
 from sentbook.data import readers, sources
 from sentbook.data.miniworld import World
 from sentbook.data.readers import one_of
@@ -41,8 +40,6 @@ VERSIONS = ((2, 7), (6, 5), (4, 7))
 HELD_OUT = 0.05
 # Of phrases that are aligned.
 LONGEST_SPAN, LONGEST_SENTENCE = 5, 40
-# Raised when phrases are to be aligned again.
-_ALIGNMENT = 3
 
 
 def _first_two(tables: list[pd.DataFrame], seed: int) -> Pairs:
@@ -302,27 +299,19 @@ def replaced_spans(first: list[str], second: list[str]) -> Iterator[tuple[str, s
 
 @cache
 def _phrases() -> ParaphrasePairs:
-    """Align sentences once (7 s); the distinct phrase pairs, in order, are kept in the cache.
+    """Align sentences once a process, in 7 s, and return the distinct phrase pairs in order.
 
     Not every reader has PPDB XL's phrase pairs. Their substitute here: two sentences of a pair are aligned word by word
     (longest matching blocks), and each replaced span of at most five words on either side is a phrase pair, once bare
     and once with the common word on its left and right.
     """
 
-    def align() -> dict[str, list[str]]:
-        found: dict[tuple[str, str], None] = {}
-        for pairs in map(read, _ALIGNED):
-            for sides in zip(pairs.first, pairs.second, strict=True):
-                first, second = (tokenise_words(side)[:LONGEST_SENTENCE] for side in sides)
-                if first and second:
-                    found |= dict.fromkeys(replaced_spans(first, second))
-        return {"first": [one for one, _ in found], "second": [other for _, other in found]}
-
-    for file in CORPORA["phrases"].files:
-        sources.path(file)  # records that this process used it
-    identity = digest([_ALIGNMENT, *map(sources.sha256, CORPORA["phrases"].files)])
-    kept = sources.kept(f"phrases-{identity}", align)
-    return ParaphrasePairs.of("phrases", zip(kept["first"], kept["second"], strict=True))
+    found: dict[tuple[str, str], None] = {}
+    for pairs in map(read, _ALIGNED):
+        for sides in zip(pairs.first, pairs.second, strict=True):
+            first, second = (tokenise_words(side)[:LONGEST_SENTENCE] for side in sides)
+            found |= dict.fromkeys(replaced_spans(first, second))
+    return ParaphrasePairs.of("phrases", found)
 
 
 # -- originals as they were published, and a user's own pairs ----------------------------------------------------------
