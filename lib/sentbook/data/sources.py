@@ -73,7 +73,7 @@ def kept(name: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
 
 def sha256(name: str) -> str:
     """Return the registered SHA-256 of ``name``."""
-    return str(_entry(name)["sha256"])
+    return str(registry()[name]["sha256"])
 
 
 def used() -> dict[str, str]:
@@ -87,12 +87,6 @@ def select(names: list[str]) -> list[str]:
     if missing := [name for name, held in found.items() if not held]:
         raise DataError(f"'{missing[0]}' is neither a registered file nor a folder of them; see `sentbook data list`.")
     return [file for held in found.values() for file in held] if names else list(registry())
-
-
-def _entry(name: str) -> dict[str, Any]:
-    if name not in registry():
-        raise DataError(f"'{name}' is not a registered file; see `sentbook data list`.")
-    return registry()[name]
 
 
 def find(name: str) -> Path | None:
@@ -114,7 +108,7 @@ def path(name: str) -> Path:
 
 
 def _download(name: str) -> Path:
-    entry = _entry(name)
+    entry = registry()[name]
     if entry["url"] is None:
         raise DataError(f"{name} comes only from a mirror; set SENTBOOK_DATA to a mirror folder that holds it.")
     remote = pooch.create(cache_folder(), base_url="", registry={name: sha256(name)}, urls={name: entry["url"]})

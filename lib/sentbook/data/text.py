@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
+import snowballstemmer
 from numpy.typing import NDArray
 
 from sentbook.io import DataError
@@ -41,6 +42,7 @@ _PTB_CASED = re.compile(_PTB.pattern, re.VERBOSE | re.IGNORECASE)
 _WORDS = re.compile(r"[^\W_]+")
 _LETTER = re.compile(r"[^\W_]")
 _CLITIC = re.compile(r"n't|'(?:s|m|d|ll|re|ve)|ca|wo")  # with the stems of "can't" and "won't"
+_STEM: Callable[[str], str] = cache(snowballstemmer.stemmer("english").stemWord)
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"})
 
 
@@ -129,8 +131,7 @@ def tokenise_stems(sentence: str) -> list[str]:
         >>> tokenise_stems("Dogs are playing happily")
         ['dog', 'are', 'play', 'happili']
     """
-    stem = _stemmer()
-    return [stem(token) for token in tokenise_ptb(sentence)]
+    return [_STEM(token) for token in tokenise_ptb(sentence)]
 
 
 def tokenise_sentence(sentence: str) -> list[str]:
@@ -148,13 +149,6 @@ def _stop_words() -> frozenset[str]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # a second of imports that few runs need
 
     return ENGLISH_STOP_WORDS
-
-
-@cache
-def _stemmer() -> Callable[[str], str]:
-    import snowballstemmer
-
-    return cache(snowballstemmer.stemmer("english").stemWord)
 
 
 TOKENISERS: dict[Tokenisation, Callable[[str], list[str]]] = {
