@@ -83,7 +83,7 @@ def test_a_mistake_is_one_sentence_before_anything_runs(
 
 @pytest.mark.parametrize(
     ("paper", "said"),
-    [("cse", "ppdb-1.0-xl-phrasal is not in"), ("wsv", "glove-6b-300d is not"), ("dnt", "snli_1.0_train.jsonl is")],
+    [("cse", "ppdb-1.0-xl-phrasal is not in"), ("wsv", "glove.6B.300d.txt is"), ("dnt", "snli_1.0_train.jsonl is")],
 )
 def test_a_missing_original_stops_a_training_before_it_begins(
     call: Call, originals: Path, artifacts: Path, paper: str, said: str
