@@ -4,8 +4,6 @@ Each command is a few lines over a function of the package, which it imports whe
 can mend is one sentence on standard error and a non-zero exit status.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import reprlib

@@ -5,8 +5,6 @@ training amplifies the rounding: over the recorded cells with three seeds or mor
 seeds is .007 for Pearson's r and .006 for accuracies. So a number may be off by .005, or by 1 % where that is more.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ or the command line may change more. Whatever is unknown, misspelt, wrongly type
 one sentence. YAML's ``1e-3`` is a string for YAML 1.1: the types here make it a number.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

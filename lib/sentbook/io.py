@@ -1,7 +1,5 @@
 """Errors that a user can mend, files written whole or not at all, folders of the project, versions of the code."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The steps of an experiment, as a notebook calls them: recipes, training, scores, record."""
 
-from __future__ import annotations
-
 import datetime
 import platform
 import time

@@ -8,8 +8,6 @@ What a paper used, where this book has a substitute, is named in ``papers/<paper
 files puts them into the folder of the originals; they are not verified, so a line that cannot be read is named.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -4,8 +4,6 @@ The data are generated and frozen: ``tools/miniworld`` made `FILE` once. Splits 
 training corpus holds a scene of a test set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path

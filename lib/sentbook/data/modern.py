@@ -4,8 +4,6 @@ Their vectors are fixed, so each is an average encoder over a vocabulary whose w
 ``sentence``): a sentence has one word, and the mean of one vector is that vector.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Books as token ids on disk: sentences in order, pairs of neighbours, paragraphs; nothing crosses a book."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

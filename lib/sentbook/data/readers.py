@@ -4,8 +4,6 @@ Cells are separated by tabs and never quoted; a default CSV reader joins lines a
 Registered files are verified before they are read (`sentbook.data.sources.path`), so that a line of one needs no check.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

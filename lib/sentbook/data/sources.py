@@ -6,8 +6,6 @@ download. A file is verified after download and before use. What is missing, unr
 ``tools/make_registry.py`` writes the registry from a mirror's manifests.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -4,8 +4,6 @@ Tasks are classifications of frozen sentence vectors: five of single sentences a
 sentences are data sets too, so that the cosine can be trained towards the labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Text to token ids: named tokenisations, the vocabulary, and padded or length-bucketed batches."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import reprlib

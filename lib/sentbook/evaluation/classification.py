@@ -1,7 +1,5 @@
 """Labels from frozen sentence vectors by logistic regression, C chosen by cross-validation: two published protocols."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import partial

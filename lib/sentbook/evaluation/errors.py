@@ -1,7 +1,5 @@
 """What describes errors on pairs: their word overlap, and scores on the gold scale."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

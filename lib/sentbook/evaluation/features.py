@@ -1,7 +1,5 @@
 """Frozen sentence vectors as features of a task: which encoders make them, and the tasks' outcomes, found or made."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Measures, and how a number was computed, as a value that travels with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

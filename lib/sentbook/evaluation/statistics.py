@@ -1,7 +1,5 @@
 """Intervals and tests: the paired bootstrap over items, spread over seeds, and tests of dependent correlations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Judge the papers' claims on recorded runs: a pure function from ``claims.yaml`` and a record to verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@
 one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator
 from contextlib import suppress

@@ -6,8 +6,6 @@ A claim in ``papers/<paper>/claims.yaml`` names a rule and what the rule compare
        rule: beats, of: [CSE_sentence, CSE_phrase], where: total_avg}
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal

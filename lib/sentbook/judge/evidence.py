@@ -4,8 +4,6 @@ A claim about models asks what new trainings would score on new items: its inter
 about given encoders asks for new items alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping

@@ -1,7 +1,5 @@
 """The papers' printed numbers, as they stand in their tables and texts."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 

@@ -16,8 +16,6 @@ costs $n^2$, and no tensor of n x n x F is made. Words that occur several times 
 Shapes: B sentences, T words each at most, U distinct words, D and F channels, six sequences: R and C of three classes.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

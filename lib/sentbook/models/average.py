@@ -1,7 +1,5 @@
 """PP, Paragram-Phrase: the average of the word vectors."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

@@ -1,7 +1,5 @@
 """What every encoder shares: the table of word vectors, dropout on it, and the contract of `forward`."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 

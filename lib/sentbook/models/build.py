@@ -1,7 +1,5 @@
 """Which encoders there are, those of a notebook's cell among them; an encoder from its options and word vectors."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json

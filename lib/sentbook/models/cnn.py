@@ -1,7 +1,5 @@
 """The convolutional encoder of the CNN-LSTM models."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Literal
 

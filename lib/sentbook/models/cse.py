@@ -1,7 +1,5 @@
 """CSE, the convolutional sentence encoder."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Literal
 

@@ -3,8 +3,6 @@
 And an encoder with the decoders that train it: the four CNN-LSTM models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

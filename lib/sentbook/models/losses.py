@@ -1,7 +1,5 @@
 """Losses and heads: what a training makes small, and what turns two sentence vectors into a prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 

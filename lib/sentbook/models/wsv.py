@@ -1,7 +1,5 @@
 """WSV-SCNN-SV, a shallow convolutional network over the map of word sets."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

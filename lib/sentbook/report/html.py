@@ -1,7 +1,5 @@
 """What every output of this room is: HTML that shows itself, escaped, with the style sheet for JupyterLab."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """What lessons show beside their cells: the code behind an equation, a drawing, a figure in several states."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

@@ -1,7 +1,5 @@
 """Print a number. The one place where correlations and shares are multiplied by 100."""
 
-from __future__ import annotations
-
 import math
 
 from sentbook.records import Test

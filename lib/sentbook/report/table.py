@@ -1,7 +1,5 @@
 """Draw tables with pandas' own Styler: spanners are MultiIndex columns, all text is escaped."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tensors and metadata on disk: safetensors, written whole or not at all."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

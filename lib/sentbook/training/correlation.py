@@ -1,7 +1,5 @@
 """Correlations of predictions with gold, in [-1, 1]."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

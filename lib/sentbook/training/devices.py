@@ -1,7 +1,5 @@
 """The device of a training, its memory, and its units for products of matrices."""
 
-from __future__ import annotations
-
 import platform
 import re
 import resource

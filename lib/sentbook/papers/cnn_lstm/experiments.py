@@ -1,7 +1,5 @@
 """The rows of Gan et al.'s tables: encoders trained by four kinds of decoders, and the baselines next to them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings of the two pages across the papers."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 from pydantic import Field, field_validator

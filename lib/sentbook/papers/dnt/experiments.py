@@ -1,7 +1,5 @@
 """What several notebooks of the paper start from, and `sentbook train` trains ahead of them."""
 
-from __future__ import annotations
-
 from sentbook.papers.dnt.settings import Settings
 from sentbook.papers.dnt.transfers import NAMES, encoders
 from sentbook.training.recipes import Recipe

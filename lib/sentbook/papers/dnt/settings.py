@@ -1,7 +1,5 @@
 """Settings of the experiments of Zhang et al. 2018."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 from pydantic import Field, PositiveInt

@@ -1,7 +1,5 @@
 """The encoders and transfers of Zhang et al. 2018: rows of table 4, what is searched for them, scores, costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product

@@ -3,8 +3,6 @@
 Methods are spelt as in table 4 of Zhang et al. 2018: ``GRAN [NT] KL row1`` is a row of the setting ``GRAN [NT]``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What several pages of Yao et al. 2018 train and score: the rows of table 2, and what others start from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The model among the systems of a shared task: figures 5 and 7 of Yao et al. 2018."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Settings of the experiments of Yao et al. 2018."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -3,8 +3,6 @@
 Beside it the settings that all papers share, and the grid of a transfer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
