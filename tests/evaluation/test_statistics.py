@@ -94,32 +94,6 @@ def test_seed_interval_is_scipys_t_interval() -> None:
     assert statistics.seed_interval([0.5]) == statistics.Estimate(0.5, 0.5, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("correlations", "n", "t", "p"),
-    [
-        ((0.3, 0.4, 0.5), 100, -1.0767, 0.2843),  # DEPCOR: Silver, Hittner and May 2006
-        ((0.4, 0.5, 0.1), 103, -0.8913, 0.3749),  # Steiger 1980, case A; with pencil and paper below
-    ],
-)
-def test_williams_on_published_examples(correlations: tuple[float, float, float], n: int, t: float, p: float) -> None:
-    assert statistics.williams(*correlations, n) == pytest.approx((t, p), abs=5e-5)
-
-
-@settings(max_examples=60)
-@given(seed=seeds, n=st.integers(4, 200), close=st.floats(0, 1))
-def test_dependent_tests_on_any_data(seed: int, n: int, close: float) -> None:
-    rng = np.random.default_rng(seed)
-    gold, a, noise = rng.normal(size=(3, n))
-    b = close * a + (1 - close) * noise  # up to b = a
-    r = pearson(a, gold), pearson(b, gold), pearson(a, b)
-    value, p = statistics.williams(*r, n)
-    assert 0 <= p <= 1
-    assert np.sign(value) in (0, np.sign(r[0] - r[1]))
-    assert statistics.williams(r[1], r[0], r[2], n) == pytest.approx((-value, p), abs=1e-9)
-    if close == 1:
-        assert (value, p) == (0, 1)
-
-
 @settings(max_examples=60)
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_holm(p_values: list[float]) -> None:

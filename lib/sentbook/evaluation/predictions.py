@@ -19,7 +19,6 @@ from sentbook.evaluation.protocols import MEASURES, Aggregation, Measure, Protoc
 from sentbook.evaluation.statistics import Estimate, corrected, from_bootstrap, percentiles, seed_spread, two_levels
 from sentbook.io import ConfigError, NumericalError
 from sentbook.records import Metric, Scores, Test, rounded
-from sentbook.training.correlation import pearson
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.uint8]
@@ -27,7 +26,7 @@ Masks = Mapping[str, NDArray[np.bool_]]
 Row = str | Sequence[str]  # a data set, a mean of several by its name, or the data sets of a mean
 KIND = "paired bootstrap"
 AND_SEEDS = ", t over seeds"
-WILLIAMS, OVER_ITEMS = "williams", "bootstrap over items"
+OVER_ITEMS = "bootstrap over items"
 TOTAL = "total_avg"
 # Classification tasks of pairs, which have F1 beside accuracy.
 PAIRS = ("MSRP", "miniworld/paraphrase")
@@ -398,27 +397,14 @@ class Predictions:
         return Test.of(self.interval(sides[0], row, metric, resamples), **names)
 
     def table_tests(self, a: str, b: str, resamples: int = 2000) -> list[Test]:
-        """Return A - B in every cell where both were judged; Holm's correction over these, and apart over the averages.
-
-        Williams' test of each set's correlation, on scores averaged over seeds, follows the bootstrap as a second
-        opinion.
-        """
+        """Return A - B in every cell that both have; Holm's correction over these, and apart over the averages."""
         names = [name for name in self.names if self.has(a, name) and self.has(b, name)]
         cells = [(name, measure) for name in names for measure in self.measures(name)]
         families = [
             [self.difference(a, b, name, measure, resamples) for name, measure in cells],
             [self.difference(a, b, row, resamples=resamples) for row in self.means],
-            [self.williams(a, b, name) for name, measure in cells if measure is Measure.PEARSON],
         ]
         return [test for family in families for test in corrected(family)]
-
-    def williams(self, a: str, b: str, name: str) -> Test:
-        """Return A - B on a data set by Williams' test of the correlations of their scores averaged over seeds."""
-        first, second, gold = self.stacked(a, name).mean(axis=0), self.stacked(b, name).mean(axis=0), self.gold[name]
-        r_a, r_b = pearson(first, gold), pearson(second, gold)
-        _, p = statistics.williams(r_a, r_b, pearson(first, second), len(gold))
-        gap = r_a - r_b  # the test gives no interval; the difference stands for its bounds
-        return Test.of(Estimate(gap, gap, gap, p), kind=WILLIAMS, a=a, b=b, dataset=name, metric="pearson")
 
 
 def crc(name: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Intervals and tests: the paired bootstrap over items, spread over seeds, and tests of dependent correlations."""
+"""Intervals and tests: the paired bootstrap over items, and the spread over seeds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -210,46 +210,6 @@ def two_levels(items: Estimate, half: float) -> Estimate:
     return Estimate(
         items.estimate, low, high, float(2 * special.ndtr(-special.ndtri(0.975) * abs(items.estimate) / width))
     )
-
-
-# -- dependent correlations --------------------------------------------------------------------------------------------
-
-
-def williams(r_a: float, r_b: float, r_ab: float, n: int) -> tuple[float, float]:
-    r"""Return Williams' t for two correlations with the same gold on the same n items, and its two-sided p (n - 3 df).
-
-    $$t = (r_a - r_b) \sqrt{\frac{(n-1)(1+r_{ab})}{2\frac{n-1}{n-3}|R| + \bar r^2 (1-r_{ab})^3}}, \quad
-      |R| = 1 - r_a^2 - r_b^2 - r_{ab}^2 + 2 r_a r_b r_{ab}$$
-
-    Args:
-        r_a, r_b: correlations of A and of B with gold.
-        r_ab: correlation of A with B.
-
-    Assumptions: A, B and gold are jointly normal. Two predictions that are one up to a positive scale have t = 0.
-    Source: Williams 1959; Steiger 1980, equation 7.
-
-    Raises:
-        ValueError: fewer than four items, or three numbers that cannot be correlations of three variables.
-
-    Example:
-        >>> t, p = williams(0.4, 0.5, 0.1, 103)  # Steiger's case A
-        >>> round(t, 2), round(p, 2)
-        (-0.89, 0.37)
-    """
-    if n < 4:
-        raise ValueError("A test of two dependent correlations needs at least four items.")
-    determinant = 1 - r_a**2 - r_b**2 - r_ab**2 + 2 * r_a * r_b * r_ab
-    if max(abs(r_a), abs(r_b), abs(r_ab)) > 1 or determinant < -1e-9:
-        raise ValueError(f"{r_a}, {r_b} and {r_ab} cannot be the correlations of three variables.")
-    determinant = max(determinant, 0.0)
-    if abs(r_a - r_b) < 1e-12:
-        return 0.0, 1.0
-    mean = (r_a + r_b) / 2
-    scale = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_ab) ** 3
-    if scale <= 0:  # r_ab = 1 up to rounding
-        return 0.0, 1.0
-    t = (r_a - r_b) * np.sqrt((n - 1) * (1 + r_ab) / scale)
-    return float(t), float(2 * special.stdtr(n - 3, -abs(t)))
 
 
 # -- many tests --------------------------------------------------------------------------------------------------------

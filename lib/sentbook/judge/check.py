@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sentbook.evaluation.predictions import AND_SEEDS, KIND, OVER_ITEMS, WILLIAMS, Predictions
+from sentbook.evaluation.predictions import AND_SEEDS, KIND, OVER_ITEMS, Predictions
 from sentbook.evaluation.protocols import MEASURES, Aggregation
 from sentbook.io import ConfigError, root, write_atomically
 from sentbook.judge import gather
@@ -73,10 +73,9 @@ def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, floa
         sides = [evidence.chosen(side, test.dataset) for side in (test.a, test.b) if side]
         metric, where = test.metric if test.metric in MEASURES else None, members(test.dataset)
         row_of, kind = where if len(where) > 1 else test.dataset, test.kind.partition(", p adjusted")[0]
-        if kind in (KIND, KIND + AND_SEEDS, WILLIAMS, OVER_ITEMS) and all(book.has(side, row_of) for side in sides):
+        if kind in (KIND, KIND + AND_SEEDS, OVER_ITEMS) and all(book.has(side, row_of) for side in sides):
             seeds = kind.endswith(AND_SEEDS)
             found = book.compared(sides, row_of, metric, resamples, resample_seeds=seeds)
-            found = book.williams(sides[0], sides[1], test.dataset) if kind == WILLIAMS else found
             for end in ("estimate", "low", "high", *(("p",) if test.p and test.kind == kind else ())):
                 yield f"{test.a} - {test.b} on {test.dataset}", getattr(test, end), getattr(found, end), STORED
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sentbook.data.suites import TEST_NAMES
-from sentbook.evaluation.predictions import AND_SEEDS, WILLIAMS, Predictions
+from sentbook.evaluation.predictions import AND_SEEDS, Predictions
 from sentbook.evaluation.statistics import Estimate, seed_spread, two_levels
 from sentbook.judge import printed as tables
 from sentbook.judge.claims import at
@@ -160,7 +160,7 @@ class Evidence:
         held = map(Test.model_validate, self.run.findings.get("measured", ()))
         for test in [*self.run.tests, *held, *self.made]:
             sign = {(a, b): 1, (b, a): -1}.get((test.a, test.b), 0)
-            if sign and test.kind != WILLIAMS and test.metric == metric and test.dataset in (row, dataset_of(row)):
+            if sign and test.kind != "williams" and test.metric == metric and test.dataset in (row, dataset_of(row)):
                 low, high = sorted((sign * test.low, sign * test.high))
                 ends = {"estimate": sign * test.estimate, "low": low, "high": high}
                 return self.number(test.model_copy(update={"a": a, "b": b, "dataset": row, **ends}))
