@@ -143,5 +143,5 @@ def test_training_pairs_of_sts_2012_are_known_by_their_names_and_contents(
     mirror: Path, originals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (originals / "STS2012-train").symlink_to(mirror / "eval" / "sts2012-train")
-    monkeypatch.setenv("SENTBOOK_DATA", str(originals.parent / "DATA"))
+    monkeypatch.setenv("SENTBOOK_DATA", str(originals.parent))
     assert len(readers.sts2012_train()) == 3

@@ -99,6 +99,8 @@ def test_mirror_then_cache_then_one_download(
     cached = put(tmp_path / "cache", GOOD)
     assert sources.used() == {} and sources.path(NAME) == in_mirror
     assert sources.used() == {NAME: entry["sha256"]} == {NAME: sources.sha256(NAME)}
+    monkeypatch.setenv("SENTBOOK_DATA", str(tmp_path / "elsewhere"))
+    refused("SENTBOOK_DATA is .*elsewhere, where no folder is")
     monkeypatch.delenv("SENTBOOK_DATA")
     assert sources.path(NAME) == cached and server.requested == []
     cached.unlink()

@@ -88,8 +88,14 @@ def select(names: list[str]) -> list[str]:
 
 
 def find(name: str) -> Path | None:
-    """Return where ``name`` lies now: mirror, then cache, verified or not; else the same file of the originals."""
+    """Return where ``name`` lies now: mirror, then cache, verified or not; else the same file of the originals.
+
+    Raises:
+        DataError: ``SENTBOOK_DATA`` names no folder.
+    """
     folders = [Path(folder).expanduser() for folder in (os.environ.get("SENTBOOK_DATA"), cache_folder()) if folder]
+    if len(folders) > 1 and not folders[0].is_dir():
+        raise DataError(f"SENTBOOK_DATA is {folders[0]}, where no folder is; name a mirror folder, or unset it.")
     found = next((folder / name for folder in folders if (folder / name).is_file()), None)
     return found or next((file for file in _owned(Path(name).name) if _is_registered(name, file)), None)
 

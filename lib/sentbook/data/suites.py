@@ -203,11 +203,6 @@ class ClassificationTask:
         """Return the examples whose labels are predicted."""
         return self.train if self.test is None else self.test
 
-    @property
-    def majority(self) -> float:
-        """Return the share of judged examples that are of the training examples' most frequent class."""
-        return float((self.judged.labels == np.bincount(self.train.labels).argmax()).mean())
-
 
 @cache
 def task(name: str) -> ClassificationTask:
@@ -218,8 +213,8 @@ def task(name: str) -> ClassificationTask:
 
     Example:
         >>> found = task("miniworld/question")
-        >>> len(found.train), len(found.test), round(found.majority, 2)
-        (600, 300, 0.17)
+        >>> len(found.train), len(found.test)
+        (600, 300)
     """
     read = one_of("task", name, _READERS)
     if name in _TESTED:
