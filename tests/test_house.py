@@ -143,20 +143,20 @@ class Row(NamedTuple):
 # Files of the package; a limit only ever goes down.
 BUDGET = {
     "top": Row(("*.py",), 852, 850, "records of several protocols, settings refused at every door"),
-    "data": Row(("data/**/*.py",), 1352, 1350, "one documented format of own pairs"),
-    "models": Row(("models/**/*.py",), 1098, 1200),
+    "data": Row(("data/**/*.py",), 1351, 1350, "one documented format of own pairs"),
+    "models": Row(("models/**/*.py",), 1090, 1200),
     "training": Row(
         ("training/**/*.py",),
         1597,
         1300,
         "resuming after a kill, words and samples of books, searches that go beyond an edge or end with more seeds",
     ),
-    "evaluation": Row(("evaluation/*.py",), 885, 950),
+    "evaluation": Row(("evaluation/*.py",), 857, 950),
     "judge": Row(("judge/*.py",), 570, 550, "a rule of scale, least precision, every number checked from the scores"),
     "report": Row(("report/**/*.py",), 861, 900),
     "papers": Row(("papers/**/*.py",), 820, 900),
 }
-LIBRARY = Row(("**/*.py",), 8031, 8000, "training")
+LIBRARY = Row(("**/*.py",), 8000, 8000)
 # Files of the checkout: Python by lines of code, tests and the rest by lines.
 AROUND = {
     "the book's extension": Row(("book/_ext/**/*.py",), 1000, 1000),

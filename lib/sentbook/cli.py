@@ -240,7 +240,9 @@ def export(model: Path, folder: Path) -> None:
 
 def main() -> None:
     """Run the command line; a mistake that a user can mend is one sentence."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait leave their core to other work
+    # Threads that wait leave their core to other work; glibc keeps what a step of training frees, for the next one.
+    usual = {"OMP_WAIT_POLICY": "PASSIVE", "MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**32)}
+    os.environ.update(usual | os.environ)
     try:
         sentbook()
     except SentbookError as error:

@@ -315,13 +315,13 @@ def read(name: str, profile: str = "small", *, own: bool = False) -> Run | None:
     return load(place(name, profile, own=own))
 
 
-def read_scores(name: str, profile: str = "small") -> Scores | None:
-    """Read the scores per item of the committed run; None where there are none.
+def read_scores(name: str, profile: str = "small", *, own: bool = False) -> Scores | None:
+    """Read the scores per item of the committed run, or of the ``own`` one; None where there are none.
 
     Raises:
         DataError: the file is damaged.
     """
-    path = place(name, profile).with_suffix(".npz")
+    path = place(name, profile, own=own).with_suffix(".npz")
     return Scores.load(path) if path.exists() else None
 
 
@@ -373,11 +373,11 @@ def commit(name: str, profile: str) -> Path:
         DataError: it is no run of this schema.
         StorageError: no space or a read-only folder; what was there before is intact.
     """
-    run, source = read(name, profile, own=True), place(name, profile, own=True)
+    run = read(name, profile, own=True)
     if run is None or profile not in ("small", "paper"):
-        raise ConfigError(f"{source} cannot be recorded; run `sentbook run {name} --profile small` first.")
-    scores = source.with_suffix(".npz")
-    return save(run, place(name, profile), Scores.load(scores) if scores.exists() else None)
+        where = place(name, profile, own=True)
+        raise ConfigError(f"{where} cannot be recorded; run `sentbook run {name} --profile small` first.")
+    return save(run, place(name, profile), read_scores(name, profile, own=True))
 
 
 def dumped(record: Record) -> str:

@@ -25,7 +25,7 @@ from sentbook.evaluation.classification import (
     Classified,
 )
 from sentbook.evaluation.predictions import Predictions, decision_predictions, sts_predictions, task_predictions
-from sentbook.evaluation.protocols import COSINE_PEARSON, MEASURES, Aggregation, Measure, measure_on
+from sentbook.evaluation.protocols import COSINE_PEARSON, Aggregation, Measure, measure_on
 from sentbook.judge import printed as reported
 
 Array = NDArray[np.float64]
@@ -233,22 +233,6 @@ def test_table_tests_adjust_sets_and_averages_apart() -> None:
     assert [test.dataset for test in tests] == [*book.names, *book.means]
     for family in (tests[: len(SIZES)], tests[len(SIZES) :]):
         assert [test.p_holm for test in family] == statistics.holm([test.p for test in family])  # type: ignore[misc]
-
-
-def test_a_restricted_book_draws_the_same_pairs() -> None:
-    """Where everything is kept nothing changes; else the counts are those of the whole set's draw."""
-    book = scores()
-    whole = book.restricted({"SICK2014": np.ones(80, dtype=bool)})
-    np.testing.assert_allclose(*(one.resampled(["A"], "SICK2014", resamples=60)[0] for one in (whole, book)))
-    kept = np.arange(80) % 2 == 0
-    half = book.restricted({"SICK2014": kept, "STS2012/a": np.arange(40) < 1})
-    assert half.members(YEAR) == ["STS2012/b"] and len(half.gold["SICK2014"]) == 40
-    assert half.values("A", "SICK2014")[1] == MEASURES[Measure.PEARSON](
-        book.stacked("A", "SICK2014")[1][kept], book.gold["SICK2014"][kept]
-    )
-    counts = statistics.resample_counts(80, 60, [0, 5])[:, kept]
-    expected = statistics.bootstrap("pearson", book.stacked("A", "SICK2014")[:, kept], half.gold["SICK2014"], counts)
-    np.testing.assert_array_equal(half.resampled(["A"], "SICK2014", resamples=60)[0], expected)
 
 
 def test_measures_are_those_of_the_printed_table() -> None:

@@ -76,6 +76,18 @@ def test_what_moves_no_number() -> None:
         assert (shifted.mean("one", YEAR, measure, way) == expected) == (way is not Aggregation.POOLED)
 
 
+def test_the_scores_of_some_pairs_are_drawn_with_the_whole_sets() -> None:
+    whole, size = predictions(said(11)), SIZES["STS2014/b"]
+    keep = of_page("cross/protocols", "Kept", scores=whole)["Kept"]
+    np.testing.assert_allclose(*(one.resampled(["one"], YEAR, resamples=60)[0] for one in (keep({}), whole)))
+    kept = np.arange(size) % 2 == 0
+    half = keep({"STS2014/b": kept, "STS2014/c": np.arange(SIZES["STS2014/c"]) < 1})
+    assert half.members(YEAR) == ["STS2014/a", "STS2014/b"] and len(half.gold["STS2014/b"]) == kept.sum()
+    counts, values = statistics.resample_counts(size, 60, [0, 1])[:, kept], whole.stacked("one", "STS2014/b")[:, kept]
+    expected = statistics.bootstrap("pearson", values, whole.gold["STS2014/b"][kept], counts)
+    np.testing.assert_array_equal(half.resampled(["one"], "STS2014/b", resamples=60)[0], expected)
+
+
 def test_the_nearest_mean_is_that_of_cosines_by_hand_and_length_decides_nothing() -> None:
     nearest_mean, rng = of_page("cross/matrix", "unit", "nearest_mean")["nearest_mean"], np.random.default_rng(0)
     labels = np.arange(60) % 4

@@ -12,11 +12,12 @@ from torch import nn
 
 from cells import of_page
 from sentbook.data.text import Vocabulary
-from sentbook.models.cnn import CNN, CNNEncoder, redraw
+from sentbook.models.cnn import CNN, CNNEncoder
 from sentbook.training.objectives import Objective, Start
 from sentbook.training.train import train
 
-PAGE = of_page("cnn_lstm/figure3", "Division", "Labelled", "Classification")
+PAGE = of_page("cnn_lstm/figure3", "Division", "Labelled", "Classification", "redraw")
+redraw = PAGE["redraw"]
 SETTINGS = PAGE["Classification"](epochs=2, batch_size=20, head_dropout=0.2, learning_rate=0.01, patience=None)
 WORDS = ["the", "a", "man", "woman", "dog", "runs", "walks", "in", "street", "small"]
 

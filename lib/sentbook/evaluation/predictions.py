@@ -22,7 +22,6 @@ from sentbook.records import Metric, Scores, Test, rounded
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.uint8]
-Masks = Mapping[str, NDArray[np.bool_]]
 Row = str | Sequence[str]  # a data set, a mean of several by its name, or the data sets of a mean
 KIND = "paired bootstrap"
 AND_SEEDS = ", t over seeds"
@@ -80,7 +79,6 @@ class Predictions:
         self.table: dict[tuple[str, str], dict[int | None, Array]] = {}
         self._folds: dict[str, NDArray[np.int64]] = {}
         self._protocols: dict[str, str] = {}
-        self._kept: Masks = {}
         self._counts: dict[tuple[str, int], Counts] = {}
         self._resampled: dict[tuple[str, str, str, int], Array] = {}
 
@@ -165,25 +163,6 @@ class Predictions:
         """Return other predictions for the same data sets, with the same resamples."""
         found = copy.copy(self)
         found.table, found._resampled = {key: dict(by_seed) for key, by_seed in table.items()}, {}
-        return found
-
-    def restricted(self, kept: Masks) -> Predictions:
-        """Keep some items of each set, (N,) true where one counts, in the same resamples of the whole.
-
-        Sets that are not named stay whole; one of which fewer than two items are left does not count.
-        """
-        masks = {name: kept.get(name, np.ones(len(gold), dtype=bool)) for name, gold in self.gold.items()}
-        masks = {name: mask for name, mask in masks.items() if mask.sum() > 1}
-        means = {row: [name for name in names if name in masks] for row, names in self.means.items()}
-        found = self.with_table(
-            {
-                (method, name): {seed: rounded(values[masks[name]]) for seed, values in by_seed.items()}
-                for (method, name), by_seed in self.table.items()
-                if name in masks
-            }
-        )
-        found.gold, found.pairs = {name: self.gold[name][mask] for name, mask in masks.items()}, {}
-        found.means, found._kept = {row: names for row, names in means.items() if names}, masks
         return found
 
     def stored(self) -> Scores:
@@ -311,20 +290,18 @@ class Predictions:
 
     # -- intervals and comparisons -------------------------------------------------------------------------------------
 
-    def _drawn(self, name: str, resamples: int) -> Counts:
-        """(R, N) how often each item is drawn in each resample; one draw serves all methods: differences are paired."""
+    def drawn(self, name: str, resamples: int) -> Counts:
+        """Return (R, N) how often each item is drawn in each resample, the same for all methods."""
         if (name, resamples) not in self._counts:
-            items = len(self._kept.get(name, self.gold[name]))
-            drawn = statistics.resample_counts(items, resamples, self.stream(name))
+            drawn = statistics.resample_counts(len(self.gold[name]), resamples, self.stream(name))
             self._counts[name, resamples] = drawn.astype(np.uint8)  # an item is never drawn 256 times
-        counts = self._counts[name, resamples]
-        return counts[:, self._kept[name]] if name in self._kept else counts
+        return self._counts[name, resamples]
 
     def _resampled_set(self, methods: Sequence[str], name: str, measure: Measure, resamples: int) -> list[Array]:
         gold = self.gold[name]
         for method in methods:
             if (method, name, measure, resamples) not in self._resampled:
-                found = statistics.bootstrap(measure, self.stacked(method, name), gold, self._drawn(name, resamples))
+                found = statistics.bootstrap(measure, self.stacked(method, name), gold, self.drawn(name, resamples))
                 self._resampled[method, name, measure, resamples] = found
         return [self._resampled[method, name, measure, resamples] for method in methods]
 
@@ -340,7 +317,7 @@ class Predictions:
         """Return for each method (R,) values of a row on resampled items, the mean over its seeds in each."""
         measure, names = self._measure(row, metric), self.members(row)
         if aggregation is Aggregation.POOLED:
-            counts = np.concatenate([self._drawn(name, resamples) for name in names], axis=1)
+            counts = np.concatenate([self.drawn(name, resamples) for name in names], axis=1)
             gold = np.concatenate([self.gold[name] for name in names])
             pooled = [np.concatenate([self.stacked(method, name) for name in names], axis=1) for method in methods]
             return [statistics.bootstrap(measure, table, gold, counts) for table in pooled]
@@ -387,14 +364,8 @@ class Predictions:
         """Return the value of one method on a row with its interval over items, or A - B of two, see `difference`."""
         if len(sides) == 2:
             return self.difference(sides[0], sides[1], row, metric, resamples, resample_seeds=resample_seeds)
-        names = {
-            "kind": OVER_ITEMS,
-            "a": sides[0],
-            "b": "",
-            "dataset": str(row),
-            "metric": str(self._measure(row, metric)),
-        }
-        return Test.of(self.interval(sides[0], row, metric, resamples), **names)
+        found, measure = self.interval(sides[0], row, metric, resamples), self._measure(row, metric)
+        return Test.of(found, kind=OVER_ITEMS, a=sides[0], b="", dataset=str(row), metric=str(measure))
 
     def table_tests(self, a: str, b: str, resamples: int = 2000) -> list[Test]:
         """Return A - B in every cell that both have; Holm's correction over these, and apart over the averages."""

@@ -1,6 +1,5 @@
 """The convolutional encoder of the CNN-LSTM models."""
 
-import math
 from typing import Annotated, Literal
 
 import torch
@@ -97,23 +96,3 @@ class CNN(SentenceEncoder):
             inside = torch.arange(windows, device=vectors.device) < counts.unsqueeze(1)
             products = torch.where(inside.unsqueeze(2), products, -torch.inf)
         return products.max(dim=1).values  # keeps places alone for the gradient, not products
-
-
-@torch.no_grad()
-def redraw(encoder: CNN, seed: int) -> None:
-    r"""Give ``encoder`` new filters, uniform in [-b, b], and biases of 0; its word vectors stay.
-
-    The bound of the filters of width h is $b = \sqrt{6 / (h D + F)}$, with h D inputs and F filters: .074 for h = 3 at
-    300 dimensions and 200 filters. It keeps products about as large as the word vectors, whatever the sizes, and is
-    what Kim's released classifier, the model of theirs, does for tanh; the .01 that Gan et al. draw from before
-    pre-training makes sentence vectors some seven times smaller, which training has to make up for first.
-
-    Source: Glorot and Bengio 2010, equation 16.
-    Deviations: Gan et al. do not state how the classifier without pre-training starts. Kim's number of outputs also
-    counts a filter's cells and the pooled windows, so that his bound depends on the longest sentence.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    for weight, bias in zip(encoder.weights, encoder.biases, strict=True):
-        limit = math.sqrt(6 / sum(weight.shape))
-        weight.uniform_(-limit, limit, generator=generator)
-        bias.zero_()
