@@ -375,8 +375,7 @@ def commit(name: str, profile: str) -> Path:
     """
     run = read(name, profile, own=True)
     if run is None or profile not in ("small", "paper"):
-        where = place(name, profile, own=True)
-        raise ConfigError(f"{where} cannot be recorded; run `sentbook run {name} --profile small` first.")
+        raise ConfigError(f"No run of {name} can be recorded; run `sentbook run {name} --profile small` first.")
     return save(run, place(name, profile), read_scores(name, profile, own=True))
 
 
