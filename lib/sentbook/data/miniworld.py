@@ -111,7 +111,7 @@ class World:
         | $f_1$ | A     | B     |
         | $f_2$ | D     | C     |
 
-        They are told as the stories are. The words of either factor are in one piece and the same whatever the other
+        They are worded as the stories are. The words of either factor are in one piece and the same whatever the other
         factor is, so that the words of D are exactly A - B + C. No corpus and no training split holds one of their
         scenes.
 

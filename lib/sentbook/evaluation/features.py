@@ -26,7 +26,7 @@ Family = Literal["skip-thoughts", "SentEval"]
 
 @dataclass(frozen=True)
 class Features:
-    """Sentences to vectors, by one encoder or by several whose vectors stand beside each other.
+    """Sentences to vectors, by one encoder or by several whose vectors are joined.
 
     Attributes:
         method: as tables spell it.

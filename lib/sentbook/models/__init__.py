@@ -1,4 +1,4 @@
-"""Encoders: padded token ids in, sentence vectors out. An encoder's options stand beside its class.
+"""Encoders: padded token ids in, sentence vectors out. An encoder's options are in the file of its class.
 
 A new one is a file and a name in `sentbook.models.build.ENCODERS`; or a class in a notebook, see `custom`.
 """

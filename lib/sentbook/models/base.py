@@ -73,7 +73,7 @@ class WordEmbedding(nn.Module):
     def mean(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Average the words of (B, T) ids with (B,) lengths, and gather none of their vectors: (B, D)."""
         places, table = self._found(ids)
-        if not ids.is_cpu:  # a GPU would be waited for
+        if not ids.is_cpu:  # the lines below would wait for a GPU
             return functional.embedding_bag(places, table, mode="mean", padding_idx=PADDING)
         inside = torch.arange(ids.shape[1]) < lengths.unsqueeze(1)
         return functional.embedding_bag(places[inside], table, lengths.cumsum(0) - lengths)
@@ -151,7 +151,7 @@ class SentenceEncoder(nn.Module, ABC):
         if ids.shape[1] < self.minimum_length:
             ids = functional.pad(ids, (0, self.minimum_length - ids.shape[1]), value=PADDING)
         wordless = lengths == 0
-        none = lengths.is_cpu and not wordless.any()  # a GPU would be waited for
+        none = lengths.is_cpu and not wordless.any()  # on a GPU this would wait
         lengths = lengths if none else lengths.clamp(min=1)
         found: Tensor = super().__call__(ids, lengths if self.packs else to_device(lengths, ids.device))
         found = found if none else found.masked_fill(to_device(wordless, ids.device).unsqueeze(1), 0)

@@ -127,7 +127,7 @@ def states(lstm: nn.LSTM, words: Tensor, lengths: Tensor) -> Tensor:
     Source: Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000, as `torch.nn.LSTM` has it.
     """
     if words.device.type != "cpu":
-        lengths = lengths.cpu()  # which puts them in order too: the device's order would be read back, and waited for
+        lengths = lengths.cpu()  # sorted there too: to read the device's order back would be to wait for it
         order = lengths.argsort(descending=True)
         packed = pack_padded_sequence(words[to_device(order, words.device)], lengths[order], batch_first=True)
         found, _ = pad_packed_sequence(run(lstm, packed)[0], batch_first=True, total_length=words.shape[1])

@@ -175,7 +175,7 @@ class WSV(SentenceEncoder):
 
 
 def _may_hold_one_word(lengths: Tensor) -> bool:
-    """Tell whether a sentence is one word long; on a GPU, which would be waited for, each may be."""
+    """Tell whether a sentence is one word long; on a GPU, where to look would be to wait, each may be."""
     return not lengths.is_cpu or bool((lengths == 1).any())
 
 

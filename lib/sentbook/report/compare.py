@@ -76,7 +76,7 @@ def by_method(
     """Compare methods, a row per method: a column group per data set, or per metric of one data set.
 
     Args:
-        datasets: those shown; with ``metrics`` the one that they are of.
+        datasets: those shown; with ``metrics`` a single one.
         metrics: head the columns in place of data sets.
         groups: headings over methods, with the methods below each; a method of none comes first.
         methods, metric, run: as in `comparison`.

@@ -104,7 +104,7 @@ class Objective(Section):
     keeps_head_as: ClassVar[str] = ""
     # The validation metric; higher is better.
     metric: ClassVar[str] = "pearson"
-    # Whether what is trained packs sentences by their lengths, which a device would be waited for, as encoders may too.
+    # Whether what is trained packs sentences by their lengths, as encoders may: lengths on a GPU would make it wait.
     packs: ClassVar[bool] = False
     # Whether a composition that was trained before is pulled back to what it was, and not towards 0.
     anchored: ClassVar[bool] = False
