@@ -67,7 +67,7 @@ def test_a_run_reaches_results_with_its_scores_when_it_is_recorded_alone(checkou
     for profile in ("demo", "paper", "custom/abc"):
         if profile != "paper":
             records.write(run(profile=profile))
-        with pytest.raises(ConfigError, match="No run of .* can be recorded"):
+        with pytest.raises(ConfigError, match="No run of "):
             records.commit(NAME, profile)
 
 
