@@ -56,6 +56,8 @@ def test_the_comparison_shows_paper_ours_and_the_difference_with_one_sign() -> N
         "It is above 0 on 1 of 2 sets, in the paper on 2; the interval is above 0 on 1 and below 0 on 1."
         in words.get_text()
     )
+    averages = page.comparison(["PP", "CSE"], rows=["total_avg"], difference=("CSE", "PP"))
+    assert "95 % interval" in averages.html and "of 0 sets" not in averages.html
 
 
 def test_rows_and_columns_are_the_records_whatever_the_run_in_memory_has() -> None:

@@ -175,8 +175,7 @@ def _wins(label: str, tests: Mapping[str, Test], paper: Values) -> str:
     counted = [test for row, test in sets.items() if row in theirs or not theirs]
     above = sum(test.estimate > 0 for test in counted)
     sure, below = sum(test.low > 0 for test in counted), sum(test.high < 0 for test in counted)
-    return (
-        f"{label}: in brackets the 95 % interval ({next(iter(tests.values())).kind}). It is above 0 on {above} of "
-        f"{len(counted)} sets{f', in the paper on {sum(theirs.values())}' if theirs else ''}; "
-        f"the interval is above 0 on {sure} and below 0 on {below}."
-    )
+    printed = f", in the paper on {sum(theirs.values())}" if theirs else ""
+    said = f"{label}: in brackets the 95 % interval ({next(iter(tests.values())).kind})."
+    counts = f"It is above 0 on {above} of {len(counted)} sets{printed}; the interval is above 0 on {sure}"
+    return f"{said} {counts} and below 0 on {below}." if counted else said
