@@ -107,6 +107,8 @@ def test_a_best_value_at_the_edge_is_followed_until_one_beyond_is_no_better() ->
     row = wanted(Told({}), Grid(learning_rates=(0.1,), batch_sizes=(2, 4), beyond=3))
     row.choose(0, row.points(0), [[0.9], [0.5]])
     assert row.points(1) == []  # no stage takes a batch of one
+    close = [[0.7], [0.695], [None], [0.698], [0.699], [0.6]]
+    assert (row.finalists(close), replace(row, most=None).finalists(close)) == ([0, 4, 3], [0, 4, 3, 1])
 
 
 def test_test_pairs_decide_nothing_and_no_encoder_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from sentbook.training.runs import Trained
 Values = Mapping[str, Sequence[Any]]
 # An edge that is no better than its neighbour by this much of the validation metric is flat, and no edge.
 FLAT = 0.002
-# The points that the first seed leaves this close to its best, at most so many of them, are tried with so many seeds.
+# Points that the first seed leaves this close to its best, by default so many at most, are tried with so many seeds.
 CLOSE, FINALISTS, DECIDING = 0.01, 3, 3
 # What a final training may have other than the trainings that chose its settings.
 LENGTH = {"epochs", "checks_per_epoch", "limit", "patience", "keep_checks"}
@@ -61,8 +61,8 @@ class Descent:
     The settings that a step does not name stay as the steps before have chosen them, so that five values each of six
     settings are 30 trainings and not 15,625. What it gives up: a point that is good only in two settings at once.
 
-    The first seed tries every point. Where it leaves several within `CLOSE` of its best, the best `FINALISTS` of them
-    are trained with the other seeds too, of which ``deciding`` in all are enough, and the mean over seeds decides.
+    The first seed tries every point. Where it leaves several within `CLOSE` of its best, the best ``most`` of them are
+    trained with the other seeds too, of which ``deciding`` in all are enough, and the mean over seeds decides.
 
     A best value at the edge of the last step's grid is followed beyond it: the next value (`next_value`) is tried with
     all else as chosen, until it is no better or ``beyond`` steps are spent.
@@ -76,6 +76,7 @@ class Descent:
         dataset: on which the choice is made for it alone; empty: for all.
         beyond: how many steps may follow the last one.
         pairs: search on at most so many training pairs, a share drawn by the seed; None: on those of the stage.
+        most: how many close points the other seeds try; None: all of them.
     """
 
     method: str
@@ -87,6 +88,7 @@ class Descent:
     beyond: int = 0
     deciding: int = DECIDING
     pairs: int | None = None
+    most: int | None = FINALISTS
     tried: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
@@ -133,7 +135,7 @@ class Descent:
         """Return which points the other seeds try too, by the first one's values; one point needs no others."""
         known = {at: value for at, (value,) in enumerate(values) if value is not None}
         close = [at for at, value in known.items() if value > max(known.values()) - CLOSE]
-        return sorted(close, key=lambda at: -known[at])[:FINALISTS] if len(close) > 1 else []
+        return sorted(close, key=lambda at: -known[at])[: self.most] if len(close) > 1 else []
 
     def choose(self, step: int, points: Sequence[Objective], values: Sequence[Sequence[float | None]]) -> None:
         """Take the best of a step's points by their validation values; of equals, the first.
@@ -361,8 +363,7 @@ def last_quarter_gain(history: Mapping[str, Any]) -> float | None:
 
 def mean_gain(trained: Sequence[Trained]) -> float | None:
     """Return the mean of the last quarters' gains over trainings; None where none is known."""
-    gains = [last_quarter_gain(item.metadata.get("history", {})) for item in trained]
-    known = [gain for gain in gains if gain is not None]
+    known = [gain for one in trained if (gain := last_quarter_gain(one.metadata.get("history", {}))) is not None]
     return sum(known) / len(known) if known else None
 
 
