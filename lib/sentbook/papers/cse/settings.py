@@ -48,7 +48,7 @@ class Tuning(Section):
 
     relatedness_steps: dict[str, tuple[Step, ...]] = Field(
         {
-            "PP": ({"learning_rate": (3e-4, 1e-3, 3e-3), "pull_back_words": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)},),
+            "PP": ({"learning_rate": (3e-4, 1e-3, 3e-3), "pull_back_words": (1e-2, 1e-3, 1e-4, 1e-5)},),
             "CSE": ({"learning_rate": (3e-4, 1e-3, 3e-3), "composition_rate": (3e-3, 1e-3, 1e-4, 1e-5)},),
         },
         description="of each row on the page of table 3, on the trial pairs of SICK",
