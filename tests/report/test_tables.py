@@ -95,6 +95,8 @@ def test_rows_per_method_by_data_set_and_by_metric() -> None:
         ["CSE", "71.9", "76.0"],
     ]
     assert cells(page.by_method(["CSE"], datasets=["SICK2014"], metrics=["pearson"]))[0] == ["", "r × 100"]
+    fewer = samples.page(samples.run({"PP": {samples.SETS[0]: [0.5, 0.6]}, "CSE": {samples.SETS[0]: [0.7]}}))
+    assert "Ours: mean of 1 to 2 seeds" in fewer.by_method().html
 
 
 def test_a_number_under_two_protocols_asks_which() -> None:

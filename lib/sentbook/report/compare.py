@@ -159,10 +159,10 @@ def _columns(
             if any(text != numbers.DASH for text, _ in cells.values()):
                 columns[label, name] = cells
     notes = [f"{', '.join(map(numbers.name, ordered(metric for *_, metric in keys.values())))}."]
-    ours, yours = _main(sources).run, sources[YOURS].run
-    if OURS in sources and ours is not None:
-        seeds = len(ours.provenance.seeds)
-        notes.append(f"Ours: {'one seed' if seeds == 1 else f'mean of {seeds} seeds'}; bold: best of ours.")
+    yours, counts = sources[YOURS].run, [len(values) for key in keys.values() if (values := _main(sources).at(*key))]
+    if OURS in sources and counts:
+        many = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
+        notes.append(f"Ours: {'one seed' if many == '1' else f'mean of {many} seeds'}; bold: best of ours.")
         notes += [f"Yours: {', '.join(changes(yours))}."] if yours and YOURS in {name for _, name in columns} else []
     return columns, notes
 
