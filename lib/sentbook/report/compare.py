@@ -159,7 +159,8 @@ def _columns(
             if any(text != numbers.DASH for text, _ in cells.values()):
                 columns[label, name] = cells
     notes = [f"{', '.join(map(numbers.name, ordered(metric for *_, metric in keys.values())))}."]
-    yours, counts = sources[YOURS].run, [len(values) for key in keys.values() if (values := _main(sources).at(*key))]
+    yours = sources[YOURS].run
+    counts = [len(values) for key in keys.values() if (values := _main(sources).at(*key))]
     if OURS in sources and counts:
         many = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
         notes.append(f"Ours: {'one seed' if many == '1' else f'mean of {many} seeds'}; bold: best of ours.")
