@@ -14,10 +14,11 @@ from sentbook.judge import DECIDED, Entry, Number, gather
 from sentbook.judge.claims import papers
 from sentbook.judge.rules import EACH, LEVEL, WHOLE, judgement, name_of
 from sentbook.report import numbers, verdicts
+from sentbook.report.summary import readable
 
 # How sure a cause is.
 _CAUSES = {"tested": "Tested cause", "guess": "Likely cause, not tested", "scope": "What it would need"}
-_BOUNDS = ("at least", "at most", "to be above", "to be below", "to stay below")
+_BOUNDS = ("at least", "at most", "to be above", "to be below", "to stay below", "within ±")
 _ORDER = (*DECIDED, "inconclusive", "out of scale", "the paper contradicts itself", "not run", "all")
 _ID = re.compile(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b")
 
@@ -125,6 +126,7 @@ def _helpers() -> dict[str, object]:
         "value": value,
         "interval": interval,
         "linked": linked,
+        "readable": readable,
         "title": title,
         "name_of": name_of,
         "states": _CAUSES,

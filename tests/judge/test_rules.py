@@ -23,7 +23,7 @@ from sentbook.records import Provenance, Run, Search
 # Six decimals: a width that only a denormal number has is lost where a bound is taken off.
 PLACES = st.integers(-900_000, 900_000).map(lambda one: one / 1e6)
 ENDS = st.tuples(PLACES, PLACES).map(sorted)
-SAME = "the verdict is the same with these as good as may be"
+SAME = "The verdict is the same with these as good as may be."
 
 
 def run_of(
@@ -308,14 +308,14 @@ def searched(method: str, **changes: Any) -> Search:
     [
         ({}, ""),
         ({"last_quarter_gain": 1e-4}, ""),
-        ({"trainings": 2}, "PP was searched less than CSE"),
-        ({"at_edge": ["rate"]}, "PP took the edge of its grid in rate"),
-        ({"last_quarter_gain": 0.5}, "PP was still rising, by 50.0 points in its last quarter of training"),
+        ({"trainings": 2}, "PP was searched less than CSE."),
+        ({"at_edge": ["rate"]}, "PP took the edge of its grid in rate."),
+        ({"last_quarter_gain": 0.5}, "PP was still rising, by 50.0 points in its last quarter of training."),
     ],
 )
 def test_a_verdict_against_an_under_tuned_side_is_inconclusive_and_names_it(change: dict[str, Any], said: str) -> None:
     found = judged_with(searched("CSE"), searched("PP", **change))
-    bounded = "inconclusive", ["by its numbers alone reproduced", said]
+    bounded = "inconclusive", ["By its numbers alone: reproduced.", said]
     assert (found.verdict, found.notes) == (bounded if said else ("reproduced", []))
     # An under-tuned side that is ahead could only be further ahead.
     ahead = judged_with(searched("CSE", **change), searched("PP"))
@@ -352,18 +352,19 @@ def test_a_count_stays_where_no_under_tuned_side_could_turn_it(
 
 
 def test_a_search_that_is_not_recorded_is_said_and_one_training_is_not_enough() -> None:
-    said = ["no search of the settings of CSE, PP is recorded"]
     given = [searched("CSE", grid={}), searched("PP", grid={})]
-    assert all((judged_with(*held).verdict, judged_with(*held).notes) == ("reproduced", said) for held in ([], given))
+    assert all((judged_with(*held).verdict, judged_with(*held).notes) == ("reproduced", []) for held in ([], given))
     book = book_of("CSE", "PP")
     run = run_of(metrics=book.metric_rows(COSINE_PEARSON))
-    assert claim("beats", ["PP", "CSE"], run, book, where="total_avg").verdict == "inconclusive"
+    against = claim("beats", ["PP", "CSE"], run, book, where="total_avg")
+    said = ["By its numbers alone: not reproduced.", "No search of the settings of CSE, PP is recorded."]
+    assert (against.verdict, against.notes) == ("inconclusive", said)
     of_one = run.model_copy(update={"searches": [searched("PP")]})
     untuned = claim("beats", ["PP", "CSE"], of_one, book, where="total_avg", untuned=["CS"])
     assert untuned.verdict == "not reproduced"  # of CSE nothing was to choose
     found = judged_with(searched("CSE"), searched("PP"), seeds=(1,))
-    alone = "one training of CSE, PP, where a claim about models needs several"
-    assert (found.verdict, found.notes) == ("inconclusive", ["by its numbers alone reproduced", alone])
+    alone = "One training of CSE, PP, where a claim about models needs several."
+    assert (found.verdict, found.notes) == ("inconclusive", ["By its numbers alone: reproduced.", alone])
 
 
 def test_encoders_of_one_training_decide_nothing_against_a_claim() -> None:
@@ -389,5 +390,5 @@ def test_less_than_a_tenth_is_out_of_scale_whatever_the_numbers_say(size: dict[s
     for finding, alone in (("no", "not reproduced"), ("yes", "reproduced")):
         found = claim("beats", {"finding": finding}, run, scale=[{**size, "says": "pairs"}])
         assert found.verdict == ("out of scale" if ours else alone)
-        lacking = [f"it is about more than this run has: {ours} pairs", f"by its numbers alone {alone}"]
+        lacking = [f"It is about more than this run has: {ours} pairs.", f"By its numbers alone: {alone}."]
         assert found.notes == (lacking if ours else [])

@@ -98,28 +98,28 @@ def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict,
         searches = {place: evidence.searches(place) for one in found.numbers for place in (one.a, one.b) if place}
         trainings = {place: sum(seed is not None for seed in evidence.seeds(*place)) for place in searches}
         if alone := {place.method for place, count in trainings.items() if count == 1}:
-            notes, bounded = [f"one training of {_listed(alone)}, where a claim about models needs several"], True
+            notes, bounded = [f"One training of {_listed(alone)}, where a claim about models needs several."], True
         doubted = under_tuned(found.numbers, searches)
         notes += dict.fromkeys(doubted.values())
         if doubted and verdict in DECIDED and not bounded:
             better = ({(side, place) for place in doubted} for side in ("a", "b"))
             bounded = any(judgement(replace(evidence, ahead=sides), claim).verdict != verdict for sides in better)
-            notes += [] if bounded else ["the verdict is the same with these as good as may be"]
+            notes += [] if bounded else ["The verdict is the same with these as good as may be."]
         searched = {place for place, own in searches.items() if any(one.grid for one in own)}
         unsearched = {place.method for place in searches.keys() - searched if trainings[place]}
         unsearched = {name for name in unsearched if not any(part in name for part in claim.untuned)}
     elif verdict == "not reproduced" and len(run.provenance.seeds) == 1:
-        notes, bounded = ["one training, where a verdict against a claim needs several"], True
-    if (bounded and verdict in DECIDED) or (unsearched and verdict == "not reproduced"):
-        notes.insert(0, f"by its numbers alone {verdict}")
+        notes, bounded = ["One training, where a verdict against a claim needs several."], True
+    if unsearched and verdict == "not reproduced":
+        notes, bounded = [*notes, f"No search of the settings of {_listed(unsearched)} is recorded."], True
+    if bounded and verdict in DECIDED:
+        notes.insert(0, f"By its numbers alone: {verdict}.")
         verdict = "inconclusive"
-    if unsearched:
-        notes.append(f"no search of the settings of {_listed(unsearched)} is recorded")
     if (lacking := [*filter(None, (size.lacking(run) for size in claim.scale))]) and verdict != "not run":
-        notes = [f"it is about more than this run has: {', '.join(lacking)}", f"by its numbers alone {found.verdict}"]
+        notes = [f"It is about more than this run has: {', '.join(lacking)}.", f"By its numbers alone: {found.verdict}."]
         verdict = "out of scale"
     if claim.contradicts:
-        verdict, notes = "the paper contradicts itself", [claim.contradicts, *notes]
+        verdict, notes = "the paper contradicts itself", [f"{claim.contradicts}.", *notes]
     return verdict, notes
 
 
@@ -138,14 +138,14 @@ def under_tuned(numbers: Sequence[Number], searches: Mapping[Place, Sequence[Sea
         if one.a in budgets and one.b in budgets:
             less, more = sorted((one.a, one.b), key=lambda place: budgets[place])
             if budgets[less] < 0.8 * budgets[more]:  # searches step by step never have quite the same number
-                found[less] = f"{_said(less)} was searched less than {_said(more)}"
+                found[less] = f"{_said(less)} was searched less than {_said(more)}."
     for place, own in searches.items():
         gain = max((search.last_quarter_gain or 0.0 for search in own), default=0.0)
         if edges := {name for search in own for name in search.at_edge}:
-            found[place] = f"{_said(place)} took the edge of its grid in {_listed(edges)}"
+            found[place] = f"{_said(place)} took the edge of its grid in {_listed(edges)}."
         if half and gain > half:
             points = f"{100 * gain:.1f} points"
-            found[place] = f"{_said(place)} was still rising, by {points} in its last quarter of training"
+            found[place] = f"{_said(place)} was still rising, by {points} in its last quarter of training."
     return found
 
 

@@ -51,7 +51,7 @@ class Comparison(Record):
         tie: A below B by less than this counts as a win too, where the paper counts so.
         rows: what the rows are, in words.
         counts: a finding of counts, for runs that recorded these and not the rows.
-        what: what an exact number is.
+        what: what an exact number is, a finding, or what is counted, where the names of the record do not say it.
     """
 
     rule: Literal["", "beats", "wins", "above", "scores", "ranks", "equivalent", "identity", "all"] = ""

@@ -21,6 +21,7 @@ from sentbook.judge import printed as tables
 from sentbook.judge.claims import at
 from sentbook.records import Metric, Run, Search, Test
 
+NAMED = {"spearman": ", \u03c1", "mse": ", MSE"}  # said of a number beside its data set
 # Errors, time and memory, and ranks of what was looked for.
 _LOWER = re.compile(r"mse|mae|loss|(milli)?seconds|peak_mebibytes|perplexity.*|median_rank|.*MedR")
 
@@ -189,7 +190,8 @@ class Evidence:
             if (side, place) in self.ahead:
                 rises = (side == "a") != lower_is_better(test.metric)
                 value, low, high = (inf, low, inf) if rises else (-inf, -inf, high)
-        what = " on ".join(filter(None, (f"{test.a} − {test.b}" if test.b else test.a, test.dataset)))
+        sides = " − ".join(f"({one})" if " - " in one else one for one in (test.a, test.b) if one)
+        what = " on ".join(filter(None, (sides, test.dataset))) + NAMED.get(test.metric, "")
         return Number(what, test.metric, value, low, high, how if low < high else "", a=a, b=b)
 
     def printed(self, names: Iterable[str], row: str, metric: str, table: str = "") -> tuple[float, str]:

@@ -16,7 +16,7 @@ from scipy import special
 
 from sentbook.io import ConfigError
 from sentbook.judge.claims import Claim, Comparison, Verdict
-from sentbook.judge.evidence import Evidence, Number, best, lower_is_better
+from sentbook.judge.evidence import NAMED, Evidence, Number, best, lower_is_better
 from sentbook.records import Test
 
 # An interval of 95 % lies wholly on the wrong side of the truth this often, on either side.
@@ -52,7 +52,7 @@ def numbers(evidence: Evidence, c: Comparison) -> Iterator[Number]:
         found = evidence.finding(c.of["finding"])
         if isinstance(found, list):
             found = dict(enumerate(found))
-        for what, one in {c.of["finding"]: found}.items() if "estimate" in found else found.items():
+        for what, one in {c.what or c.of["finding"]: found}.items() if "estimate" in found else found.items():
             test = {"kind": c.how, "a": what, "b": "", "dataset": "", "metric": c.unit, **one}
             yield evidence.number(Test(**{key: test[key] for key in Test.model_fields if key in test}))
         return
@@ -76,7 +76,7 @@ def difference(evidence: Evidence, a: Any, b: Any, row: str, metric: str) -> Num
         one = replace(one, value=one.value - goal, low=one.low - goal, high=one.high - goal)
     else:
         one = evidence.measured(row, metric, method, _method(evidence, b, row, metric))
-    return replace(one, what=f"{_said(a)} − {_said(b)} on {row}", printed=printed)
+    return replace(one, what=f"{_said(a)} − {_said(b)} on {row}{NAMED.get(metric, '')}", printed=printed)
 
 
 def _names(side: Any) -> list[str]:
@@ -137,10 +137,8 @@ def bound(what: str, unit: str, value: float, stated: bool, of: int | None = Non
 
 def leaf(verdict: Verdict, one: Number, low: float, printed: Number | None, whose: str = "") -> Judgement:
     """Return the judgement of one number."""
-    words = ""
-    if printed:
-        what = "printed" if printed.how == "printed" else printed.what
-        words = f"; {what} {in_unit(printed.value, one.unit)} {whose}".rstrip()
+    what = printed and ("printed" if printed.how == "printed" else printed.what)
+    words = f"; {what} {in_unit(printed.value, one.unit)} {whose}".rstrip() if printed else ""
     return Judgement(verdict, shown(one) + words, one, printed, (one,), low)
 
 
@@ -192,7 +190,7 @@ def wins(evidence: Evidence, c: Comparison) -> Judgement:
     if n - worse < least or luck < 2 * LEVEL:
         verdict = "not reproduced"
     sides = c.of[0] if isinstance(c.of, list) and isinstance(c.of[0], list) else c.of
-    what = sides["finding"] if isinstance(sides, dict) else f"{_said(sides[0])} above {_said(sides[1])}"
+    what = c.what or (sides["finding"] if isinstance(sides, dict) else f"{_said(sides[0])} above {_said(sides[1])}")
     tied = f", within {100 * c.tie:.1f} points on {won - found['above']} more" if c.tie else ""
     words = f"{what} on {found['above']} of {n} {c.rows}{tied}; the interval excludes 0 in its favour on {better}, "
     goal = bound("at least", c.rows, least, c.stated and of == n and c.at_least != "most", n)
@@ -261,7 +259,7 @@ def equivalent(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
     verdict: Verdict = "reproduced" if -size < low and high < size else "not reproduced"
     if not low < high or low <= size <= high or low <= -size <= high:
         verdict = "inconclusive"
-    return leaf(verdict, one, low, bound("at most so far from 0", one.unit, size, c.stated))
+    return leaf(verdict, one, low, bound("within ±", one.unit, size, c.stated))
 
 
 def identity(evidence: Evidence, c: Comparison) -> Judgement:

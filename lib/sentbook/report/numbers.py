@@ -7,7 +7,7 @@ from sentbook.records import Test
 MINUS = "\u2212"
 DASH = "\u2013"
 _SHARES = frozenset({"pearson", "spearman", "correlation", "accuracy", "f1", "share", "likeness", "mean", "difference"})
-_COUNTS = ("rank", "seconds", "words", "sentences", "parameters", "files")
+_COUNTS = ("rank", "seconds", "words", "sentences", "parameters", "files", "pairs", "rows", "networks", "settings")
 _DIGITS = {"mse": 4, "mae": 2, "ratio": 2, "median_rank": 1, **dict.fromkeys(_COUNTS, 0)}
 _NAMES = {
     "pearson": ("Pearson\u2019s r", "r"),
