@@ -179,4 +179,4 @@ def _wins(label: str, tests: Mapping[str, Test], paper: Values) -> str:
     printed = f", in the paper on {sum(theirs.values())}" if theirs else ""
     said = f"{label}: in brackets the 95 % interval ({next(iter(tests.values())).kind})."
     counts = f"It is above 0 on {above} of {len(counted)} sets{printed}; the interval is above 0 on {sure}"
-    return f"{said} {counts} and below 0 on {below}." if counted else said
+    return f"{said} {counts} and below 0 on {below}." if len(counted) > 1 else said
