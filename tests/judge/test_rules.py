@@ -390,5 +390,5 @@ def test_less_than_a_tenth_is_out_of_scale_whatever_the_numbers_say(size: dict[s
     for finding, alone in (("no", "not reproduced"), ("yes", "reproduced")):
         found = claim("beats", {"finding": finding}, run, scale=[{**size, "says": "pairs"}])
         assert found.verdict == ("out of scale" if ours else alone)
-        lacking = [f"It is about more than this run has: {ours} pairs.", f"By its numbers alone: {alone}."]
+        lacking = [f"It is about more than the run has: {ours} pairs.", f"By its numbers alone: {alone}."]
         assert found.notes == (lacking if ours else [])

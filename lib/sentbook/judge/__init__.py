@@ -116,7 +116,7 @@ def capped(found: Judgement, evidence: Evidence, claim: Claim) -> tuple[Verdict,
         notes.insert(0, f"By its numbers alone: {verdict}.")
         verdict = "inconclusive"
     if (lacking := [*filter(None, (size.lacking(run) for size in claim.scale))]) and verdict != "not run":
-        notes = [f"It is about more than this run has: {', '.join(lacking)}.", f"By its numbers alone: {found.verdict}."]
+        notes = [f"It is about more than the run has: {', '.join(lacking)}.", f"By its numbers alone: {found.verdict}."]
         verdict = "out of scale"
     if claim.contradicts:
         verdict, notes = "the paper contradicts itself", [f"{claim.contradicts}.", *notes]
