@@ -39,7 +39,7 @@ def shown(one: Number) -> str:
 def in_unit(value: float, unit: str) -> str:
     """Show a value in its unit."""
     scale, places = (1, 1) if unit.endswith("MedR") else _SHOWN.get(unit, (100, 1))
-    return f"{value * scale:,.{places}f}"
+    return f"{value * scale:z,.{places}f}"
 
 
 def numbers(evidence: Evidence, c: Comparison) -> Iterator[Number]:
