@@ -265,7 +265,7 @@ def equivalent(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
 def identity(evidence: Evidence, c: Comparison) -> Judgement:
     """An exact number. Reproduced when an exact number, in which there is no chance, is what the claim says, else not
     reproduced."""
-    value, form = float(evidence.finding(c.of["finding"])), ".1e" if c.unit == "distance" else ",.0f"
+    value, form = float(evidence.finding(c.of["finding"])), ".1g" if c.unit == "distance" else ",.0f"
     low, high = float(-inf if c.at_least is None else c.at_least), inf if c.at_most is None else c.at_most
     words, goal = ("exactly", low) if low == high else ("at most", high) if low == -inf else ("at least", low)
     verdict: Verdict = "reproduced" if low <= value <= high else "not reproduced"

@@ -54,7 +54,7 @@ def plain(value: float | None, places: int = 1, *, signed: bool = False) -> str:
 def shown(value: float | None, metric: str, *, places: int | None = None, signed: bool = False) -> str:
     """Print a stored value in the unit of its metric: ``shown(.716, "pearson") == "71.6"``."""
     if metric == "distance" and value is not None:
-        return f"{value:.0e}"
+        return f"{value:.1g}"
     scaled = None if value is None else value * factor(metric)
     return plain(scaled, digits(metric) if places is None else places, signed=signed)
 

@@ -67,8 +67,6 @@ def interval(number: Number) -> str:
 
 
 def _end(number: Number, end: float) -> str:
-    if 0 < abs(end) <= 1e-5:  # a distance
-        return f"{end:.0e}"
     return numbers.shown(end, number.unit, signed=number.what == "difference" or numbers.MINUS in number.what)
 
 
