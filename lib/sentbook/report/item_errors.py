@@ -163,7 +163,7 @@ def _shown(page: Page, found: Mapping[str, Any], caption: str) -> Shown:
     note = f"{what}, {dataset}; in brackets the 95 % interval over items. Below 0, {a} errs less."
     statistics = pd.DataFrame(rows, columns=["Items", "n", a, b, page.difference(*found["methods"])])
     examples = pd.DataFrame(pairs, columns=["Item", "Gold", a, b], dtype=object)
-    source = f"Source: {terms}." if terms else "Its terms do not allow quoting; the numbers count its items."
+    source = f"Source: {terms}." if terms else "Its text is not quoted; the numbers count its items."
     said_of = f"{dataset}: where the errors differ most; bold: nearer to gold. {source}"
     means = table(statistics, caption=caption, note=note, formats={a: shown, b: shown, statistics.columns[-1]: str})
     return below(means, table(examples, note=said_of))
