@@ -209,8 +209,8 @@ def bars(
     look |= {"errorbar": lambda seeds: astuple(seed_interval(seeds))[1:3], "err_kws": {"color": GREY}}
     seaborn.barplot(pd.DataFrame(held), x="row", y="value", hue="method", ax=axes, **look)
     axes.set_xticks(range(len(names)), [textwrap.fill(page.label(name), 12) for name in names])
-    less = f"less {page.label(reference)}, " if reference else ""
-    axes.set(xlabel="", ylabel=f"{less}{numbers.name(measure)}")
+    less = f"\nless {page.label(reference)}" if reference else ""
+    axes.set(xlabel="", ylabel=f"{numbers.name(measure)}{less}")
     axes.grid(axis="y")
     alt = f"{', '.join(map(page.label, shown))} on {numbers.counted(len(names), 'row')}; the table has the numbers."
     return figure(drawing, caption=caption, alt=alt, note="Bars: means; whiskers: 95 % over seeds.")
