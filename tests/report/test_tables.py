@@ -109,9 +109,9 @@ def test_a_number_under_two_protocols_asks_which() -> None:
 
 def test_a_frame_is_shown_with_headings_formats_and_dashes() -> None:
     frame = pd.DataFrame({"Set": ["a", "b"], "kind": ["x", "y"], "n": [12345, 6], "r": [0.5, None], "why": ["p", "q"]})
-    shown = report.table(frame, groups="kind", formats={"r": report.x100}, caption="Said. How.")
-    assert cells(shown)[:3] == [["Set", "n", "r", "why"], ["x", "", "", ""], ["a", "12,345", "50.0", "p"]]
-    assert cells(shown)[3:] == [["y", "", "", ""], ["b", "6", "–", "q"]]
+    shown = report.table(frame, groups="kind", formats={"why": str.upper}, caption="Said. How.")
+    assert cells(shown)[:3] == [["Set", "n", "r", "why"], ["x", "", "", ""], ["a", "12,345", "0.5", "P"]]
+    assert cells(shown)[3:] == [["y", "", "", ""], ["b", "6", "–", "Q"]]
     wide = pd.DataFrame([[1.0, 2.0]], index=pd.Index(["row"], name="Model"), columns=[["A", "A"], ["one", "two"]])
     assert cells(report.table(wide))[:2] == [["Model", "A"], ["", "one", "two"]]
 

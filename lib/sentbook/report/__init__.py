@@ -13,6 +13,5 @@ from sentbook.report.item_errors import errors_of as errors_of
 from sentbook.report.lessons import diagram as diagram
 from sentbook.report.lessons import dial as dial
 from sentbook.report.lessons import source as source
-from sentbook.report.numbers import x100 as x100
 from sentbook.report.page import page as page
 from sentbook.report.table import table as table

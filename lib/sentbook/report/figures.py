@@ -196,8 +196,10 @@ def bars(
     shown = [name for name in methods or values.methods if name in values.methods and name != reference]
     sets = values.datasets(shown)
     names = [name for name in rows or filter(is_average, sets) if name in sets] or sets
-    drawing, axes = subplots(3.0)
-    inks, measure, held = _legend(page, drawing, axes, shown), "", []
+    lying = len(names) == 1  # then each bar has its name at its side
+    drawing, axes = subplots(0.9 + 0.26 * len(shown) if lying else 3.0)
+    inks = {name: colour(name, shown) for name in shown} if lying else _legend(page, drawing, axes, shown)
+    measure, held = "", []
     for name, method in product(names, shown):
         measure = values.metric_on(name, metric)
         base = values.mean(reference, name, measure) if reference else 0.0
@@ -205,13 +207,16 @@ def bars(
             raise ConfigError(f"This run holds no {measure} of the reference {reference} on {name}.")
         seeds = [numbers.factor(measure) * (value - base) for value in values.at(method, name, measure)]
         held += [{"row": name, "method": method, "value": value} for value in seeds]
-    look: Any = {"order": names, "hue_order": shown, "palette": inks, "saturation": 1, "legend": False}
-    look |= {"errorbar": lambda seeds: astuple(seed_interval(seeds))[1:3], "err_kws": {"color": GREY}}
-    seaborn.barplot(pd.DataFrame(held), x="row", y="value", hue="method", ax=axes, **look)
-    axes.set_xticks(range(len(names)), [textwrap.fill(page.label(name), 12) for name in names])
+    along, across, order = ("y", "x", shown) if lying else ("x", "y", names)
+    look: Any = {along: "method" if lying else "row", across: "value", "order": order, "hue_order": shown}
+    look |= {"palette": inks, "saturation": 1, "legend": False, "err_kws": {"color": GREY}}
+    look |= {"errorbar": lambda seeds: astuple(seed_interval(seeds))[1:3]}
+    seaborn.barplot(pd.DataFrame(held), hue="method", ax=axes, **look)
     less = f"\nless {page.label(reference)}" if reference else ""
-    axes.set(xlabel="", ylabel=f"{numbers.name(measure)}{less}")
-    axes.grid(axis="y")
+    labels = [textwrap.fill(page.label(name), 40 if lying else 12) for name in order]
+    axes.set(**{f"{along}ticks": range(len(order)), f"{along}ticklabels": labels, f"{along}label": ""})
+    axes.set(**{f"{across}label": f"{numbers.name(measure)}{less}"})
+    axes.grid(axis=across)
     alt = f"{', '.join(map(page.label, shown))} on {numbers.counted(len(names), 'row')}; the table has the numbers."
     return figure(drawing, caption=caption, alt=alt, note="Bars: means; whiskers: 95 % over seeds.")
 

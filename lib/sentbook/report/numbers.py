@@ -66,11 +66,6 @@ def interval(low: float, high: float, metric: str, *, places: int | None = None,
     return f"[{shown(low, metric, places=places, signed=signed)}, {shown(high, metric, places=places, signed=signed)}]"
 
 
-def x100(value: float | None) -> str:
-    """Print a correlation or share x 100 with one decimal, for ``formats`` of `sentbook.report.table`."""
-    return plain(None if value is None else value * 100)
-
-
 def p_value(p: float | None) -> str:
     """Print a p-value: ``0.012``, ``< 0.001``."""
     return DASH if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"

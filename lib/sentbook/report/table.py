@@ -33,7 +33,7 @@ def table(
         caption: what the table says; its first sentence is bold.
         note: how its numbers were made.
         groups: a column whose values become headings over the rows below them.
-        formats: a function by column, in place of ``places`` decimals; `sentbook.report.x100` shows shares x 100.
+        formats: a function by column, in place of ``places`` decimals.
         places: decimals of other floats.
     """
     frame = frame.reset_index() if any(frame.index.names) else frame
