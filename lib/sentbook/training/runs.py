@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky.backend.reduction import dumps
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -340,12 +341,9 @@ def outcomes(
     Args:
         jobs: how many are made side by side, as `obtain`.
     """
-    missing = {
-        key: (key, function, given)
-        for key, given in zip(keys, arguments, strict=True)
-        if not _file(key, "run").exists()
-    }
-    _in_processes(_keep, missing.values(), jobs)
+    calls = {key: (key, function, given) for key, given in zip(keys, arguments, strict=True)}
+    dumps(function)  # one that no other process can take fails with one job too
+    _in_processes(_keep, [one for key, one in calls.items() if not _file(key, "run").exists()], jobs)
     found = (checkpoint.load(_file(key, "run"), key) for key in keys)
     return [Outcome({name: one.numpy() for name, one in tensors.items()}, about) for tensors, about in found]
 
