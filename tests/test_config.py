@@ -17,6 +17,7 @@ from sentbook.io import ConfigError
         ({"sentence": {"margn": 0.4}}, "Unknown parameter 'sentence.margn' in cse"),
         ({"sentence": {"margin": 3}}, "less than or equal to 2 (got 3)"),
         ({"seeds": [1, 1]}, "holds a seed twice"),
+        ({"seeds": 1}, "Input should be a list, such as [1, 2] (got 1)."),
         ({"settings": {"seeds": [1]}}, "'settings' in cse, profile demo is no mapping (by papermill: -y"),
         ({"settings": {"resample": 200}}, "Unknown parameter 'resample' in cse"),
         ({"profile": "large"}, "There is no profile 'large' of cse; choose one of demo, small, paper."),
