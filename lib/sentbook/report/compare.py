@@ -163,7 +163,7 @@ def _columns(
     counts = [len(values) for key in keys.values() if (values := _main(sources).at(*key))]
     if OURS in sources and counts:
         many = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
-        notes.append(f"Ours: {'one seed' if many == '1' else f'mean of {many} seeds'}; bold: best of ours.")
+        notes.append(f"Ours: {'one value a cell' if many == '1' else f'mean of {many} seeds'}; bold: best of ours.")
         notes += [f"Yours: {', '.join(changes(yours))}."] if yours and YOURS in {name for _, name in columns} else []
     return columns, notes
 

@@ -146,25 +146,26 @@ def _shown(page: Page, found: Mapping[str, Any], caption: str) -> Shown:
     """Show described errors: a table by group of items, and the items on which the two differ most."""
     a, b = map(page.label, found["methods"])
     dataset, terms = page.label(found["dataset"]), terms_of(found["dataset"])
-    metric, what = ("share", "Share wrong × 100") if found["how"] == "labels" else ("mae", "Mean absolute error")
-    shown, rows, pairs = partial(numbers.shown, metric=metric), [], []
+    labels, rows, pairs = found["how"] == "labels", [], []
+    metric, what = ("share", "Share wrong × 100") if labels else ("mae", "Mean absolute error")
+    shown = partial(numbers.shown, metric=metric)
     for row in found["rows"]:
         words = "{} [{}, {}]".format(*(shown(end, signed=True) for end in row["difference"]))
         rows.append([row["group"], row["n"], *row["errors"], words])
     for one in found["examples"][:QUOTED]:
-        said = [Markup(f"{score:.3g}") for score in one["scores"]]
+        # A mean of labels would say nothing.
+        said = [Markup(shown(score) if labels else f"{score:.3g}") for score in one["errors" if labels else "scores"]]
         closer = int(one["errors"][1] < one["errors"][0])
         said[closer] = Markup("<b>{}</b>").format(said[closer])
-        texts = [Markup(f"item {one['item'] + 1:,}")]
-        if "first" in one:
-            sides = (one["first"], one["second"]), (one["second"], one["first"])
-            texts = [marked(*both) for both in sides if both[0]]
+        sides = [one.get(side, "") for side in ("first", "second")]
+        texts = [marked(*both) for both in (sides, sides[::-1]) if both[0]] or [Markup(f"item {one['item'] + 1:,}")]
         pairs.append([Markup("<br>").join(texts), f"{one['gold']:.3g}", *said])
-    note = f"{what}, {dataset}; in brackets the 95 % interval over items. Below 0, {a} errs less."
+    note = f"{what}, {dataset}; in brackets the 95 % interval over items. Below 0 is better for {a}."
     statistics = pd.DataFrame(rows, columns=["Items", "n", a, b, page.difference(*found["methods"])])
     examples = pd.DataFrame(pairs, columns=["Item", "Gold", a, b], dtype=object)
     source = f"Source: {terms}." if terms else "Its text is not quoted; the numbers count its items."
-    said_of = f"{dataset}: where the errors differ most; bold: nearer to gold. {source}"
+    told = "share of runs that are wrong × 100; bold: fewer" if labels else "bold: nearer to gold"
+    said_of = f"{dataset}: where the errors differ most; {told}. {source}"
     means = table(statistics, caption=caption, note=note, formats={a: shown, b: shown, statistics.columns[-1]: str})
     return below(means, table(examples, note=said_of))
 
