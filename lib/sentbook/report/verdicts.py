@@ -109,7 +109,7 @@ def _searches(run: Run) -> Shown:
 
 
 def _setting(value: Any) -> str:
-    return str(value).strip("[]()").replace("'", "")
+    return str(value).strip("[]()").replace("'", "").replace(".0,", ",").removesuffix(".0")  # whole numbers as such
 
 
 def _cost(run: Run) -> Shown:
