@@ -99,19 +99,18 @@ def test_every_figure_has_words_for_those_who_do_not_see_it(pages: dict[str, str
 
 
 @pytest.mark.parametrize("name", sorted(set(staging.notebook_pages()) - LESSONS))
-def test_no_toy_number_is_on_a_result_page(name: str) -> None:
+def test_no_toy_number_is_on_a_result_page(name: str, pages: dict[str, str]) -> None:
     """The demo's data sets are called after the mini-world; what a cell prints holds no score of the demo."""
     file = ROOT / "book" / "_executed" / f"{name}.ipynb"
     record = ROOT / "build" / "runs" / "demo" / f"{name}.json"
-    if not (file.is_file() and record.is_file()):
-        pytest.skip("the book is not built; run `make book`")
+    assert f"book/_executed/{name}.html" in pages
     cells = [cell for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code"]
-    others = [cell for cell in cells if "your-run" not in cell.metadata.tags]
-    assert len(others) < len(cells), "no cell is tagged your-run"
-    outputs = [output for cell in others for output in cell.outputs]
+    outputs = [output for cell in cells if "your-run" not in cell.metadata.tags for output in cell.outputs]
+    assert any("your-run" in cell.metadata.tags for cell in cells)
     html = " ".join(output.get("data", {}).get("text/html", "") for output in outputs)
     assert not re.search(r"mini-?world", parsed(html).get_text(" "), re.IGNORECASE)
     plain = [output.get("text", output.get("data", {})) for output in outputs]
     said = " ".join(one if isinstance(one, str) else one["text/plain"] for one in plain if "text/html" not in one)
     toy = {f"{abs(row['value']):.3f}" for row in json.loads(record.read_text(encoding="utf-8"))["metrics"]}
-    assert len(toy & set(re.findall(r"\d\.\d{3}", said))) < 2  # one may be equal by chance
+    found = set(re.findall(r"\d\.\d{3}", said))
+    assert len(toy & found) < 2 + len(toy) * len(found) / 500  # some may be equal by chance

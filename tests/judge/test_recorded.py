@@ -28,9 +28,10 @@ CAUSES = {name: claim.cause for name, claim in claims().items() if claim.cause}
 VERDICTS = {entry.id: entry for entry in judge.gather("small")}
 
 
-def test_numbers_and_verdicts_follow_from_the_records_alone() -> None:
-    for profile in ("small", "paper"):
-        assert check.check(profile) == [], f"a record or a rule has changed: see `sentbook check --profile {profile}`"
+def test_verdicts_follow_from_the_records_alone() -> None:
+    for profile in ("small", "paper"):  # their numbers: CI computes those of five pages again, `make test-long` all
+        path = root() / "results" / profile / "verdicts.json"
+        assert json.loads(path.read_text()) == {one.id: one.verdict for one in judge.gather(profile)}
 
 
 @pytest.fixture
