@@ -2,7 +2,7 @@
 
 A run of the same seeds on the same platform gives the same numbers. Elsewhere sums are taken in another order, and a
 training amplifies the rounding: over the recorded cells with three seeds or more, the median standard deviation over
-seeds is .007 for Pearson's r and .006 for accuracies. So a number may be off by .005, or by 1 % where that is more.
+seeds is .007 for Pearson's r and .006 for accuracies. So a number may be off by .005 and 1 % of it.
 """
 
 from collections import Counter

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sentbook.io import ConfigError, DataError, replacing, root, write_atomically
+from sentbook.io import ConfigError, DataError, replacing, root
 
 # Raised when numbers are meant to change. A record with a lower version is stale.
 VERSION = 2
@@ -118,7 +118,10 @@ class CurvePoint(Record):
 
 
 class Cost(Record):
-    """What one training cost. ``parameters`` excludes the word vectors."""
+    """What one training cost. ``parameters`` excludes the word vectors.
+
+    ``peak_memory_bytes`` on a processor is that of the process so far, of which earlier trainings are a part.
+    """
 
     method: str
     seed: int
@@ -132,7 +135,8 @@ class Provenance(Record):
     """All that is needed to make the numbers again.
 
     ``wall_seconds`` is the run's own; ``training_seconds`` sums the trainings whose encoders it used, most of them
-    cached by earlier runs. ``version`` is the `VERSION` of the code that ran. ``device`` names the processor.
+    cached by earlier runs; of one that was killed and went on, what came after. ``data`` are the files that the
+    process had read by then. ``version`` is the `VERSION` of the code that ran. ``device`` names the processor.
     ``threads`` are the run's own (None: not known); with the settings' ``jobs`` above 1 each training has one.
     """
 
@@ -290,7 +294,7 @@ class Scores:
                     for place, name in enumerate(index["sets"])
                     for row, (method, seed) in enumerate(index["rows"][place])
                 }
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except Exception as error:  # numpy, zipfile and zlib each raise their own
             raise DataError(f"{path} is damaged ({error}); make it again, or restore it from git.") from error
         return cls(gold, predictions, folds, index["layout"])
 
@@ -347,12 +351,12 @@ def save(run: Run, path: Path, scores: Scores | None = None) -> Path:
     Raises:
         StorageError: no space or a read-only folder; what was there before is intact.
     """
-    beside = path.with_suffix(".npz")
-    if scores is None:
-        beside.unlink(missing_ok=True)
-    else:
-        scores.save(beside)
-    write_atomically(path, dumped(run))
+    with replacing(path) as temporary:
+        temporary.write_text(dumped(run), encoding="utf-8")
+        if scores is None:
+            path.with_suffix(".npz").unlink(missing_ok=True)
+        else:
+            scores.save(path.with_suffix(".npz"))
     return path
 
 

@@ -93,7 +93,7 @@ class Books:
         return np.flatnonzero(usable)
 
     def paragraphs(self, part: Part = "train", size: int = PARAGRAPH, limits: Limits | None = None) -> Rows:
-        """First sentences of paragraphs: ``size`` neighbours of one book, all within the limits; none is in two."""
+        """Return first sentences of paragraphs: ``size`` neighbours in a book, within the limits; none is in two."""
         usable = self._usable(part, limits or Limits())
         found = []
         for first, last in zip(self.offsets[:-1], self.offsets[1:], strict=True):

@@ -196,6 +196,7 @@ class ClassificationTask:
 
     @property
     def pairs(self) -> bool:
+        """Whether an item is a pair of sentences."""
         return self.train.second is not None
 
     @property

@@ -178,7 +178,7 @@ class TokenIds:
     def padded(
         self, rows: NDArray[np.int64], minimum: int = 1, order: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Sentences ``rows`` as (B, T) ids, right-padded with 0 to max(longest, ``minimum``), and their (B,) lengths.
+        """Return sentences as (B, T) ids, right-padded with 0 to max(longest, ``minimum``), and their (B,) lengths.
 
         Args:
             order: (B, at least T) sort keys that permute the tokens of each row; None keeps the order.
@@ -226,6 +226,7 @@ class Vocabulary:
         return " ".join("<unk>" if index == UNKNOWN else self.words[index - 2] for index in ids)
 
     def id(self, word: str) -> int:
+        """Return a word's row; without its leading ``#`` where only that is known; else that of unknown words."""
         found = self._ids.get(word)
         if found is None:
             found = self._ids.get(word[1:], UNKNOWN) if word.startswith("#") else UNKNOWN

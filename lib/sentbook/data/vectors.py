@@ -276,7 +276,7 @@ def reduce(vectors: WordVectors, dimension: int) -> WordVectors:
 
 @lru_cache(maxsize=2)
 def load(name: VectorName, path: str = "", unknown: str = "") -> WordVectors:
-    """Return word vectors by name.
+    """Return word vectors by name; a file is read once a process, so restart the kernel after a change to it.
 
     Args:
         name: ``miniworld`` and ``miniworld-25d``; ``glove-6b-50d`` and, among the originals, ``-100d``, ``-200d``

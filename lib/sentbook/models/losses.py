@@ -160,8 +160,8 @@ def kl_loss(score: Tensor, gold: Tensor, smoothing: float = 0.01) -> Tensor:
 
 
 def cross_entropy_loss(score: Tensor, gold: Tensor, smoothing: float = 0.01) -> Tensor:
-    r"""$-\frac{1}{m} \sum_i q \log p + (1 - q) \log (1 - p)$ with the p of `kl_loss`, from which it differs by the
-    entropy of q: not at all for labels. Source: Yao et al. 2018, section 4.2."""
+    r"""Return $-\frac{1}{m} \sum_i q \log p + (1 - q) \log (1 - p)$ with the p of `kl_loss`, from which it differs by
+    the entropy of q: not at all for labels. Source: Yao et al. 2018, section 4.2."""
     p = (score.clamp(0, 1) + smoothing) / (1 + 2 * smoothing)
     return -(gold * p.log() + (1 - gold) * (1 - p).log()).mean()
 

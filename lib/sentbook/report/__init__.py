@@ -1,7 +1,7 @@
 """The report room: tables, figures, verdict boxes and error statistics of recorded runs.
 
 ``report.page("cse/table1")`` shows the record; its methods take ``run=`` for a run in memory. Numbers are multiplied by
-100 here and only here.
+100 here, and in the sentences of `sentbook.judge.rules`.
 """
 
 from sentbook.report.figures import colour as colour

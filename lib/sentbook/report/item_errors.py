@@ -132,7 +132,7 @@ def errors(
     """Show on which items A and B err: statistics by length, overlap, negation and numbers, and the worst items.
 
     Args:
-        dataset: None, or one that the run does not have: the first that its notebook described, see `describe_errors`.
+        dataset: None: the first that its notebook described, see `describe_errors`; so where ``run`` has no such.
     """
     parts = []
     for one, title in page.runs(run, caption):

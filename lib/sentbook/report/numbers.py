@@ -1,4 +1,4 @@
-"""Print a number. The one place where correlations and shares are multiplied by 100."""
+"""Print a number of a page; the one place of this room where correlations and shares are multiplied by 100."""
 
 import math
 

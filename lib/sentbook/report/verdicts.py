@@ -117,7 +117,7 @@ def _cost(run: Run) -> Shown:
     frame = pd.DataFrame([row.model_dump(exclude={"seed"}) for row in run.cost])
     frame = frame.groupby("method", sort=False, as_index=False).mean()
     frame.columns = pd.Index(["Method", "Time", "Memory", "Parameters", "Examples per second"])
-    note = f"Mean over runs, {run.provenance.device}. Parameters: without the word vectors."
+    note = f"Mean over runs, {run.provenance.device}. Memory: of the process. Parameters: without the word vectors."
     return table(frame, note=note, formats={"Time": numbers.minutes, "Memory": numbers.memory}, places=0)
 
 

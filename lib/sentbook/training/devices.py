@@ -37,11 +37,10 @@ def described(device: torch.device) -> str:
 
 
 def peak_memory_bytes() -> int:
-    """The largest memory: of the CUDA device where one is used, else of this process since it began."""
+    """Return the largest memory so far: of the CUDA device where one is used, else of this process since it began."""
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         return int(torch.cuda.max_memory_allocated())
-    scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 @contextmanager

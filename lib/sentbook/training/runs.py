@@ -63,14 +63,17 @@ class Trained:
 
     @property
     def method(self) -> str:
+        """The name of the encoder in tables."""
         return self.recipe.method
 
     @property
     def seed(self) -> int:
+        """The seed of its recipe."""
         return self.recipe.seed
 
     @property
     def vocabulary(self) -> Vocabulary:
+        """The words that its rows of word vectors stand for."""
         return words_of(self.recipe)[0]
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
@@ -118,7 +121,7 @@ class Trained:
         return replace(self, file=_file(self.key, f"check-{check}"))
 
     def generator(self, device: str = "cpu") -> tuple[EncoderDecoder, Vocabulary]:
-        """As `encoder`, over the words of its books and with its decoders; and those words.
+        """Return, as `encoder`, the model over the words of its books, with its decoders; and those words.
 
         Raises:
             CheckpointError: a file is missing, truncated, or of another recipe; or no decoder took part.
@@ -133,7 +136,9 @@ class Trained:
         return model.eval().to(device_of(device)), stage.read(self.recipe.tokenisation).vocabulary
 
     def scores(self, split: str, state: Literal["best", "last"] = "best") -> NDArray[np.float64]:
-        """Return (N,) scores in [0, 1] of the last stage's ``trial`` or ``test`` pairs, by the best or the last state.
+        """Return (N,) scores of the last stage's ``trial`` or ``test`` pairs, by the best or the last state.
+
+        1 is the most similar; a cosine may be below 0.
 
         Raises:
             CheckpointError: the stage was not trained on scored pairs, or its scores are damaged.
@@ -194,9 +199,11 @@ def from_file(path: Path) -> Trained:
     """Return a trained encoder by its folder or its file, whatever its recipe.
 
     Raises:
-        CheckpointError: no encoder there, or it is truncated.
+        CheckpointError: no trained encoder there, or it is truncated.
     """
     file = path / "encoder.safetensors" if path.is_dir() else path
+    if file.name != "encoder.safetensors" or not file.is_file():
+        raise io.CheckpointError(f"{path} holds no trained encoder; name the folder of a training that kept one.")
     metadata = checkpoint.load(file, None)[1]
     return Trained(parse(Recipe, metadata.get("recipe", {}), str(file)), metadata, file)
 
@@ -364,14 +371,17 @@ def _file(key: str, name: str) -> Path:
 
 
 def _write(key: str, files: Mapping[str, Mapping[str, Tensor]], began: float, about: Mapping[str, Any]) -> None:
-    """Write the files of a key, the run last, with their metadata; ``began``: when it was begun."""
+    """Write the files of a key with their metadata; those by which `is_made` knows it last, in case of a kill.
+
+    ``began``: when it was begun.
+    """
     metadata = {
         "key": key,
         "started": datetime.datetime.fromtimestamp(began, datetime.UTC).isoformat(timespec="seconds"),
         "wall_seconds": time.time() - began,
         "git_commit": io.git_commit(),
     }
-    for name in sorted(files, key="run".__eq__):
+    for name in sorted(files, key=lambda name: (name == "run", name == "encoder")):
         checkpoint.save(_file(key, name), files[name], {**metadata, **about})
     _file(key, "run").with_name(checkpoint.IN_PROGRESS).unlink(missing_ok=True)
 

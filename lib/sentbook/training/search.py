@@ -236,15 +236,20 @@ def _nearest(value: float, tried: Sequence[float]) -> float:
 def next_value(value: float, tried: Sequence[float]) -> float:
     """Return the number beyond the edge ``value`` of those tried, as far as its neighbour is; a fraction is 1eN or 3eN.
 
+    Where the neighbour is 0, three times the edge; where 1eN or 3eN is not beyond the edge, the number itself.
+
     Example:
         >>> next_value(0.1, [0.01, 0.03, 0.1]), next_value(0.0003, [0.001, 0.0003]), next_value(64, [32, 64])
         (0.3, 0.0001, 128)
+        >>> next_value(0.1, [0.0, 0.1]), next_value(1.0, [0.8, 1.0])
+        (0.3, 1.25)
     """
-    further = value * value / _nearest(value, tried)
+    further = value * value / (_nearest(value, tried) or value / 3)
     if isinstance(value, int):
         return round(further)
     half_decades = round(2 * math.log10(further))
-    return float(f"{3 if half_decades % 2 else 1}e{half_decades // 2}")
+    rounded = float(f"{3 if half_decades % 2 else 1}e{half_decades // 2}")
+    return rounded if (rounded - value) * (further - value) > 0 else further
 
 
 def over_steps(recipes: Sequence[Recipe], steps: Sequence[Values], selected_on: str) -> Descent:

@@ -266,4 +266,4 @@ def search(run: Run, methods: Sequence[str], dataset: str, *, caption: str) -> S
     axes.grid()
     drawing.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8)
     alt = f"Development value over the learning rate, {len(methods)} lines."
-    return report.figure(drawing, caption=caption, alt=alt, note="The best of the points with a rate; the first seed.")
+    return report.figure(drawing, caption=caption, alt=alt, note="Best point of a rate; where close, mean over seeds.")

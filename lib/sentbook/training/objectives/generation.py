@@ -199,9 +199,9 @@ class GenerationTraining(Objective, DecoderOptions):
         return -sum(self._nats.values())
 
     def watched(self) -> list[dict[str, Any]]:
-        """The held-out perplexity of each decoder."""
+        """Return the held-out perplexity of each decoder, at most e^700, near the largest number there is."""
         return [
-            {"split": "validation", "metric": f"perplexity of the {part} sentence", "value": math.exp(loss)}
+            {"split": "validation", "metric": f"perplexity of the {part} sentence", "value": math.exp(min(loss, 700))}
             for part, loss in self._nats.items()
         ]
 

@@ -63,7 +63,7 @@ class ScoredTraining(Objective):
         return str(measure_of(self.dataset))
 
     def scores(self, split: str) -> Array:
-        """(N,) scores of a split's pairs, 1 for the most similar."""
+        """Return (N,) scores of a split's pairs, 1 for the most similar; a cosine may be below 0."""
         raise NotImplementedError
 
     def held_out_scores(self) -> dict[str, Array]:
