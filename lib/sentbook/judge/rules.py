@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 from scipy import special
@@ -50,8 +50,7 @@ def numbers(evidence: Evidence, c: Comparison) -> Iterator[Number]:
     """
     if isinstance(c.of, dict):
         found = evidence.finding(c.of["finding"])
-        if isinstance(found, list):
-            found = dict(enumerate(found))
+        found = dict(enumerate(found)) if isinstance(found, list) else found
         for what, one in {c.what or c.of["finding"]: found}.items() if "estimate" in found else found.items():
             test = {"kind": c.how, "a": what, "b": "", "dataset": "", "metric": c.unit, **one}
             yield evidence.number(Test(**{key: test[key] for key in Test.model_fields if key in test}))
@@ -168,10 +167,12 @@ def judgement(evidence: Evidence, claim: Claim) -> Judgement:
 
 def beats(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
     """A beats B. Reproduced when the interval of A - B lies on A's side of 0; not reproduced when it lies on B's side,
-    or when it holds 0 and not the difference that the paper prints, which is larger; else inconclusive."""
-    _, low, high = one.better()
+    or when it holds 0 and, made √2 as wide, not the larger difference that the paper prints: so far may another run go
+    that is as uncertain as ours (Spence and Stanley 2016); else inconclusive."""
+    value, low, high = one.better()
     claimed, _, _ = replace(one, value=one.printed or 0.0).better()
-    verdict: Verdict = "not reproduced" if low <= 0 <= high and low < high < claimed else side_of(low, high)
+    further = high if value == -inf else value + sqrt(2) * (high - value)
+    verdict: Verdict = "not reproduced" if low <= 0 <= high and low < further < claimed else side_of(low, high)
     printed = None if one.printed is None else bound("difference", one.unit, one.printed, True)
     return leaf(verdict, one, low, printed)
 
