@@ -66,7 +66,7 @@ def outputs(path: Path) -> list[str]:
             "There is no profile '3' of cse; choose one of demo, small, paper.",
         ),
         (["train", "cse", "CES"], "cse has no encoder 'CES'; it has: PP, PP as printed, CSE, CSE as printed, GRAN.\n"),
-        (["train", "cse", "-p", "name", "x"], "Unknown parameter 'name' in cse, profile demo."),
+        (["train", "cse", "-p", "name", "x"], "Unknown parameter 'name' in cse, profile demo; see params/ for"),
         (["train", "cse/x"], "Unknown paper 'cse/x'; choose one of "),
         (["train", "cross"], "cross has no encoder 'to share'; it has: none."),
         (["data", "list", "eval/sick"], "'eval/sick' is neither a registered file nor a folder of them; see `sentboo"),

@@ -13,7 +13,7 @@ from sentbook.io import ConfigError
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"sede": [1]}, "Unknown parameter 'sede' in cse, profile demo."),
+        ({"sede": [1]}, "Unknown parameter 'sede' in cse, profile demo; see params/"),
         ({"sentence": {"margn": 0.4}}, "Unknown parameter 'sentence.margn' in cse"),
         ({"sentence": {"margin": 3}}, "less than or equal to 2 (got 3)"),
         ({"seeds": [1, 1]}, "holds a seed twice"),

@@ -33,7 +33,7 @@ def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
-Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1), AfterValidator(_distinct)]
+Seeds = Annotated[tuple[Annotated[int, Field(ge=0, lt=2**63)], ...], Field(min_length=1), AfterValidator(_distinct)]
 
 
 def _there(path: str) -> str:
@@ -103,7 +103,7 @@ def parse(model: type[AnyConfig], values: Mapping[str, Any], where: str = "") ->
         fault = error.errors()[0]
         name, place = ".".join(map(str, fault["loc"])), f" in {where}" if where else ""
         if fault["type"] == "extra_forbidden":
-            raise ConfigError(f"Unknown parameter '{name}'{place}.") from None
+            raise ConfigError(f"Unknown parameter '{name}'{place}; see params/ for those there are.") from None
         # A section as a whole would be repeated at length.
         got = "" if isinstance(fault["input"], Mapping) else f" (got {reprlib.repr(fault['input'])})"
         as_text = isinstance(fault["input"], str) and fault["type"] in ("tuple_type", "dict_type", "model_type")

@@ -342,7 +342,7 @@ def load(path: Path) -> Run | None:
     except ValidationError as error:
         first = error.errors()[0]
         why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise DataError(f"{path} is no recorded run of schema 2 ({why}); run its notebook again.") from error
+        raise DataError(f"{path} is no recorded run of schema 2 ({why}); restore it or move it away.") from error
 
 
 def save(run: Run, path: Path, scores: Scores | None = None) -> Path:

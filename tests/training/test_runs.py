@@ -122,7 +122,7 @@ def test_damage_and_another_ones_artifact_are_one_sentence(make: Callable[..., A
     whole = last.read_bytes()
     for keep in (0, 4, 100, -1):
         last.write_bytes(whole[:keep])
-        with pytest.raises(CheckpointError, match=r"cannot be read .*delete its folder and run again\.$"):
+        with pytest.raises(CheckpointError, match=r"cannot be read .*move it away and run again\.$"):
             make([2], 1)
     tensors, metadata = {"x": torch.zeros(1)}, {"key": "another"}
     checkpoint.save(last, tensors, metadata)

@@ -376,7 +376,7 @@ def _distinct(corpus: str, found: Iterable[tuple[str, str]], file: Path) -> Para
     trimmed = ((one.strip(), other.strip()) for one, other in found)
     kept = dict.fromkeys((one, other) for one, other in trimmed if one and other and one != other)
     if not kept:
-        raise DataError(f"{file} holds no pair; give one with a tab between two sentences in each line.")
+        raise DataError(f"{file} holds no pair with a tab between, or none scored high enough; correct the file.")
     return ParaphrasePairs.of(corpus, kept)
 
 

@@ -246,7 +246,7 @@ def _token_ids(collection: Collection, words: int, tokenisation: Tokenisation, e
             lengths.append(len(tokens))
         ends.append(len(lengths))
     if not lengths:
-        raise DataError(f"There is no sentence in the {len(collection.books)} books of '{collection.name}'.")
+        raise DataError(f"The {len(collection.books)} books of '{collection.name}' hold no sentence; give others.")
     flat, bounds, books = np.frombuffer(numbers, np.uint32), np.cumsum([0, *lengths], dtype=np.int64), np.array(ends)
     held = np.arange(len(collection.books)) % every == every - 1
     counts = np.bincount(flat[np.repeat(~held, np.diff(bounds[books]))], minlength=len(index))

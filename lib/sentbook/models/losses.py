@@ -32,7 +32,7 @@ def choose_negatives(similarities: Tensor, selection: Selection = "max", candida
     size = similarities.shape[0]
     pairs = size // 2
     if pairs < 2:
-        raise ValueError("A batch of one pair has no negative; use a batch size of at least 2.")
+        raise ValueError("A batch of one pair has no negative; use a batch size and data of at least 2 pairs.")
     at = torch.arange(size, device=similarities.device)
     forbidden = (at.unsqueeze(1) - at.unsqueeze(0)) % pairs == 0
     if candidates == "one side":

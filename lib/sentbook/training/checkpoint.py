@@ -44,7 +44,7 @@ def load(path: Path, key: str | None) -> tuple[dict[str, Tensor], dict[str, Any]
             found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (OSError, SafetensorError, ValueError) as error:
         raise CheckpointError(
-            f"{path} cannot be read ({error}); make it readable, or delete its folder and run again."
+            f"{path} cannot be read ({error}); make it readable, or move it away and run again."
         ) from error
     if key is not None and metadata.get("key") != key:
         raise CheckpointError(
