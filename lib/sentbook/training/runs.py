@@ -202,7 +202,7 @@ def from_file(path: Path) -> Trained:
         CheckpointError: no trained encoder there, or it is truncated.
     """
     file = path / "encoder.safetensors" if path.is_dir() else path
-    if file.name != "encoder.safetensors" or not file.is_file():
+    if not file.is_file() or _ROWS not in checkpoint.load(file, None)[0]:
         raise io.CheckpointError(f"{path} holds no trained encoder; name the folder of a training that kept one.")
     metadata = checkpoint.load(file, None)[1]
     return Trained(parse(Recipe, metadata.get("recipe", {}), str(file)), metadata, file)
