@@ -21,7 +21,7 @@ NOISE = {"p", "p_holm", "speedup", "seconds"}
 
 
 def differences(recorded: Path, own: Path, names: Sequence[str], exact: bool = False) -> tuple[list[str], int]:
-    """Return a line for each number or verdict that differs, and how many were compared.
+    """Return a line for each number or verdict that differs, and how many were compared, of runs that both have.
 
     Args:
         recorded, own: folders that hold ``<paper>/<page>.json``.
@@ -31,7 +31,7 @@ def differences(recorded: Path, own: Path, names: Sequence[str], exact: bool = F
     lines, compared = [], 0
     for name in names or sorted(f"{file.parent.name}/{file.stem}" for file in own.glob("*/*.json")):
         first, second = (dict(_numbers(folder / f"{name}.json", exact)) for folder in (recorded, own))
-        for key in first | second:
+        for key in first | second if first and second else ():
             old, new = first.get(key, "absent"), second.get(key, "absent")
             compared += 1
             floats = isinstance(old, float) and isinstance(new, float)
