@@ -205,7 +205,7 @@ def compare(names: Sequence[str], profile: str, own: Path | None, exact: bool) -
 
     folders = root() / "results" / profile, (own or root() / "build" / "runs") / profile
     lines, compared = compare.differences(*folders, names, exact)
-    click.echo("\n".join([*lines, f"{compared or 'no'} numbers that both sides have compared, {len(lines)} differ"]))
+    click.echo("\n".join([*lines, f"{compared or 'no'} numbers of both sides compared, {len(lines)} differ"]))
     sys.exit(bool(lines) or not compared)
 
 

@@ -187,7 +187,7 @@ def read_text(path: Path) -> WordVectors:
         if number == 1 and len(cells) == 2 and all(map(str.isdigit, cells)):
             count, width = map(int, cells)
             continue
-        width = width or max(len(cells) - 1, 1)  # a word alone, or other cells than with a space between, is no line
+        width = width or max(len(cells) - 1, 1)  # a line without a space holds no number
         try:
             row = np.array(cells[-width:], dtype=np.float32)
         except ValueError:
