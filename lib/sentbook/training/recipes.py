@@ -38,7 +38,7 @@ class Recipe(Section):
     random_words: bool = False
 
     def key(self) -> str:
-        """Digest all that decides the numbers, except the version of a package of pretrained sentences; 16 hex digits."""
+        """Digest all that decides the numbers, except the versions of pretrained packages; 16 hexadecimal digits."""
         values = self.model_dump(mode="json", exclude={"method", "stages"})
         values["stages"] = []
         if own := vectors.digest(self.vectors):  # the contents decide, wherever they lie
