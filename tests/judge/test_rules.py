@@ -310,7 +310,7 @@ def searched(method: str, **changes: Any) -> Search:
         ({"last_quarter_gain": 1e-4}, ""),
         ({"trainings": 2}, "PP was searched less than CSE."),
         ({"at_edge": ["rate"]}, "PP took the edge of its grid in rate."),
-        ({"last_quarter_gain": 0.5}, "PP was still rising, by 50.0 points in its last quarter of training."),
+        ({"last_quarter_gain": 0.5}, "PP still gained 50.0 points in its last quarter of training."),
     ],
 )
 def test_a_verdict_against_an_under_tuned_side_is_inconclusive_and_names_it(change: dict[str, Any], said: str) -> None:

@@ -144,8 +144,7 @@ def under_tuned(numbers: Sequence[Number], searches: Mapping[Place, Sequence[Sea
         if edges := {name for search in own for name in search.at_edge}:
             found[place] = f"{_said(place)} took the edge of its grid in {_listed(edges)}."
         if half and gain > half:
-            points = f"{100 * gain:.1f} points"
-            found[place] = f"{_said(place)} was still rising, by {points} in its last quarter of training."
+            found[place] = f"{_said(place)} still gained {100 * gain:.1f} points in its last quarter of training."
     return found
 
 

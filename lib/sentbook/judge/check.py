@@ -40,8 +40,7 @@ def check(profile: str = "small", pages: Collection[str] = (), write: bool = Fal
         write_atomically(path, json.dumps({one.id: one.verdict for one in entries}, indent=1) + "\n")
     recorded_pages = sorted(f"{one.parent.name}/{one.stem}" for one in path.parent.glob("*/*.json"))
     for name in pages or recorded_pages:
-        run = read(name, profile)
-        if run is None:
+        if (run := read(name, profile)) is None:
             raise ConfigError(f"No {profile} record of {name}; choose out of {', '.join(recorded_pages)}.")
         for words, recorded, again, least in _numbers(run, read_scores(name, profile)):
             if abs(recorded - again) > least:
@@ -56,6 +55,9 @@ def check(profile: str = "small", pages: Collection[str] = (), write: bool = Fal
 def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, float, float]]:
     """Yield numbers as recorded and by the scores per item or the rows, in words, and by how much they may differ."""
     book, evidence = Predictions.restored(scores) if scores else Predictions(), Evidence(run)
+    held = [book.has(m.method, book.place(m.dataset, m.protocol)) for m in run.metrics if m.metric in MEASURES]
+    if held and not run.stale:
+        yield "the number of .npz files next to it that hold its scores per item", float(any(held)), 1.0, 0.0
     for row in run.metrics:
         how = next((one for one in Aggregation if str(one) in row.protocol), Aggregation.MEAN)
         place, metric = book.place(row.dataset, row.protocol), row.metric if row.metric in MEASURES else None
@@ -74,8 +76,7 @@ def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, floa
         metric, where = test.metric if test.metric in MEASURES else None, members(test.dataset)
         row_of, kind = where if len(where) > 1 else test.dataset, test.kind.partition(", p adjusted")[0]
         if kind in (KIND, KIND + AND_SEEDS, OVER_ITEMS) and all(book.has(side, row_of) for side in sides):
-            seeds = kind.endswith(AND_SEEDS)
-            found = book.compared(sides, row_of, metric, resamples, resample_seeds=seeds)
+            found = book.compared(sides, row_of, metric, resamples, resample_seeds=kind.endswith(AND_SEEDS))
             for end in ("estimate", "low", "high", *(("p",) if test.p and test.kind == kind else ())):
                 yield f"{test.a} - {test.b} on {test.dataset}", getattr(test, end), getattr(found, end), STORED
 
