@@ -59,7 +59,7 @@ def _numbers(run: Run, scores: Scores | None) -> Iterator[tuple[str, float, floa
     if held and not run.stale:
         yield "the number of .npz files next to it that hold its scores per item", float(any(held)), 1.0, 0.0
     for row in run.metrics:
-        how = next((one for one in Aggregation if str(one) in row.protocol), Aggregation.MEAN)
+        how = max((one for one in Aggregation if one in row.protocol), key=len, default=Aggregation.MEAN)
         place, metric = book.place(row.dataset, row.protocol), row.metric if row.metric in MEASURES else None
         again = book.values(row.method, place, metric, how) if book.has(row.method, place) else {}
         if same := [value for seed, value in again.items() if row.seed in (None, seed)]:
