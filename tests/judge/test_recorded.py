@@ -58,9 +58,7 @@ def test_one_altered_number_is_found(copied: Path) -> None:
     [missing] = check.check("small", ["cse/table4"])
     assert "cse/table4: the number of .npz files next to it" in missing
     _altered(copied, "metrics", {"value": 0.7}, method="CSE_sentence", dataset="total_avg", seed=1)
-    assert any(
-        "CSE_sentence" in words and "by its rows or scores" in words for words in check.check("small", ["cse/table4"])
-    )
+    assert any("CSE_sentence" in words and "by its rows" in words for words in check.check("small", ["cse/table4"]))
     copied.write_bytes(whole)
     _altered(copied, "tests", {"low": -0.001}, a="CSE_sentence", b="CSE_phrase", dataset="total_avg", metric="pearson")
     assert check.check("small", ["cse/table4"])[1:] == ["cse-15: reproduced is recorded, the record says inconclusive"]
