@@ -141,7 +141,7 @@ def under_tuned(numbers: Sequence[Number], searches: Mapping[Place, Sequence[Sea
                 found[less] = f"{_said(less)} was searched less than {_said(more)}."
     for place, own in searches.items():
         gain = max((search.last_quarter_gain or 0.0 for search in own), default=0.0)
-        if edges := {name for search in own for name in search.at_edge}:
+        if edges := {name.replace("_", " ") for search in own for name in search.at_edge}:
             found[place] = f"{_said(place)} took the edge of its grid in {_listed(edges)}."
         if half and gain > half:
             found[place] = f"{_said(place)} still gained {100 * gain:.1f} points in its last quarter of training."
