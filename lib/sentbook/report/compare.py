@@ -52,13 +52,12 @@ def comparison(
         keys = {(row, head): (head, row, metrics[row]) for row in sets for head in shown}
         columns, notes = _columns(sources, {name: page.label(name) for name in shown}, keys, places)
         for name, source in sources.items():
-            found = {row: source.test(*difference, row, metrics[row]) for row in sets} if difference else {}
-            tests = {row: test for row, test in found.items() if test is not None}
+            tests = {row: test for row in sets if difference and (test := source.test(*difference, row, metrics[row]))}
             if difference and tests:
                 label = page.difference(*difference)
                 columns[label, name] = {row: (numbers.tested(test, places=places), "") for row, test in tests.items()}
                 notes += [_wins(label, tests, sources[PAPER])] if name == OURS else []
-        parts.append(of_cells(lines, columns, caption=words, note=" ".join(notes)))
+        parts.append(_drawn(lines, columns, words, notes))
     return page.together(parts)
 
 
@@ -95,7 +94,7 @@ def by_method(
             heads = {name: numbers.name(name, short=True) for name in metrics}
             keys = {(row, head): (row, sets[0], head) for row in order for head in metrics}
         columns, notes = _columns(sources, heads, keys)
-        parts.append(of_cells(lines, columns, caption=words, note=" ".join(notes)))
+        parts.append(_drawn(lines, columns, words, notes))
     return page.together(parts)
 
 
@@ -166,6 +165,13 @@ def _columns(
         notes.append(f"Ours: {'one value a cell' if many == '1' else f'mean of {many} seeds'}; bold: best of ours.")
         notes += [f"Yours: {', '.join(changes(yours))}."] if yours and YOURS in {name for _, name in columns} else []
     return columns, notes
+
+
+def _drawn(lines: list[Row], columns: Mapping[tuple[str, str], dict[str, Cell]], words: str, notes: list[str]) -> Shown:
+    """Draw the cells of heads and sources; a line of heads that says "ours" over every column is left out."""
+    ours = {name for _, name in columns} == {OURS}
+    heads = {head[0] if ours else head: cells for head, cells in columns.items()}
+    return of_cells(lines, heads, caption=words, note=" ".join(notes))
 
 
 def _wins(label: str, tests: Mapping[str, Test], paper: Values) -> str:

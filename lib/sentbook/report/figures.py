@@ -158,8 +158,7 @@ def forest(page: Page, a: str, b: str, *, rows: Names = None, caption: str = "")
         return page.unrecorded
     values, difference = Values.measured(page.run, page.protocol), page.difference(a, b)
     names = by_year(test.dataset for test in page.run.tests)
-    found = {name: values.test(a, b, name, values.metric_on(name, None)) for name in names}
-    tests = {name: test for name, test in found.items() if test is not None}
+    tests = {name: one for name in names if (one := values.test(a, b, name, values.metric_on(name, None)))}
     drawing, axes, at = _lines(page, rows, list(tests), f"tested difference of {a} and {b}")
     axes.axvline(0, color=GREY, linewidth=0.9, zorder=1)
     for name, y in at.items():

@@ -32,10 +32,8 @@ def verdict(page: Page, measured: str = "") -> Shown:
         return page.together([])
     counts = Counter(other.verdict for other in page.claims[1:])
     more = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    methods, sets = {row.method for row in run.metrics}, {row.dataset for row in run.metrics}
-    size = f"{numbers.counted(len(methods), 'method')}, {numbers.counted(len(sets), 'row')}."
     notes = [
-        *(claim.notes if claim else [size] * bool(methods)),
+        *(claim.notes if claim else ()),
         "Substitutes stand in for the paper\u2019s data." if run.provenance.substitutions else "",
         f"{numbers.counted(counts.total(), 'more claim')} in the details: {more}." if more else "",
     ]
