@@ -1,6 +1,6 @@
 # What runs for a profile: shared encoders -> notebooks -> the book. `sentbook batch` calls it; so does `snakemake --cores 2`.
 #
-# A job runs again when its inputs, its parameters or the code of the package change: `snakemake -n` lists why. Trained
+# A job runs again when its inputs, its parameters or the code of the package change; `sentbook batch -n` lists these. Trained
 # encoders and recorded runs are no outputs, since Snakemake deletes the outputs of a job that fails.
 import ast
 import hashlib
@@ -21,7 +21,7 @@ NOTEBOOKS = re.findall(r"file: book/_executed/(\S+)", Path("_toc.yml").read_text
 TARGETS = (config.get("targets") or ("book" if PROFILE == "demo" else "notebooks")).split(",")
 # Searches take hours and are recorded once: but for the demo they run by name, and other pages read what is committed.
 SEARCHES = [name for name in NOTEBOOKS if name.endswith("/tuning")]
-# Pages of data that only their owner may hold are a demo where these are not there.
+# Pages of data that only their owner may hold are left out where these are not there.
 ORIGINALS = Path(os.environ.get("SENTBOOK_ORIGINALS") or "originals")
 NEEDS = {f"{paper}/{page}": folder for paper, of in GRID.items() for page, folder in of.get("needs", {}).items()}
 LEFT_OUT = [] if "searches" in TARGETS else SEARCHES
@@ -91,11 +91,14 @@ def bare(file):
 
 @cache
 def code(*of):
-    """Digest the package without the folders of papers other than ``of``."""
+    """Digest the package, its templates and data too, without the folders of papers other than ``of``."""
     digest = hashlib.sha256()
-    for file in sorted(Path("lib/sentbook").rglob("*.py")):
-        if file.parts[2] != "papers" or file.parts[3] in (*of, "__init__.py"):
+    for file in sorted(Path("lib/sentbook").rglob("*.*")):
+        shared = file.parts[2] != "papers" or len(file.parts) == 4
+        if file.suffix == ".py" and (shared or file.parts[3] in of):
             digest.update(bare(file))
+        elif shared and file.is_file() and "__pycache__" not in file.parts:
+            digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
@@ -104,6 +107,8 @@ def wanted():
     levels = {"book": [f"{AT}/book.done"], "encoders": [stamp for paper in GRID for stamp in encoders(paper)]}
     levels["searches"] = [f"{EXECUTED}/{page}.ipynb" for page in SEARCHES]
     levels["notebooks"] = [f"{EXECUTED}/{page}.ipynb" for page in NOTEBOOKS if page not in LEFT_OUT]
+    if "book" in TARGETS and LEFT_OUT:
+        raise WorkflowError(f"The book needs every page, and not here: {', '.join(LEFT_OUT)}; build it by `make book`.")
     for target in TARGETS:
         name = target.removeprefix("notebooks/").removesuffix(".ipynb")
         named = [page for page in NOTEBOOKS if page == name or page.startswith(f"{name}/") and page not in LEFT_OUT]
@@ -132,7 +137,7 @@ rule encoder:
     resources: mem_mb=lambda w, attempt: attempt * MEGABYTES, runtime=lambda w, attempt: attempt * MINUTES, **GPU
     params: name=lambda w: "" if w.encoder == "all" else w.encoder.replace("_", " "), code=lambda w: code(w.paper)
     shell:
-        "{PYTHON} -m sentbook.cli train {wildcards.paper} {params.name:q} --profile {PROFILE} -p jobs {threads}"
+        "{PYTHON:q} -m sentbook.cli train {wildcards.paper} {params.name:q} --profile {PROFILE} -p jobs {threads}"
         " > {log} 2>&1"
 
 
@@ -147,7 +152,7 @@ rule notebook:
     threads: lambda w: cores(w.paper)
     resources: mem_mb=lambda w, attempt: attempt * MEGABYTES, runtime=lambda w, attempt: attempt * MINUTES, **GPU
     params: code=lambda w: code(*papers(w.paper)), record=RECORD
-    shell: "{PYTHON} -m sentbook.cli run {wildcards.paper}/{wildcards.page} --profile {PROFILE} {params.record} > {log} 2>&1"
+    shell: "{PYTHON:q} -m sentbook.cli run {wildcards.paper}/{wildcards.page} --profile {PROFILE} {params.record} > {log} 2>&1"
 
 
 rule book:
@@ -158,4 +163,4 @@ rule book:
     log: f"{AT}/book.log"
     message: "book"
     params: code=code(*GRID)
-    shell: "rm -f build/batch/*/book.done; cd book; {PYTHON} -m _ext.build --profile {PROFILE} > ../{log} 2>&1"
+    shell: "rm -f build/batch/*/book.done; cd book; {PYTHON:q} -m _ext.build --profile {PROFILE} > ../{log} 2>&1"

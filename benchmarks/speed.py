@@ -1,4 +1,4 @@
-"""Speed of the package against plain implementations, both sides in the same run, with the same weights.
+"""Speed of the package against plain implementations, both sides in the same run.
 
     python benchmarks/speed.py [lazy] [recurrent] [generation] [layer] [logistic] [--small] [--rounds 2] [--json FILE]
 
@@ -10,9 +10,9 @@ generation  An epoch of the CNN-LSTM autoencoder, against `conv1d`, `nn.LSTM` an
 layer       Forward and backward of WSV's exact additive layer, against the convolution of the word-pair map.
 logistic    Nested cross-validation of logistic regressions, all folds at once, against scikit-learn on the same folds.
 
-Text and features are drawn at random, in the sizes of the papers' data. Losses, vectors and cells of both sides are
-compared before anything is timed. One thread; seconds are the processor's, so that other work on the machine counts
-little, and rounds alternate. ``--small`` is for the tests.
+Text and features are drawn at random, in the sizes of the papers' data. Of recurrent, generation and layer both sides
+have the same weights, and losses, vectors or cells are compared first. One thread; seconds are the processor's, so that
+other work on the machine counts little, and rounds alternate. ``--small`` is for the tests.
 """
 
 from __future__ import annotations

@@ -16,20 +16,26 @@ def printed_text(text: str, name: str = "stdout") -> nbformat.NotebookNode:
 
 
 def test_a_page_folds_code_and_shows_neither_progress_nor_this_machine() -> None:
-    noise = f"[CSE] epoch 1/3\nread {staging.ROOT}/build/x at 2026-11-29T10:11:12\n"
+    noise = f"[CSE] epoch 1/3\n[[0.1 0.2]\nread {staging.ROOT}/build/x at 2026-11-29T10:11:12\n"
     page = staging.lay_out(
         v4.new_notebook(
             cells=[
                 v4.new_markdown_cell("# A page"),
                 code("x", printed_text(noise), printed_text("a warning", "stderr")),
-                code("model", printed_text("[PP] epoch 3/3\n"), tags=("show-code",)),
+                code(
+                    "model",
+                    printed_text("[PP [UE], seed 1, stage 2] stopped\nwaiting for another process\n"),
+                    tags=("show-code",),
+                ),
                 code("profile = 'demo'", tags=("injected-parameters",)),
             ]
         )
     )
     folded, shown = page.cells[1:]
     assert folded.metadata.tags == ["hide-input"] and shown.metadata.tags == ["show-code"]
-    assert [output.text for output in folded.outputs] == ["read ./build/x at 2026-11-29\n"] and shown.outputs == []
+    assert [output.text for output in folded.outputs] == [
+        "[[0.1 0.2]\nread ./build/x at 2026-11-29\n"
+    ] and shown.outputs == []
     assert folded.execution_count is None
 
 

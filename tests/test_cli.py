@@ -52,14 +52,8 @@ def outputs(path: Path) -> list[str]:
         (["run", "cse/table1", "-p", "sede", "3"], "cse/table1 has no parameter 'sede'; choose one of profile, seeds,"),
         (["run", "cse/table1", "-p", "seeds", "[1, 1]"], "Parameter 'seeds' in cse, profile demo: holds a seed twice"),
         (["run", "cse/table1", "-p", "seeds", "[1"], "'[1' of -p seeds cannot be read; write for example [1, 2]."),
-        (
-            ["run", "cse/table1", "-p", "seeds", "[1]", "--record"],
-            "A run of custom/",
-        ),
-        (
-            ["run", "cse/table1", "--record"],
-            "A run of demo is not recorded, only one of small or paper unchanged; ",
-        ),
+        (["run", "cse/table1", "-p", "seeds", "[1]", "--record"], "A run of custom/"),
+        (["run", "cse/table1", "--record"], "A run of demo is not recorded, only one of small or paper unchanged; "),
         (["run", "cse/table1", "-p", "profile", "../../out"], "There is no profile '../../out' of cse; choose one of "),
         (
             ["run", "cse/table1", "-p", "profile", "3"],

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 import platform
-import resource
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from sentbook.config import digest
 from sentbook.data import corpora, readers, sources
 from sentbook.data.suites import key, test_keys
 from sentbook.data.types import ParaphrasePairs, ScoredPairs
+from sentbook.training.devices import peak_memory_bytes
 
 REAL = tuple(name for name in corpora.CORPORA if not name.startswith("miniworld"))
 
@@ -62,7 +62,7 @@ def measured() -> records.Run:
         device="cpu",
         started=started,
         wall_seconds=round(time.monotonic() - clock, 1),
-        peak_memory_bytes=1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        peak_memory_bytes=peak_memory_bytes(),
         seeds=[0],
     )
     return records.Run(

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from _ext.staging import ROOT, StagingError, stage
@@ -44,13 +45,23 @@ def pdf() -> Path:
         raise StagingError("Chromium prints the PDF and is not on the PATH; install it (Debian: apt install chromium).")
     page, target = _sphinx("singlehtml") / "book" / "index.html", ROOT / "_build" / "sentbook.pdf"
     target.parent.mkdir(exist_ok=True)
+    target.unlink(missing_ok=True)
+    text = page.read_text(encoding="utf-8")  # without links to pages that are no part of it
+    page.write_text(re.sub(r' href="(?![a-z]+:)([^"#?]+)[^"]*"', partial(_kept, page.parent), text), encoding="utf-8")
     with tempfile.TemporaryDirectory() as user:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={user}"]
         wait = "--virtual-time-budget=60000"  # MathJax draws the equations first
-        subprocess.run(
-            [browser, *options, wait, f"--print-to-pdf={target}", page.as_uri()], check=True, stderr=subprocess.DEVNULL
+        command = [browser, *options, wait, f"--print-to-pdf={target}", page.as_uri()]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if not target.is_file():
+        raise StagingError(
+            f"{browser} printed nothing: {done.stderr.strip()[-500:] or f'its status is {done.returncode}'}"
         )
     return target
+
+
+def _kept(folder: Path, link: re.Match[str]) -> str:
+    return link[0] if (folder / link[1]).exists() else ""
 
 
 def _sphinx(builder: str, *strict: str) -> Path:

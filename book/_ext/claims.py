@@ -20,7 +20,7 @@ from sentbook.report.summary import readable
 _CAUSES = {"tested": "Tested cause", "guess": "Likely cause, not tested", "scope": "What it would need"}
 _BOUNDS = ("at least", "at most", "to be above", "to be below", "to stay below", "within ±")
 _ORDER = (*DECIDED, "inconclusive", "out of scale", "the paper contradicts itself", "not run", "all")
-_ID = re.compile(r"\b(?:cse|cnnlstm|wsv|dnt)-\d\d\b")
+ID = re.compile(rf"\b(?:{'|'.join(paper.replace('_', '') for paper in papers())})-\d\d\b")
 
 
 @cache
@@ -110,7 +110,7 @@ def interval(number: Number | None) -> str:
 
 def linked(text: str) -> Markup:
     """Escape a text and link the claims that it names to their cards."""
-    return Markup(_ID.sub(r'<a href="verdicts.html#\g<0>">\g<0></a>', str(escape(text))))
+    return Markup(ID.sub(r'<a href="verdicts.html#\g<0>">\g<0></a>', str(escape(text))))
 
 
 def _groups(held: Sequence[Entry]) -> dict[tuple[str, str], list[Entry]]:

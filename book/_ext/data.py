@@ -45,7 +45,7 @@ def overlap() -> Markup:
     """Return how many sentences each training corpus shares with each test set."""
     run = read("data/overlap")
     if run is None:
-        return Markup("<p>Not measured: run <code>python tools/overlap.py</code>.</p>")
+        return Markup("<p>Not measured: copy what <code>tools/overlap.py</code> writes to results/small/data/.</p>")
     frame = pd.DataFrame(run.extra["overlap"])
     frame.columns = [str(name).replace("_", " ").capitalize() for name in frame.columns]
     share = {"Share": lambda value: f"{numbers.plain(100 * value)} %"}

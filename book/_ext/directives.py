@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from _ext import claims, data, dial, playground, results, runs
 from sentbook.io import root
 
-_CLAIM = re.compile(r"\b((?:cse|cnnlstm|wsv|dnt)-\d\d)\b")
+_CLAIM = re.compile(f"({claims.ID.pattern})")
 
 
 def from_notebook(argument: str) -> Markup:

@@ -112,7 +112,7 @@ def compute() -> Markup:
         )
     note = (
         "Runs: from the first cell to the last, searches included. Trainings: seconds of each, on one or two threads, "
-        "each counted once; most were cached by another page. No GPU was used."
+        "each counted once; most were cached by another page."
     )
     return table(pd.DataFrame(rows), note=note).html
 

@@ -13,8 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 EXECUTED = "book/_executed"
 # Code is folded, not removed, so that a reader can see how a number came about.
 FOLDED, OPEN, OWN_RUN = "hide-input", ("show-code", "parameters"), "your-run"
-# A line of a training's progress begins with its name in brackets; one that was cut in two ends with its speed.
-_PROGRESS = re.compile(r"^(?:\[[^]\n]+\].*|.*\bepoch \d+/\d+\b.*)\n?", re.MULTILINE)
+# A line of a training's progress begins with its name and seed in brackets; one cut in two ends with its speed.
+_PROGRESS = re.compile(
+    r"^(?:\[[^\n]+, (?:seed|run) \d+[^]\n]*\].*|.*\bepoch \d+/\d+\b.*|waiting for another process.*)\n?", re.MULTILINE
+)
 _CLOCK = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _SHEET = re.compile(r'(<div class="sentbook">)<style>.*?</style>', re.DOTALL)  # the book loads it once
 _WIDGET = "application/vnd.jupyter.widget-view+json"  # no kernel listens to a page

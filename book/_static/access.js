@@ -8,3 +8,12 @@ document.addEventListener("DOMContentLoaded", () => {
     else if (!element.caption && !element.ariaLabel) element.ariaLabel = heading;
   }
 });
+
+// The download menu, without the theme's Bootstrap: a click or Enter opens it, Escape or whatever is done elsewhere closes it.
+for (const button of document.querySelectorAll("[data-bs-toggle=dropdown]")) {
+  const around = button.parentElement, menu = around.querySelector(".dropdown-menu");
+  const show = open => { menu.classList.toggle("show", open); button.setAttribute("aria-expanded", open); };
+  button.addEventListener("click", () => show(!menu.classList.contains("show")));
+  around.addEventListener("focusout", event => { if (!around.contains(event.relatedTarget)) show(false); });
+  around.addEventListener("keydown", event => { if (event.key === "Escape") { show(false); button.focus(); } });
+}

@@ -16,6 +16,7 @@
   const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
   const same = (one, other) => one.every((place, at) => place === other[at]);
   const inWords = at => fields.map((field, place) => field.choices[at[place]]).filter(Boolean).join(", ");
+  const named = element => element.getAttribute("aria-label") || element.textContent;
   const label = point => `${number(point.value)}: ${inWords(point.at)}`;
 
   function make(tag, attributes, ...children) {
@@ -29,8 +30,10 @@
   }
 
   function choose(at) {
+    const held = document.activeElement, around = [cloud, near].find(one => one.contains(held)), words = named(held);
     fields.forEach((field, place) => { if (at[place] >= 0) form.elements[field.name].value = at[place]; });
     draw();
+    [...around?.querySelectorAll("[role=button], button") ?? []].find(one => named(one) === words)?.focus();
   }
 
   /* Dots one above the other where they are near, so that none hides another. */
@@ -61,7 +64,7 @@
       cx: dot.x, cy: y(dot), r: size / 2 - 1.5, tabindex: 0, role: "button", "aria-label": label(dot),
       class: ["sb-dot", dot.at[0] !== house[0] && "sb-hollow", isNear(dot, asked) && "sb-hit"].filter(Boolean).join(" "),
       onclick: () => choose(dot.at),
-      onkeydown: event => { if (event.key === "Enter") choose(dot.at); },
+      onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(dot.at); } },
     }, make("title", {}, label(dot)));
     const middle = (x, top, text) => make("text", {x, y: top, "text-anchor": "middle"}, text);
 
@@ -116,14 +119,16 @@
     history.replaceState(null, "", `#${new URLSearchParams(new FormData(form))}`);
   }
 
+  const first = form.elements.set.value;
   if (location.hash.includes("=")) {
     for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
       if (form.elements[name]) form.elements[name].value = value;
     }
   }
+  form.elements.set.value ||= first;  // an address may name a set that is not here
   form.addEventListener("input", draw);
   form.addEventListener("submit", event => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(draw));
+  document.getElementById("dial-house").addEventListener("click", () => choose(house));
   addEventListener("resize", draw);
   draw();
 })();

@@ -24,6 +24,8 @@
       }
     } else if (location.hash) {
       const card = document.getElementById(location.hash.slice(1))?.closest("details");
+      if (card) for (const field of form.elements) if (field.name) field.value = "";  // no filter hides it
+      filter();
       if (card) { card.open = true; card.scrollIntoView(); }
     }
     filter();

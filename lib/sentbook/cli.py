@@ -132,15 +132,15 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
 @sentbook.command(context_settings={"ignore_unknown_options": True})
 @click.argument("targets", nargs=-1, type=click.UNPROCESSED)
 @profile_option
-@click.option("--jobs", default=2, show_default=True, help="Cores to use; on a cluster, jobs at a time.")
+@click.option("--jobs", type=int, help="Cores to use, else 2; on a cluster jobs at a time, else as its profile says.")
 @click.option("--executor", type=click.Choice(["slurm"]), help="A folder of workflow/profiles.")
 @record_option
-def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None, record: bool) -> None:
+def batch(targets: Sequence[str], profile: str, jobs: int | None, executor: str | None, record: bool) -> None:
     """Run what changed: notebooks, in the demo the book too, or TARGETS such as cse, cse/table1, encoders, book.
 
     But for the demo, the searches of settings (pages "tuning") run only by name or by the target searches; the other
-    pages read the committed ones. After a failure or a kill the same command goes on. Other options go to Snakemake: -n
-    lists the jobs.
+    pages read the committed ones. After a failure or a kill the same command goes on. Other options go to Snakemake, as
+    --name=value; -n lists the jobs.
     """
     (root() / "build").mkdir(exist_ok=True)
     lock = os.open(root() / "build" / "batch.lock", os.O_RDWR | os.O_CREAT)
@@ -149,13 +149,13 @@ def batch(targets: Sequence[str], profile: str, jobs: int, executor: str | None,
     except OSError:
         raise SentbookError("Another batch is at work in this checkout; wait for its end, or stop it first.") from None
     os.set_inheritable(lock, True)  # Snakemake takes the place of this process, and holds it as long as it lives
-    if executor is None and jobs > 1:
+    if executor is None and jobs != 1:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     options = [target for target in targets if target.startswith("-")]
     named = ",".join(target for target in targets if target not in options)
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root() / "Snakefile"), "--directory", str(root())]
     command += ["--workflow-profile", str(root() / "workflow" / "profiles" / (executor or "default")), *options]
-    command += ["--jobs" if executor else "--cores", str(jobs)]
+    command += ["--jobs" if executor else "--cores", str(jobs or 2)] if jobs or not executor else []
     os.execv(sys.executable, [*command, "--config", f"profile={profile}", f"record={record}", f"targets={named}"])
 
 

@@ -11,16 +11,7 @@ import pytest
 from kept import forget
 from sentbook import config
 from sentbook.data import corpora, novels, sources, vectors
-from sentbook.data.vectors import (
-    Vectors,
-    WordVectors,
-    embedding_matrix,
-    expand,
-    linear_map,
-    load,
-    reduce,
-    substitute,
-)
+from sentbook.data.vectors import Vectors, WordVectors, embedding_matrix, expand, linear_map, load, reduce, substitute
 from sentbook.io import ConfigError, DataError
 from stand_ins import put, put_books, put_vectors
 
