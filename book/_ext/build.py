@@ -47,7 +47,7 @@ def pdf() -> Path:
     target.parent.mkdir(exist_ok=True)
     target.unlink(missing_ok=True)
     text = page.read_text(encoding="utf-8")  # without links to pages that are no part of it
-    page.write_text(re.sub(r' href="(?![a-z]+:)([^"#?]+)[^"]*"', partial(_kept, page.parent), text), encoding="utf-8")
+    page.write_text(re.sub(r' href=\\?"(?![a-z]+:)([^"#?\\]+)[^"]*"', partial(_kept, page.parent), text), encoding="utf-8")
     with tempfile.TemporaryDirectory() as user:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={user}"]
         wait = "--virtual-time-budget=60000"  # MathJax draws the equations first
