@@ -46,8 +46,9 @@ def pdf() -> Path:
     page, target = _sphinx("singlehtml") / "book" / "index.html", ROOT / "_build" / "sentbook.pdf"
     target.parent.mkdir(exist_ok=True)
     target.unlink(missing_ok=True)
-    text = page.read_text(encoding="utf-8")  # without links to pages that are no part of it
-    page.write_text(re.sub(r' href=\\?"(?![a-z]+:)([^"#?\\]+)[^"]*"', partial(_kept, page.parent), text), encoding="utf-8")
+    text, link = page.read_text(encoding="utf-8"), r' href=\\?"(?![a-z]+:)([^"#?\\]+)[^"]*"'
+    # Without links to pages that are no part of it.
+    page.write_text(re.sub(link, partial(_kept, page.parent), text), encoding="utf-8")
     with tempfile.TemporaryDirectory() as user:
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={user}"]
         wait = "--virtual-time-budget=60000"  # MathJax draws the equations first
