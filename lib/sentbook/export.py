@@ -139,7 +139,7 @@ class SentbookEncoder(nn.Module):
             if len(weight) != len(words) + 2:
                 raise ValueError(f"{len(words)} words and {len(weight)} rows of weights")
             # Two rows suffice to build the composition; the table is then the one that was read, not a copy.
-            encoder = build(description.encoder, weight[:2], seed=0)
+            encoder = build(description.encoder, weight[:2], seed=0).to(weight.dtype)
             encoder.embedding.weight = nn.Parameter(weight)
             encoder.load_state_dict(tensors)
             return cls(encoder, Vocabulary(words), description).eval()

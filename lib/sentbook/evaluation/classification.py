@@ -204,7 +204,7 @@ def _fit(
 ) -> logistic.Fits:
     rows, parts = principal.rows, map(torch.from_numpy, (gold, training, strength))
     labels, inside, c = (part.to(rows.device) for part in parts)
-    return logistic.fit(rows, labels, int(gold.max()) + 1, inside, c, start=start, tolerance=tolerance)
+    return logistic.fit(rows, labels, max(int(gold.max()) + 1, 2), inside, c, start=start, tolerance=tolerance)
 
 
 def _tensors(

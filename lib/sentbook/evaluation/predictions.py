@@ -369,11 +369,11 @@ class Predictions:
 
     def table_tests(self, a: str, b: str, resamples: int = 2000) -> list[Test]:
         """Return A - B in every cell that both have; Holm's correction over these, and apart over the averages."""
-        names = [name for name in self.names if self.has(a, name) and self.has(b, name)]
-        cells = [(name, measure) for name in names for measure in self.measures(name)]
+        both = [name for name in (*self.names, *self.means) if self.has(a, name) and self.has(b, name)]
+        cells = [(name, measure) for name in both if name not in self.means for measure in self.measures(name)]
         families = [
             [self.difference(a, b, name, measure, resamples) for name, measure in cells],
-            [self.difference(a, b, row, resamples=resamples) for row in self.means],
+            [self.difference(a, b, row, resamples=resamples) for row in both if row in self.means],
         ]
         return [test for family in families for test in corrected(family)]
 

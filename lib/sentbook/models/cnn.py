@@ -40,7 +40,7 @@ class CNN(SentenceEncoder):
     Windows of a padded batch beyond a sentence's end never reach the pool. A sentence shorter than a filter is padded
     with zero vectors, on the right, to one window ("padded where necessary").
 
-    Source: Gan et al. 2017, section 2.1; widths, filters and initial values from section 4. Equation 1's bias
+    Source: Gan et al. 2017, section 2.1; widths, filters and initial values from section 4. The text's bias
     $b \in \mathbb{R}^{T-h+1}$, one number a position, is read as one a filter.
     Deviations: the released code puts four zero vectors before each sentence and at least five behind it (48 for
     sentences of fewer than 40 ids), so that windows that hang over either end take part, and windows of padding alone,

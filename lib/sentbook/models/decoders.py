@@ -27,7 +27,10 @@ _CANDIDATES = 2**23
 
 
 class DecoderOptions(Section):
-    """What decides an untrained decoder beside its widths and its seed; defaults are those of Gan et al. 2017."""
+    """What decides an untrained decoder beside its widths and its seed.
+
+    Defaults are those of Gan et al. 2017, but for dropout, whose rate they do not state.
+    """
 
     hidden: int = Field(600, ge=1, description="of every LSTM")
     start: Literal["zero", "code"] = "zero"
@@ -84,7 +87,7 @@ class LSTMDecoder(nn.Module):
         vocabulary: rows of the table of word vectors, padding included, whose row here predicts the end.
         words: D.
         codes: F, the width of z.
-        options: ``hidden`` H; ``start`` ``zero`` or ``code``; ``output`` ``full`` (V is H x vocabulary) or ``tied``;
+        options: ``hidden`` H; ``start`` ``zero`` or ``code``; ``output`` ``full`` (V is vocabulary x H) or ``tied``;
             ``bound``: weights start uniform in [-bound, bound], recurrent ones orthogonal, the forget gate's bias at 3;
             ``dropout`` on elements of word vectors, z and h, while training, where the released code has it.
 

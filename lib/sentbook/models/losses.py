@@ -125,7 +125,7 @@ def pair_score(first: Tensor, second: Tensor, score: PairScore = "cosine", falli
 
     Returns:
         (B,), in [0, 1] for distances and for the cosine of vectors without negative elements; the cosine with a vector
-        of zeros is 0.
+        of zeros is 0, and its gradient there of size 1e8.
 
     Example:
         >>> u, v = torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 0.0]])

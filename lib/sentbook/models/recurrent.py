@@ -88,7 +88,7 @@ def initialise(lstm: nn.LSTM, bound: float = 0.01, forget: float = 3.0) -> None:
 
     torch keeps two biases a gate, whose sum alone counts: the second stays at 0 and is not trained.
 
-    Source: Gan et al. 2017, section 4, "For training"; a bias of 3 as Sutskever et al. have it.
+    Source: Gan et al. 2017, section 4, "For training", the forget gate's 3 included.
     """
     width = lstm.hidden_size
     inputs, recurrent, bias, second = (

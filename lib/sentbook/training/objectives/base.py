@@ -201,7 +201,7 @@ class Objective(Section):
     def padded(self, tokens: TokenIds, *sides: Rows, order: Array | None = None) -> tuple[Sentences, ...]:
         """Pad the sentences ``sides`` of ``tokens`` for one call of the encoder, half the overhead of a call for each.
 
-        An encoder that sees its batch's padding gets a call for each side.
+        An encoder that sees its batch's padding gets a call for each of ``sides``.
 
         Args:
             order: sort keys that permute the words of the sentences of all sides, see `TokenIds.padded`.

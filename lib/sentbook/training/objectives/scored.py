@@ -108,7 +108,7 @@ class SimilarityTraining(ScoredTraining):
 
     def batch(self, rows: Rows, rng: np.random.Generator) -> Batch:
         tokens, (first, second) = self._sides["train"]
-        both = np.concatenate([first[rows], second[rows]])
+        both = np.concatenate([first[rows], second[rows]])  # one call, of a batch-dependent encoder too
         return Batch(self.padded(tokens, both), (self._target[torch.from_numpy(rows)],))
 
     def compute_loss(self, batch: Batch) -> Tensor:
