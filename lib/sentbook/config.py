@@ -173,8 +173,8 @@ def load(paper: str, changes: Mapping[str, Any]) -> Any:
 
     Args:
         paper: one of `papers`.
-        changes: the parameters of a notebook by name: ``profile``, ``seeds``, ``settings``, and single settings, which
-            go over ``settings``. None and empty sections mean "as the profile has it".
+        changes: the parameters of a notebook by name: ``profile``, ``seeds`` of all rows, ``settings``, and single
+            settings, which go over ``settings``. None and empty sections mean "as the profile has it".
 
     Returns:
         The paper's ``Settings``.
@@ -189,7 +189,10 @@ def load(paper: str, changes: Mapping[str, Any]) -> Any:
     profile = str(changes.get("profile") or "demo")
     where = f"{paper}, profile {profile}"
     # A section that is given in part keeps the paper's other values, not those of the section's class.
-    parts = [settings().model_dump(), profile_values(paper, profile), _flat(changes, where)]
+    own = _flat(changes, where)
+    if "seeds" in own:  # of every row, but for seeds that are set by their own name
+        own = {name: own["seeds"] for name in settings.model_fields if name.endswith("_seeds")} | own
+    parts = [settings().model_dump(), profile_values(paper, profile), own]
     return parse(settings, reduce(merge, parts), where)
 
 

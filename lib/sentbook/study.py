@@ -59,17 +59,6 @@ class Study:
     # -- models -----------------------------------------------------------------------------------------------------
 
     @property
-    def ablation_seeds(self) -> tuple[int, ...]:
-        """Return the seeds of a page of many variants: the profile's few, or those that the reader has set."""
-        return self.seeds_of("ablation_seeds")
-
-    def seeds_of(self, name: str) -> tuple[int, ...]:
-        """Return the seeds that the settings have under ``name`` for some pages, or those that the reader has set."""
-        s, profile = self.settings, load(self.paper, {"profile": self.settings.profile})
-        own: tuple[int, ...] = getattr(s, name)
-        return s.seeds if s.seeds != profile.seeds and own == getattr(profile, name) else own
-
-    @property
     def vocabulary(self) -> Vocabulary:
         """Return the words that have an initial vector, for `sentbook.models.encode`."""
         return untrained(*recipes(self.settings, "words", AverageEncoder(), seeds=[0]))[1]

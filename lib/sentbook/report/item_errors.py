@@ -126,20 +126,19 @@ def _groups(pairs: ScoredPairs, known: Any) -> dict[str, NDArray[np.bool_]]:
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
 
-def errors(
-    page: Page, a: str, b: str, *, dataset: str | None = None, caption: str = "", run: Run | None = None
-) -> Shown:
+def errors(page: Page, a: str, b: str, *, dataset: str = "", caption: str = "", run: Run | None = None) -> Shown:
     """Show on which items A and B err: statistics by length, overlap, negation and numbers, and the worst items.
 
     Args:
-        dataset: None: the first that its notebook described, see `describe_errors`; so where ``run`` has no such.
+        dataset: empty: the first that its notebook described, see `describe_errors`; so where ``run`` has no such.
     """
     parts = []
     for one, title in page.runs(run, caption):
         held = [found for found in one.findings.get("errors", ()) if found["methods"] == [a, b]]
         same = [found for found in held if found["dataset"] == dataset] or ([] if dataset and one is page.run else held)
-        parts.append(_shown(page, same[0], title) if same else page.missing(f"No errors of {one.name} are recorded."))
-    return page.together(parts)
+        parts += [_shown(page, found, title) for found in same[:1]]
+    nothing = [page.missing(f"No errors of {page.name} are recorded.")] if page.run or run else []
+    return page.together(parts or nothing)
 
 
 def _shown(page: Page, found: Mapping[str, Any], caption: str) -> Shown:

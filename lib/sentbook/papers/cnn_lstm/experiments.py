@@ -94,8 +94,8 @@ def variants(s: Settings) -> dict[str, list[Recipe]]:
         for size in s.paragraphs
     }
     rows: list[tuple[str, str, CNNEncoder, dict[str, Any]]]
-    rows = [(name, COMBINE[0], s.encoder, changes) for name, changes in shorter.items()]
-    rows.append((WIDE, COMBINE[1] + FIXED, wide(s.encoder), {}))
+    rows = [(name, COMBINE[0], s.encoder, changes) for name, changes in shorter.items() if "learned" in s.word_kinds]
+    rows += [(WIDE, COMBINE[1] + FIXED, wide(s.encoder), {})] * ("fixed" in s.word_kinds)
     return {
         name: recipes(s, name, encoder, stage_of(s, row, name, **changes), seeds=s.ablation_seeds)
         for name, row, encoder, changes in rows
