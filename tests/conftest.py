@@ -77,6 +77,13 @@ def mirror(monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def with_real_data(request: pytest.FixtureRequest) -> None:
+    """A test that is marked ``real_data`` has the mirror, or is skipped."""
+    if request.node.get_closest_marker("real_data"):
+        request.getfixturevalue("mirror")
+
+
 @pytest.fixture
 def artifacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the test's encoders and kept scores go; nothing is there yet."""

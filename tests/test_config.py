@@ -61,6 +61,12 @@ def test_changes_are_laid_over_the_profile() -> None:
     assert kind_of("cse", load("cse", {"profile": "demo", "jobs": 2})) == "demo"  # jobs do not decide a number
 
 
+def test_seeds_are_of_every_row_but_for_those_set_by_their_own_name() -> None:
+    seeds, few = [1, 2, 3], load("cse", {"seeds": [4], "settings": {"filter_seeds": [5, 6]}})
+    assert load("cse", {"seeds": seeds}).ablation_seeds == (1, 2, 3) != load("cse", {}).ablation_seeds
+    assert (few.seeds, few.ablation_seeds, few.filter_seeds) == ((4,), (4,), (5, 6))
+
+
 def test_broken_yaml(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     for content in (b"a: [1,\nb", b"- 1", "é: 1".encode("latin-1")):

@@ -21,7 +21,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*\.\d+|(?<![\w.])\.\d+|\b\d+ of \d+
 INTERVAL = re.compile(r"([+\u2212-]?\d+\.\d+)(?: points)? \[([+\u2212-]?\d+\.\d+), ([+\u2212-]?\d+\.\d+)\]")
 PAGES = [root() / "README.md", *(root() / "book" / f"{name}.md" for name in ("index", "mistakes"))]
 # Settings of runs that were replaced since, and numbers that the paper or a loss states.
-HISTORY = {"87 of 96", "13 of 27", "0.001", ".001", "1.2", "2.9"}
+HISTORY = {"87 of 96", "13 of 27", "0.001", ".001", "1.2", "2.9", "63.5", "72.3"}
 
 
 @cache
@@ -35,9 +35,14 @@ def entries(claim: str) -> list[judge.Entry]:
     return [judge.judged(claims()[claim], run) for run in runs(claims()[claim].page)]
 
 
-def numbers(claim: str) -> list[judge.Number]:
+def sides(claim: str) -> list[list[judge.Number]]:
+    """Ours and the paper's number of a claim and of each of its parts."""
     parts = [part for entry in entries(claim) for part in (entry.found, *entry.found.parts)]
-    return [one for part in parts for one in (part.ours, part.printed) if one]
+    return [[one for one in (part.ours, part.printed) if one] for part in parts]
+
+
+def numbers(claim: str) -> list[judge.Number]:
+    return [one for both in sides(claim) for one in both]
 
 
 def known(text: str) -> set[str]:
@@ -46,20 +51,21 @@ def known(text: str) -> set[str]:
     shares: set[str] = set()
     for claim in CITED.findall(text):
         for one in numbers(claim):
-            values += [one.value, one.low, one.high]
+            values.append(one.value)
             parts = [of for of in range(2, 100) if one.unit == "share" and abs(one.value * of % 1) < 1e-9]
             shares.update([f"{one.value:g} of {one.of}", *(f"{one.value * of:.0f} of {of}" for of in parts)])
+        values += [both[0].value - both[1].value for both in sides(claim) if len(both) == 2]
         shares.update(
             share for entry in entries(claim) for share in re.findall(r"\b\d+ of \d+\b", entry.found.evidence)
         )
         values += [float(one) for one in re.findall(r"\d+\.\d+|\.\d+|\d+", claims()[claim].text)]
     for run in (run for page in RUN.findall(text) for run in runs("/".join(page))):
         frame = pd.DataFrame(map(dict, run.metrics), columns=[*Metric.model_fields])
-        averages = frame.dataset.str.endswith(("total_avg", "/avg"))
+        averages = frame.dataset.str.endswith(("total_avg", "/avg", " mean"))
         if averages.any() and frame.dataset.nunique() >= 5:
             frame = frame[averages]
         values += frame.groupby(["method", "dataset", "metric", "protocol"]).value.mean().tolist()
-        values += [one for test in run.tests for one in (test.estimate, test.low, test.high)]
+        values += [test.estimate for test in run.tests if test.dataset in set(frame.dataset)]
         tried = (one for search in run.searches for point in search.tried for one in point.values())
         values += [one for one in tried if type(one) is float]
         values += (run.extra.get("first loss") or {}).values()
@@ -87,8 +93,7 @@ def told() -> dict[str, tuple[str, str]]:
     for page in PAGES:
         if page.is_file():
             paragraphs = re.split(r"\n\n|\n(?=[-\d]+\.? )", page.read_text(encoding="utf-8"))
-            cited = " ".join(paragraphs) if page.stem == "mistakes" else ""
-            texts |= {f"{page.stem} {text[:40]}": (text, cited or text) for text in paragraphs if NUMBER.search(text)}
+            texts |= {f"{page.stem} {text[:40]}": (text, text) for text in paragraphs if NUMBER.search(text)}
     for name, claim in claims().items():
         page = f"{name} {claim.page}"
         texts |= {f"{name} {verdict}": (text, page) for verdict, text in claim.sentence.items()}
@@ -102,7 +107,10 @@ def told() -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize("text", told())
 def test_every_number_that_is_told_is_recorded(text: str) -> None:
     tells, names = told()[text]
-    assert not set(NUMBER.findall(tells)) - known(names) - (HISTORY if text.startswith("mistakes") else set())
+    recorded = known(names)
+    assert sum(f"{one / 10:.1f}" in recorded for one in range(150)) < 100, "it names so much that any number passes"
+    alone = set(NUMBER.findall(INTERVAL.sub("", tells)))
+    assert not alone - recorded - (HISTORY if text.startswith("mistakes") else set())
     held = intervals(names)
     for ends in INTERVAL.findall(tells):
         assert tuple(end.lstrip("+\u2212-") for end in ends) in held, ends

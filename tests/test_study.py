@@ -114,7 +114,7 @@ def test_the_committed_search_is_read_and_not_a_later_one_of_this_checkout() -> 
 
 @pytest.mark.long
 @pytest.mark.real_data
-@pytest.mark.usefixtures("mirror", "artifacts")
+@pytest.mark.usefixtures("artifacts")
 def test_a_page_trained_from_nothing_gives_its_recorded_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where numbers are meant to change, raise `records.VERSION`; for training `sentbook.training.recipes.VERSION`."""
     monkeypatch.setattr(records, "root", io.root)

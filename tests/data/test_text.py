@@ -1,6 +1,7 @@
 """Tokenisation, vocabulary, padding and batches."""
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -157,6 +158,8 @@ def test_batches_hold_every_example_once(size: int, batch: int, seed: int) -> No
     ):
         assert sorted(np.concatenate(batches).tolist()) == list(range(size))
         assert max(map(len, batches)) <= batch
+    spans = sorted((min(lengths[rows]), max(lengths[rows])) for rows in batches)  # of buckets
+    assert size > 50 * batch or all(one[1] <= other[0] for one, other in pairwise(spans))
 
 
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=60), st.integers(50, 400))

@@ -93,12 +93,6 @@ def test_principal_axes_keep_distances(features: int) -> None:
     assert principal.rows.sum(dim=0).abs().max() < 1e-9
 
 
-def test_other_rows_are_scored_on_the_same_axes() -> None:
-    table, labels = made(3, 400)
-    principal, found = solved(table, labels, torch.ones(FOLDS), folds())
-    torch.testing.assert_close(found.predict_other(principal.project(table)), found.predict())
-
-
 def test_constant_features_and_separable_classes() -> None:
     table = torch.zeros(20, 3, dtype=torch.float64)
     table[10:, 0] = 1

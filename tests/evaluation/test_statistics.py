@@ -11,6 +11,7 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, mean_absolute_error
 
 from sentbook.evaluation import statistics
+from sentbook.records import Test
 from sentbook.training.correlation import mse, pearson, spearman
 
 METRICS: dict[Any, Any] = {
@@ -124,6 +125,14 @@ def test_seeds_widen_an_interval_over_items(seed: int, half: float, shift: float
     assert wide.low <= items.low + 1e-12 and wide.high >= items.high - 1e-12 and wide.estimate == shift
     alone = statistics.two_levels(statistics.Estimate(shift, shift, shift), half)
     assert (alone.low, alone.high) == pytest.approx((shift - half, shift + half))
+
+
+def test_a_p_is_of_the_side_of_an_interval_that_is_nearer_to_0_and_one_that_lacks_is_1() -> None:
+    sides = ((0.1, 0.05, 0.4), (-0.1, -0.4, -0.05))
+    right, left = (statistics.two_levels(statistics.Estimate(*ends, p=0.01), 0.02).p for ends in sides)
+    assert right == left and right is not None and right < 0.05
+    row = {"kind": "k", "a": "A", "b": "B", "dataset": "d", "metric": "m", "estimate": 0.1, "low": 0, "high": 1}
+    assert [one.p_holm for one in statistics.corrected([Test(**row, p=0.01), Test(**row)])] == [0.02, 1.0]
 
 
 @pytest.mark.parametrize("spread", [0.3, 1.0, 3.0, 10.0])

@@ -174,6 +174,9 @@ def test_initial_values_are_the_papers() -> None:
     for weight in (decoder.lstm.get_parameter("weight_ih_l0"), decoder.output_weight):
         assert 0.009 < weight.abs().max() <= 0.01
     assert not decoder.output_bias.any()
+    paragraph = HierarchicalDecoder(100, 30, 40, DecoderOptions(hidden=20)).paragraph
+    assert torch.equal(paragraph.get_parameter("bias_ih_l0"), bias)
+    assert 0.009 < paragraph.get_parameter("weight_ih_l0").abs().max() <= 0.01
 
 
 @settings(max_examples=15)

@@ -15,12 +15,10 @@ from sentbook.data.text import PADDING, UNKNOWN, TokenIds, Vocabulary
 from sentbook.data.vectors import WordVectors, embedding_matrix
 from sentbook.io import DataError, NumericalError
 from sentbook.models import (
-    CNN,
     CSE,
     GRAN,
     WSV,
     Average,
-    BiLSTM,
     FrozenVectors,
     SentenceEncoder,
     build,
@@ -180,6 +178,13 @@ def test_dropout_is_in_training_alone(options: EncoderOptions) -> None:
     assert encoder.training  # encoding puts the mode back
 
 
+def test_an_average_with_dropout_is_over_the_words_alone() -> None:
+    encoder = build(AverageEncoder(), torch.tensor([[0.0], [0.0], [2.0], [2.0]]), seed=1).train()
+    encoder.dropout = 1e-9  # computed in another way than without
+    found = encoder(torch.tensor([[2, 3, 0, 0], [2, 2, 2, 2]]))
+    torch.testing.assert_close(found, torch.full((2, 1), 2.0))
+
+
 @given(probability=st.floats(0.01, 0.99), seed=st.integers(0, 9))
 @settings(max_examples=20)
 def test_dropout_zeroes_that_share_of_elements_and_scales_the_others(probability: float, seed: int) -> None:
@@ -226,15 +231,11 @@ def words(depth: int) -> Tensor:
     [
         (Average(words(300)), 300, 0),
         (CSE(words(300)), 300, 180_300),
-        (CNN(words(300)), 2400, 2_882_400),
-        (WSV(words(300), WSVEncoder(filters=600)), 600, 1_620_002),  # table 2 of Yao et al.
-        (WSV(words(200), WSVEncoder(filters=400)), 400, 720_002),
+        (WSV(words(200), WSVEncoder(filters=400)), 400, 720_002),  # table 2 of Yao et al.
         (WSV(words(100), WSVEncoder(filters=300)), 300, 270_002),
         (WSV(words(50), WSVEncoder(filters=200)), 200, 90_002),
         (WSV(words(7), WSVEncoder(filters=4, layers=3, bias=True)), 4, 9 * 7 * 4 + 2 * 9 * 16 + 12 + 2),
         (WSV(words(7), WSVEncoder(filters=4, layers=2, map_weights="fixed")), 4, 9 * 7 * 4 + 9 * 16),
-        (BiLSTM(words(300), BiLSTMEncoder(hidden=2048)), 4096, 38_502_400),
-        (GRAN(words(300)), 300, 902_700),
         (GRAN(words(7), GRANEncoder(hidden=4)), 7, 4 * 4 * (7 + 4 + 2) + 7 * (7 + 4 + 1)),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, SentenceEncoder) else str(value),

@@ -16,6 +16,7 @@ from sentbook.data.text import TokenIds
 from sentbook.models import CNN, CSE, GRAN, LSTM, WSV, Average, BiLSTM, SentenceEncoder
 from sentbook.models.additive import word_set_map
 from sentbook.models.cnn import CNNEncoder
+from sentbook.models.cse import CSEEncoder
 from sentbook.models.wsv import WSVEncoder
 
 WORDS, DEPTH = 30, 6
@@ -219,6 +220,9 @@ def test_initial_values_are_the_papers() -> None:
     encoder = CNN(torch.zeros(10, 300), CNNEncoder(filters=50))
     assert all(0.0099 < weight.abs().max() <= 0.01 and abs(weight.mean()) < 5e-4 for weight in encoder.weights)
     assert all(not bias.any() for bias in encoder.biases)
+    for width, weight in zip((1, 2, 3), CSE(torch.zeros(3, 40), CSEEncoder(filters=50)).weights, strict=True):
+        bound = math.sqrt(6 / (51 * width * 40))
+        assert weight.shape == (width * 40, 50) and 0.98 * bound < weight.abs().max() <= bound
     map_encoder = WSV(torch.zeros(3, 20), WSVEncoder(filters=30, layers=2))
     for kernel, depth in zip(map_encoder.kernels, (20, 30), strict=True):
         bound = math.sqrt(6 / (9 * (depth + 30)))  # Glorot's

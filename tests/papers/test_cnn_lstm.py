@@ -44,6 +44,11 @@ def test_a_row_is_trained_as_its_name_says(tmp_path: Path) -> None:
         own |= {"learning_rate": 0.03} if name == "composite model+emb." else {}
         assert recipe.stages[0].model_dump() == base.model_dump() | own
         assert (recipe.method, recipe.seed, recipe.encoder) == (name, 1, s.encoder)
+    joined = {one.method: one.parts for one in experiments.features(made)}
+    assert joined["combine"] == (made["hierarchical model"][0], made["composite model"][0])
+    assert [experiments.random_start(s, fixed=fixed).bound for fixed in (True, False)] == [0.07, 0.07 / 25]
+    [(name, [alone])] = experiments.variants(paper(word_kinds=["fixed"], seeds=[2])).items()
+    assert (name, alone.seed) == (experiments.WIDE, 2)
     with pytest.raises(ConfigError, match="all models read one text, so set"):
         paper(hierarchical={"corpus": "folder", "path": str(tmp_path), "layout": "lines"})
     with pytest.raises(ConfigError, match=r"^Parameter 'pretraining' in .*: corpus 'folder' and the path .* together"):

@@ -50,6 +50,8 @@ def test_at_the_papers_size_each_side_has_what_the_search_chose(monkeypatch: pyt
 def test_the_papers_grid_has_144_points() -> None:
     """Of batch size, margin, lambda_w and lambda_c (section 4.1)."""
     assert math.prod(len(values) for step in CSE for values in step.values()) == 144
+    phrase, sentence = config.load("cse", {"profile": "small"}).stages_as_printed()
+    assert (phrase.dropout, sentence.dropout) == (0.0, 0.1)  # as the released code
 
 
 def test_a_pair_belongs_to_the_papers_four_groups_by_its_overlap_and_gold() -> None:

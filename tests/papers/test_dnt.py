@@ -14,7 +14,7 @@ from sentbook.data.types import ScoredPairs
 from sentbook.evaluation.predictions import Predictions, sts_predictions
 from sentbook.papers.dnt import transfers, winners
 from sentbook.papers.dnt.settings import Settings
-from sentbook.records import Search, read
+from sentbook.records import Search, Test, read
 from sentbook.report import page
 from sentbook.study import Study
 from sentbook.training.objectives import DirectTransfer
@@ -51,6 +51,14 @@ def test_a_row_trains_what_its_name_says(settings: Settings) -> None:
         assert isinstance(row, DirectTransfer) == label.startswith("DNT")
         assert getattr(row, "frozen", False) == label.startswith("FT")
         assert (row.embedding_update == "lazy") == label.endswith("updated")
+
+
+def test_cells_are_counted_for_the_first_and_words_are_paired_updated_first() -> None:
+    row = {"kind": "t", "metric": "pearson", "a": "G [NT]", "b": "G [FT]", "low": -1, "high": 1}
+    found = winners.first_above_second([Test(**row, dataset=f"d{n}", estimate=n) for n in (1, 2, 3, -1, 0)])
+    assert found.estimate == 0.75 and 0 <= found.low < 0.75 < found.high <= 1
+    names = ["A [NT] KL row1", "A [NT] KL row2"]
+    assert winners.words_pairs(names) == [tuple(names)]
 
 
 @pytest.mark.parametrize("profile", ["demo", "small", "paper"])

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sentbook.data import corpora
 from sentbook.data.text import Vocabulary
 from sentbook.data.types import LabelledPairs, ParaphrasePairs, ScoredPairs
 from sentbook.judge import printed as reported
@@ -432,3 +433,32 @@ def test_the_rate_falls_each_epoch_and_shrinks_without_progress() -> None:
     settings = EntailmentTraining(decay=0.9, shrink=5)
     assert settings.rate_after(1.0, improved=True) == pytest.approx(0.9)
     assert settings.rate_after(1.0, improved=False) == pytest.approx(0.18)
+    problem, told = entailment(epochs=5), list[tuple[float, bool]]()
+    values = iter((0.5, 0.6, 0.6, 0.4, 0.7))
+    object.__setattr__(problem, "judge", lambda: next(values))
+    object.__setattr__(problem, "rate_after", lambda rate, *, improved: told.append((rate, improved)) or rate / 2)
+    fitted(problem)
+    assert told == [(0.1 / 2**n, better) for n, better in enumerate((True, True, False, False, True))]
+
+
+def test_inference_is_judged_by_the_accuracy_on_held_out_pairs() -> None:
+    problem, held = entailment(), labelled(60, 2)
+    u, v = (torch.from_numpy(encode(problem.encoder, VOCABULARY, side)) for side in (held.first, held.second))
+    right = problem.head(u, v).argmax(1).numpy() == held.labels
+    assert problem.judge() == pytest.approx(right.mean(), abs=1e-9)
+
+
+def test_no_objective_reads_a_pair_with_a_test_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = ["a b", "c d", "e f", "g h"], ["i", "j", "k", "l"]
+    monkeypatch.setattr(corpora, "read", lambda *given: ParaphrasePairs("p", *sides))
+    monkeypatch.setattr(corpora, "all_nli", lambda part: LabelledPairs("n", *sides, np.arange(4), tuple("wxyz")))
+    monkeypatch.setattr("sentbook.training.objectives.pairs.excluded", lambda suite: frozenset({"c d", "l"}))
+    for one in (MarginTraining(corpora=("ppdb",), validation="miniworld"), EntailmentTraining(corpus="all-nli")):
+        assert sorted(one.load(1, "sts")[0].first) == ["a b", "e f"]
+        assert len(one.changed(exclude_overlap=False).load(1, "sts")[0]) == 4
+
+
+def test_human_activities_choose_by_rho_and_a_share_is_of_the_training_pairs() -> None:
+    assert [HeadTraining(dataset=name).metric for name in ("sim", "pac", "sick")] == ["spearman"] * 2 + ["pearson"]
+    data = SimilarityTraining(dataset="miniworld", share=0.1).load(1, "miniworld")
+    assert {name: len(split) for name, split in data.items()} == {"train": 45, "trial": 50, "test": 500}

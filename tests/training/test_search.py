@@ -23,7 +23,6 @@ from sentbook.training.search import (
     Descent,
     descend,
     identity,
-    is_at_edge,
     last_quarter_gain,
     over_grid,
     over_steps,
@@ -172,12 +171,8 @@ def test_each_step_goes_on_from_the_best_point_and_the_record_says_what_was_trie
     assert (record.selected_on, record.seed) == ("STS 2016", 4)
 
 
-@given(values=st.lists(st.floats(1e-6, 10), min_size=2, max_size=8, unique=True), data=st.data())
-def test_an_edge_is_the_least_or_the_largest_number(values: list[float], data: st.DataObject) -> None:
-    value = data.draw(st.sampled_from(values))
-    assert is_at_edge(value, values) == (value in (min(values), max(values)))
-    assert not is_at_edge(0.0, [0.0, *values])
-    assert not is_at_edge(True, [False, True])
+def test_a_grid_trains_its_most_epochs() -> None:
+    assert wanted(Told({}), Grid(epochs=(3, 9, 5))).stage.epochs == 9
 
 
 @given(values=st.lists(st.floats(-1, 1), min_size=4, max_size=40))

@@ -26,7 +26,7 @@ from sentbook.models.decoders import Kind
 from sentbook.training import checkpoint
 from sentbook.training import train as loop
 from sentbook.training.devices import tensor_cores
-from sentbook.training.objectives import Objective
+from sentbook.training.objectives import EntailmentTraining, HeadTraining, Objective
 from sentbook.training.runs import prepare_stage
 from sentbook.training.train import History, device_of
 from trainings import PHRASE, STORIES, recipe
@@ -184,10 +184,31 @@ def test_padding_never_moves_frozen_words_stay_and_a_strong_pull_back_holds_them
     assert moved == [0, 0] if update == "frozen" else moved[1] < 0.3 * moved[0]
 
 
-def test_bf16_autocast_trains() -> None:
-    problem = paraphrase(AverageEncoder())
-    assert np.isfinite(trained(problem, {"precision": "bf16"}).best)
-    assert problem.encoder.embedding.weight.dtype == torch.float32
+PLAIN = PHRASE.changed(epochs=1, checks_per_epoch=1)
+HEAD, TALES = HeadTraining(dataset="miniworld", epochs=1, hidden=5), STORIES.changed(limit=64, checks_per_epoch=1)
+INFERENCE = EntailmentTraining(corpus="miniworld-entailment", epochs=2, hidden=4)
+MOVES: list[tuple[Any, dict[str, Any]]] = [
+    (PLAIN, {"dropout": 0.5}), (PLAIN, {"clip": 1e-3}), (PLAIN, {"precision": "bf16"}), (PLAIN, {"bucket": False}),
+    (PLAIN, {"composition_rate": 1e-4}), (PLAIN, {"selection": "random"}), (PLAIN, {"candidates": "both sides"}),
+    (PLAIN, {"scramble": 0.9}), (PLAIN, {"margin": 0.9}), (HEAD, {"loss": "mse"}), (HEAD, {"head_decay": 1.0}),
+    (TALES, {"dropout": 0.5}), (TALES, {"floor": 0.01}), (INFERENCE, {"decay": 0.1}),
+]  # fmt: skip
+
+
+def curve(stage: Any, seed: int = 1) -> list[dict[str, Any]]:
+    encoder = CNNEncoder(filters=3, bound=0.3) if type(stage) is type(STORIES) else CSEEncoder(filters=3)
+    problem = prepare_stage(recipe(stage, encoder=encoder))
+    return loop.train(problem, seed=seed, device="cpu", report=loop.silent).curve
+
+
+@pytest.mark.parametrize(("stage", "change"), MOVES, ids=lambda one: next(iter(one), None) if type(one) is dict else "")
+def test_a_setting_moves_the_training(stage: Any, change: dict[str, Any]) -> None:
+    assert curve(stage) != curve(stage.changed(**change))
+
+
+def test_the_seed_orders_the_examples_and_a_last_single_pair_joins_the_batch_before() -> None:
+    assert curve(PLAIN, 1) == curve(PLAIN, 1) != curve(PLAIN, 2)
+    assert len(curve(PLAIN.changed(limit=41))) == len(curve(PLAIN.changed(limit=40))) == 2  # alone it has no negative
 
 
 def test_what_goes_to_a_gpu_is_pinned_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
