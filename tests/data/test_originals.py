@@ -32,9 +32,9 @@ def test_training_pairs_in_their_published_formats(originals: Path) -> None:
     assert [train.classes[label] for label in train.labels[:149]] == [
         made.classes[label] for label in made.labels[1:150]
     ]
-    put(originals / "phrase-training-data.txt", ["one\tother"])  # tab-separated, as Wieting et al. gave it on
+    put(originals / "phrase-training-data.txt", ["one\tother", "a\tb"])  # tab-separated, as Wieting et al. gave it on
     (originals / "ppdb-1.0-xl-phrasal.gz").unlink()
-    assert corpora.load(["ppdb-xl-phrasal"]).second == ["other"]
+    assert corpora.load(["ppdb-xl-phrasal"]).second == ["other", "b"]
 
 
 def test_an_owners_file_of_pairs_is_named_by_a_parameter_and_known_by_its_contents(tmp_path: Path) -> None:
@@ -84,8 +84,9 @@ def test_layouts_of_own_pairs(tmp_path: Path, content: bytes) -> None:
         ("a\tb\t\n", "line 1"),
         ("1\ta man runs\n0\tdogs\n", "line 1: '1"),  # a label for a sentence
         ("a\tb\na man runs\t 1.0\n", "line 2: 'a man runs"),
-        ("", "holds no pair"),
-        ("first\tsecond\tscore >= 5\na\tb\t2\n", "holds no pair"),
+        ("", "holds no two pairs"),
+        ("a b\tc d\n", "holds no two pairs"),
+        ("first\tsecond\tscore >= 5\na\tb\t2\n", "holds no two pairs"),
     ],
 )
 def test_other_layouts_of_own_pairs_are_refused_in_a_sentence(tmp_path: Path, content: str, said: str) -> None:
@@ -109,7 +110,7 @@ def test_a_run_names_the_originals_that_it_read(originals: Path) -> None:
     ("name", "lines", "said"),
     [
         ("ppdb-xl-phrasal", ["[X] ||| a ||| b ||| f", "[X] ||| a"], r"-phrasal, line 2: '.* a' holds no pair"),
-        ("paranmt", ["a\ta"], "holds no pair"),
+        ("paranmt", ["a\ta"], "holds no two pairs"),
         ("all-nli", ['{"sentence1": "a", "sentence2": "b"}'], r"train\.jsonl, line 1: cannot be read .*gold_label"),
         ("all-nli", ['{"sentence1": "a", "sentence2": null, "gold_label": "neutral"}'], "line 1: .* no text but None"),
         ("all-nli", ["[1]"], "line 1: cannot be read"),

@@ -375,8 +375,8 @@ def _cells(file: Path) -> Iterable[tuple[str, str]]:
 def _distinct(corpus: str, found: Iterable[tuple[str, str]], file: Path) -> ParaphrasePairs:
     trimmed = ((one.strip(), other.strip()) for one, other in found)
     kept = dict.fromkeys((one, other) for one, other in trimmed if one and other and one != other)
-    if not kept:
-        raise DataError(f"{file} holds no pair with a tab between, or none scored high enough; correct the file.")
+    if len(kept) < 2:  # one has no negative
+        raise DataError(f"{file} holds no two pairs with a tab between that score high enough; correct the file.")
     return ParaphrasePairs.of(corpus, kept)
 
 
