@@ -127,3 +127,25 @@ def test_a_page_trained_from_nothing_gives_its_recorded_numbers(monkeypatch: pyt
     found = {row.metric: row.value for row in scored(trained).relatedness_rows()}
     best = [row for row in recorded.metrics if (row.method, row.seed) == own and "best epoch" in row.protocol]
     assert found == pytest.approx({row.metric: row.value for row in best}, abs=0.005)
+
+
+def test_each_encoder_reads_sentences_as_it_was_trained() -> None:
+    done = study()
+    s = done.settings
+    both = done.train(*(recipes.recipes(s, kind, s.pp, seeds=[1], tokenisation=kind) for kind in ("ptb", "content")))
+    found = done.score(both)
+    for item in both:
+        alone = done.score([item])
+        for name in found.names:
+            assert np.array_equal(found.table[item.method, name][1], alone.table[item.method, name][1])
+    assert any(not np.array_equal(found.table["ptb", name][1], found.table["content", name][1]) for name in found.names)
+
+
+def test_a_training_names_the_data_of_the_stages_before() -> None:
+    forget()
+    sources.note("pairs.txt", 2, "aa")
+    s = (done := study(seeds=[3])).settings
+    done.train(recipes.recipes(s, "CSE", s.cse, s.phrase))
+    forget()
+    [chain] = study(seeds=[3]).train(recipes.recipes(s, "CSE", s.cse, s.phrase, s.sentence))
+    assert "originals/pairs.txt" in chain.metadata["data"]

@@ -146,3 +146,14 @@ def test_training_pairs_of_sts_2012_are_known_by_their_names_and_contents(
     (originals / "STS2012-train").symlink_to(mirror / "eval" / "sts2012-train")
     monkeypatch.setenv("SENTBOOK_DATA", str(originals.parent))
     assert len(readers.sts2012_train()) == 3
+
+
+def test_the_contents_of_originals_are_in_the_key_of_what_is_trained_on_them(originals: Path) -> None:
+    put_pairs(originals)
+    before = corpora.digests("ppdb-xl-phrasal", "all-nli")
+    for name in ("ppdb-1.0-xl-phrasal.gz", *("snli_1.0/snli_1.0_" + part + ".jsonl" for part in ("train", "dev"))):
+        file = originals / name
+        file.write_bytes(file.read_bytes() * 2)
+    after = corpora.digests("ppdb-xl-phrasal", "all-nli")
+    assert before.keys() == after.keys() and len(before) == 5
+    assert sum(before[name] != after[name] for name in before) == 3

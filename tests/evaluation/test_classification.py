@@ -12,6 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
+from sentbook import records
 from sentbook.evaluation import logistic
 from sentbook.evaluation.classification import (
     SENTEVAL_NESTED,
@@ -118,3 +119,10 @@ def test_where_rounding_stops_a_descent_double_precision_goes_on(monkeypatch: py
     monkeypatch.setattr(logistic, "fit", stalled)
     found = evaluate(table, labels, NESTED)
     assert tried[:2] == [torch.float32, torch.float64] and (found.predicted == labels).mean() > 0.6
+
+
+def test_the_protocols_are_those_of_the_recorded_numbers() -> None:
+    run = records.read("cnn_lstm/table3")
+    assert run is not None
+    protocols = SKIP_THOUGHTS_NESTED, SKIP_THOUGHTS_TREC, SKIP_THOUGHTS_MSRP, SENTEVAL_NESTED, SENTEVAL_ONE_TEST
+    assert {row.protocol for row in run.metrics} == {str(one) for one in protocols}

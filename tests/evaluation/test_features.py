@@ -20,7 +20,7 @@ from sentbook.models.average import AverageEncoder
 from sentbook.models.build import Encoder
 from sentbook.models.cnn import CNNEncoder
 from sentbook.training.recipes import Recipe
-from sentbook.training.runs import load
+from sentbook.training.runs import Outcome, load
 
 pytestmark = pytest.mark.usefixtures("artifacts")
 AVERAGE, RANDOM_CNN = AverageEncoder(), CNNEncoder(filters=4, bound=0.1)
@@ -110,3 +110,20 @@ def test_labels_are_those_of_the_familys_protocol_on_the_vectors(
     expected = classification.evaluate(*given, protocols[at], test, lengths=lengths, precision="float32")
     assert_same(found, expected)
     assert 0 < (found.predicted == found.gold).mean() < 1
+
+
+def test_no_two_outcomes_share_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of other vectors, another task or another family."""
+    keys, names = list[str](), ["miniworld/sentiment", "miniworld/product", "miniworld/question"]
+    none = Outcome(dict.fromkeys(("gold", "predicted", "fold", "inner", "chosen"), np.zeros(0)), {})
+    monkeypatch.setattr(features, "outcomes", lambda made, given, of, jobs: keys.extend(of) or [none] * len(of))
+    for family in FAMILIES:
+        classify([of(), of(recipe(RANDOM_CNN))], names, family=family)
+    assert len(set(keys)) == len(keys) == 2 * 2 * 3
+
+
+def test_a_sentence_is_cut_as_the_encoder_was_trained() -> None:
+    found = of(recipe(tokenisation="content")).vectors(SENTENCES)
+    trained = load(recipe())
+    np.testing.assert_allclose(found, encode(trained.encoder(), trained.vocabulary, SENTENCES, "content"), atol=1e-6)
+    assert np.abs(found - of().vectors(SENTENCES)).max() > 1e-3

@@ -278,3 +278,24 @@ def test_the_mean_over_tasks_is_narrower_than_each_and_draws_them_apart() -> Non
             made.add_classified(method, 1, name, classified(gold, predicted))
     found = made.difference("A", "B", ["MR", "CR"])
     assert found.estimate == pytest.approx(0) and found.high - found.low > 0.03
+
+
+def test_an_interval_is_of_the_scores_that_are_there_now() -> None:
+    book = scores()
+    known = book.interval("B", YEAR, resamples=50)
+    turned = book.with_table({key: {seed: -row for seed, row in rows.items()} for key, rows in book.table.items()})
+    found = turned.interval("B", YEAR, resamples=50)
+    assert (found.low, found.high) == pytest.approx((-known.high, -known.low))
+    for name in book.members(YEAR):
+        book.add("B", 9, name, book.gold[name])
+    assert book.interval("B", YEAR, resamples=50) == Predictions.restored(book.stored()).interval(
+        "B", YEAR, resamples=50
+    )
+
+
+def test_of_a_mean_the_seeds_of_all_its_sets_count_alone() -> None:
+    book = scores()
+    whole = book.difference("A", "C", YEAR, resamples=200, resample_seeds=False)
+    book.add("A", 9, "STS2012/a", -book.gold["STS2012/a"])
+    found = book.difference("A", "C", YEAR, resamples=200, resample_seeds=False)
+    assert (found.estimate, found.low, found.high) == (whole.estimate, whole.low, whole.high)

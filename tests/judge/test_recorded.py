@@ -214,3 +214,25 @@ def test_a_cause_belongs_to_one_profile_and_one_kind_of_verdict() -> None:
     assert entry.model_copy(update={"verdict": "reproduced"}).why is None
     paper = entry.run.model_copy(update={"profile": "paper"})
     assert entry.model_copy(update={"run": paper}).why is None
+
+
+def test_one_altered_end_of_an_interval_is_found() -> None:
+    """Of a difference, of one whose p was adjusted, and of a value."""
+    run, draw = records.read("cse/table4"), np.random.default_rng(0)
+    assert run is not None
+    book, resamples = Predictions({"a": draw.normal(size=40)}), int(run.provenance.config.get("resamples", 2000))
+    for method, seed in product(("CSE", "PP"), (1, 2)):
+        book.add(method, seed, "a", book.gold["a"] + draw.normal(size=40))
+    plain = book.difference("CSE", "PP", "a", None, resamples, resample_seeds=False)
+    adjusted = plain.model_copy(update={"kind": f"{plain.kind}, p adjusted for all pairs of the column", "p": 0.5})
+    held = [plain, adjusted, book.compared(["CSE"], "a", None, resamples)]
+
+    def wrong(tests: list[records.Test]) -> list[str]:
+        change = {"metrics": [], "tests": tests[:2], "findings": {"measured": [tests[2].model_dump()]}}
+        numbers = check._numbers(run.model_copy(update=change), book.stored())
+        return [words for words, recorded, again, least in numbers if abs(recorded - again) > least]
+
+    assert wrong(held) == []
+    for at, end in product(range(3), ("low", "high")):
+        altered = held[at].model_copy(update={end: getattr(held[at], end) + 0.001})
+        assert len(wrong([*held[:at], altered, *held[at + 1 :]])) == 1, (at, end)

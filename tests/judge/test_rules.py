@@ -18,6 +18,7 @@ from sentbook.evaluation.statistics import seed_spread
 from sentbook.io import ConfigError, root
 from sentbook.judge import Entry, claims, judge, judged, measured, printed
 from sentbook.judge.claims import parse
+from sentbook.judge.evidence import Evidence
 from sentbook.records import Provenance, Run, Search
 
 # Six decimals: a width that only a denormal number has is lost where a bound is taken off.
@@ -392,3 +393,97 @@ def test_less_than_a_tenth_is_out_of_scale_whatever_the_numbers_say(size: dict[s
         assert found.verdict == ("out of scale" if ours else alone)
         lacking = [f"It is about more than the run has: {ours} pairs.", f"By its numbers alone: {alone}."]
         assert found.notes == (lacking if ours else [])
+
+
+def test_an_under_tuned_side_could_have_a_smaller_error() -> None:
+    common = {"dataset": "SICK2014-test", "metric": "mse", "protocol": "head", "n": 9}
+    values = {"CSE": 0.4, "PP": 0.5}
+    rows = [
+        {"method": name, "seed": seed, "value": value, **common} for name, value in values.items() for seed in (1, 2)
+    ]
+    tests = [made(-0.12, -0.08, dataset="SICK2014-test", metric="mse")]
+    for doubted, found in (("PP", "inconclusive"), ("CSE", "reproduced")):
+        searches = [searched(name, at_edge=["rate"] if name == doubted else []) for name in values]
+        run = run_of(*searches, metrics=rows, tests=tests)
+        assert claim("beats", ["CSE", "PP"], run, where="SICK2014-test", metric="mse").verdict == found
+
+
+@pytest.mark.parametrize(("ends", "found"), [((-0.02, 0.04), "not reproduced"), ((-0.08, 0.04), "inconclusive")])
+def test_a_printed_difference_of_errors_counts_downwards(ends: tuple[float, float], found: str) -> None:
+    """Table 3 prints .2532 for the Dependency Tree-LSTM and .3224 for Meaning Factory."""
+    sides = ["Dependency Tree-LSTM", "Meaning Factory"]
+    common = {"dataset": "SICK2014-test", "metric": "mse"}
+    rows = [{"method": name, "seed": 1, "value": 0.3, "protocol": "head", "n": 9, **common} for name in sides]
+    run = run_of(metrics=rows, tests=[made(*ends, a=sides[0], b=sides[1], **common)])
+    run = run.model_copy(update={"experiment": "table3"})
+    assert claim("beats", sides, run, where="SICK2014-test", metric="mse", about="encoders").verdict == found
+
+
+def test_a_count_of_other_rows_is_as_large_a_part() -> None:
+    tests = [made(0.1, 0.2), *[made(-0.2, 0.1)] * 2]
+    assert verdict("wins", tests, at_least="1 of 2") == "inconclusive"  # 1.5 of 3 are 2
+    assert verdict("wins", [made(0.1, 0.2), *tests], at_least="most") == "inconclusive"  # 2 of 4
+    assert verdict("wins", [*[made(0.1, 0.2)] * 2, *tests], at_least="most") == "reproduced"
+
+
+def test_a_rank_without_an_interval_decides_nothing() -> None:
+    place = {"dataset": "SICK2014-test", "metric": "pearson"}
+    rows = [{"method": "ours", "seed": None, "value": 0.9, "protocol": "cosine", "n": 9, **place}]
+    run = run_of(metrics=rows, findings={"measured": [made(0.9, 0.9, a="ours", b="", **place)]}).model_copy(
+        update={"paper": "wsv", "experiment": "figure5"}
+    )
+    operands = {"printed": 1, "than": {"printed": ["ECNU", "CECL"]}, "where": "SICK2014-test", "metric": "pearson"}
+    assert claim("ranks", "ours", run, **operands).verdict == "inconclusive"
+
+
+def test_of_a_mean_the_seeds_of_all_its_sets_count() -> None:
+    sets, common = {"MR": {1: 0.5, 2: 0.7}, "CR": {1: 0.6}}, {"metric": "accuracy", "protocol": "p", "n": 9}
+    rows = [{"method": "CSE", "seed": seed, "value": value, "dataset": name, **common}
+            for name, seeds in sets.items() for seed, value in seeds.items()]  # fmt: skip
+    found = Evidence(run_of(metrics=rows)).seeds("CSE", "mean of MR, CR", "accuracy")
+    assert found == {1: pytest.approx(0.55)}  # seed 2 has no CR
+
+
+def test_the_interval_of_a_pair_is_the_bootstraps_and_no_runs_are_added_twice() -> None:
+    common = {"dataset": "total_avg", "metric": "pearson", "protocol": "cosine", "n": 9}
+    rows = [
+        {"method": name, "seed": seed, "value": 0.5 + seed / 100, **common} for name in ("CSE", "PP") for seed in (1, 2)
+    ]
+    tests = [made(0.1, 0.1, kind="williams", p=0.01), made(0.1, 0.2, kind="t over runs")]
+    found = claim("beats", ["CSE", "PP"], run_of(metrics=rows, tests=tests), where="total_avg").found.ours
+    assert found is not None and (found.low, found.high) == (0.1, 0.2)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["loss", "seconds", "milliseconds", "peak_mebibytes", "perplexity per word", "median_rank", "search_MedR", "mae"],
+)
+def test_of_errors_time_and_ranks_less_is_better(unit: str) -> None:
+    assert verdict("above", around(1, 2), than=3, unit=unit) == "reproduced"
+    assert verdict("scores", around(1, 2), printed=3, unit=unit) == "exceeded"
+
+
+@pytest.mark.parametrize(
+    ("of_pp", "said"),
+    [
+        ([{"trainings": 8}], ""),
+        ([{"trainings": 7}], "PP was searched less than CSE."),
+        ([{"trainings": 10}, {"trainings": 2}], ""),  # stages: the largest counts
+        ([{"trainings": 10}, {"trainings": 10, "last_quarter_gain": 0.5}], "PP still gained 50.0 points"),
+    ],
+)
+def test_the_largest_search_of_a_side_counts_and_the_largest_gain(of_pp: list[dict[str, Any]], said: str) -> None:
+    found = judged_with(searched("CSE", trainings=10), *(searched("PP", **one) for one in of_pp))
+    assert found.verdict == ("inconclusive" if said else "reproduced")
+    assert found.notes[1].startswith(said) if said else not found.notes[1:]
+
+
+def test_a_gain_is_held_against_intervals_of_correlations() -> None:
+    """Not against that of a squared error, which is on another scale."""
+    place, pair = "SICK2014-test", ("CSE", "PP")
+    rows = [{"method": name, "seed": seed, "value": 0.5, "protocol": "h", "n": 9, "dataset": place, "metric": metric}
+            for name in pair for seed in (1, 2) for metric in ("pearson", "mse")]  # fmt: skip
+    tests = [made(0.1, 0.3, dataset=place), made(-0.101, -0.1, dataset=place, metric="mse")]
+    run = run_of(searched("CSE"), searched("PP", last_quarter_gain=0.05), metrics=rows, tests=tests)
+    parts = [{"rule": "beats", "of": ["CSE", "PP"], "where": place, "metric": ["pearson", "mse"]}]
+    assert claim("all", None, run, parts=parts).notes == []

@@ -349,3 +349,15 @@ def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str
     np.testing.assert_array_equal(encode(found.encoder(), found.vocabulary, said, "whitespace"), expected)
     filters = zip(over_books(found.recipe).composition(), generator.encoder.composition(), strict=True)
     assert not any(torch.equal(old, new) for old, new in filters)
+
+
+def test_another_seed_draws_other_beginnings() -> None:
+    """Of a composition, of random word vectors, and of an encoder over its books."""
+    words = {"encoder": AverageEncoder(), "random_words": True}
+    for begun in (
+        lambda seed: untrained(recipe(seed=seed))[0].composition(),
+        lambda seed: [untrained(recipe(seed=seed, **words))[0].embedding.weight],
+        lambda seed: over_books(told().changed(seed=seed)).composition(),
+    ):
+        one, same, other = (list(begun(seed)) for seed in (1, 1, 2))
+        assert all(map(torch.equal, one, same)) and not all(map(torch.equal, one, other))

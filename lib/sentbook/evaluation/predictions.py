@@ -80,7 +80,7 @@ class Predictions:
         self._folds: dict[str, NDArray[np.int64]] = {}
         self._protocols: dict[str, str] = {}
         self._counts: dict[tuple[str, int], Counts] = {}
-        self._resampled: dict[tuple[str, str, str, int], Array] = {}
+        self._resampled: dict[tuple[str, str, tuple[int | None, ...], Measure, int], Array] = {}
 
     # -- contents ------------------------------------------------------------------------------------------------------
 
@@ -112,9 +112,9 @@ class Predictions:
         """Tell whether any seed of a method was judged on a row."""
         return bool(self.seeds(method, row))
 
-    def stacked(self, method: str, dataset: str) -> Array:
-        """Return (S, N) values, a row a seed that was judged on the data set."""
-        return np.stack(list(self.table[method, dataset].values()))
+    def stacked(self, method: str, dataset: str, row: Row = "") -> Array:
+        """Return (S, N) values, a row a seed that was judged on the data set, and on all of ``row``."""
+        return np.stack([self.table[method, dataset][seed] for seed in self.seeds(method, row or dataset)])
 
     def add(
         self, method: str, seed: int | None, dataset: str, values: ArrayLike, gold: ArrayLike | None = None
@@ -297,13 +297,13 @@ class Predictions:
             self._counts[name, resamples] = drawn.astype(np.uint8)  # an item is never drawn 256 times
         return self._counts[name, resamples]
 
-    def _resampled_set(self, methods: Sequence[str], name: str, measure: Measure, resamples: int) -> list[Array]:
-        gold = self.gold[name]
-        for method in methods:
-            if (method, name, measure, resamples) not in self._resampled:
-                found = statistics.bootstrap(measure, self.stacked(method, name), gold, self.drawn(name, resamples))
-                self._resampled[method, name, measure, resamples] = found
-        return [self._resampled[method, name, measure, resamples] for method in methods]
+    def _of_set(self, methods: Sequence[str], row: Row, name: str, measure: Measure, resamples: int) -> list[Array]:
+        keys = [(method, name, tuple(self.seeds(method, row)), measure, resamples) for method in methods]
+        for method, key in zip(methods, keys, strict=True):
+            if key not in self._resampled:
+                table, gold = self.stacked(method, name, row), self.gold[name]
+                self._resampled[key] = statistics.bootstrap(measure, table, gold, self.drawn(name, resamples))
+        return [self._resampled[key] for key in keys]
 
     def resampled(
         self,
@@ -319,9 +319,9 @@ class Predictions:
         if aggregation is Aggregation.POOLED:
             counts = np.concatenate([self.drawn(name, resamples) for name in names], axis=1)
             gold = np.concatenate([self.gold[name] for name in names])
-            pooled = [np.concatenate([self.stacked(method, name) for name in names], axis=1) for method in methods]
+            pooled = [np.concatenate([self.stacked(method, name, row) for name in names], axis=1) for method in methods]
             return [statistics.bootstrap(measure, table, gold, counts) for table in pooled]
-        by_set = [self._resampled_set(methods, name, measure, resamples) for name in names]
+        by_set = [self._of_set(methods, row, name, measure, resamples) for name in names]
         weights = self._weights(row, aggregation)
         return [np.asarray(np.average(parts, axis=0, weights=weights)) for parts in zip(*by_set, strict=True)]
 
