@@ -18,7 +18,7 @@ RECORD = "--record" if config.get("record") in (True, "True") else ""
 AT, EXECUTED = f"build/batch/{PROFILE}", f"build/executed/{PROFILE}"
 GRID = yaml.safe_load(Path("lib/sentbook/papers/grid.yaml").read_text())
 NOTEBOOKS = re.findall(r"file: book/_executed/(\S+)", Path("_toc.yml").read_text())
-TARGETS = (config.get("targets") or ("book" if PROFILE == "demo" else "notebooks")).split(",")
+TARGETS = str(config.get("targets") or ("book" if PROFILE == "demo" else "notebooks")).split(",")
 # Searches take hours and are recorded once: but for the demo they run by name, and other pages read what is committed.
 SEARCHES = [name for name in NOTEBOOKS if name.endswith("/tuning")]
 # Pages of data that only their owner may hold are left out where these are not there.

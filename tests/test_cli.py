@@ -200,6 +200,7 @@ def test_compare_finds_an_altered_number(call: Call, tmp_path: Path) -> None:
         return call("compare", "cse/table1", "--profile", "small", "--own", tmp_path, *options)[:2]
 
     assert compared()[0] == compared("--exact")[0] == 0
+    assert "no run of cse/tabel1 on both sides" in call("compare", "cse/table1", "cse/tabel1", "--own", tmp_path)[2]
     run["metrics"].reverse()  # the order of rows says nothing
     assert compared("--exact")[0] == 0
     row = run["metrics"][0]

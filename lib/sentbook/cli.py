@@ -29,6 +29,7 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 existing = click.Path(exists=True, path_type=Path)
 profile_option = click.option("--profile", type=click.Choice(PROFILES), default="demo", show_default=True)
+recorded_option = click.option("--profile", type=click.Choice(PROFILES[1:]), default="small", show_default=True)
 record_option = click.option("--record", is_flag=True, help="Replace the committed records in results/.")
 single_option = click.option("-p", "singles", type=(str, str), multiple=True, help="One parameter: -p cse.widths [1].")
 
@@ -110,7 +111,7 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
         # Sockets in a folder: of kernels that start at once, two may take one port. macOS allows 103 bytes for a name.
         way = {"transport": "ipc"} if len(os.fsencode(folder)) < 80 else {}
         kernel = Config(KernelManager={"connection_file": f"{folder}/kernel.json", **way})
-        options = {"cwd": root(), "progress_bar": False, "stdout_file": sys.stdout, "config": kernel}
+        options = {"cwd": Path.cwd(), "progress_bar": False, "stdout_file": sys.stdout, "config": kernel}
         options |= {"kernel_manager_class": OwnKernel, "kernel_name": "python3", "language": "python"}
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -183,7 +184,7 @@ def train(paper: str, encoder: str | None, profile: str, singles: Sequence[tuple
 
 @sentbook.command(name="check")
 @click.argument("pages", nargs=-1)
-@click.option("--profile", type=click.Choice(PROFILES), default="small", show_default=True)
+@recorded_option
 @click.option("--write", is_flag=True, help="Write results/<profile>/verdicts.json.")
 def check_records(pages: Sequence[str], profile: str, write: bool) -> None:
     """Compute the numbers and verdicts of the committed records again, without data and without training."""
@@ -196,7 +197,7 @@ def check_records(pages: Sequence[str], profile: str, write: bool) -> None:
 
 @sentbook.command()
 @click.argument("names", metavar="PAPER/PAGE", nargs=-1)
-@profile_option
+@recorded_option
 @click.option("--own", type=existing, help="Folder of runs; build/runs/ when left out.")
 @click.option("--exact", is_flag=True, help="Equal up to the rounding of a double, curves and searches too.")
 def compare(names: Sequence[str], profile: str, own: Path | None, exact: bool) -> None:

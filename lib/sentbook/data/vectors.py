@@ -184,7 +184,7 @@ def read_text(path: Path) -> WordVectors:
     count = width = 0
     for number, line in enumerate(sources.lines(path, errors="replace"), start=1):
         cells = line.rstrip().split(" ")
-        if number == 1 and len(cells) == 2 and all(map(str.isdigit, cells)):
+        if number == 1 and len(cells) == 2 and all(map(str.isdecimal, cells)):
             count, width = map(int, cells)
             continue
         width = width or max(len(cells) - 1, 1)  # a line without a space holds no number

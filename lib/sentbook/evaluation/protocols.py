@@ -69,12 +69,12 @@ class Protocol:
 
 def f1(predicted: ArrayLike, gold: ArrayLike) -> float:
     """Return the harmonic mean of precision and recall of class 1; 0 where nothing is or is called class 1."""
-    found, right = np.asarray(predicted) == 1, np.asarray(gold) == 1
+    found, right = np.stack([predicted, gold]) == 1
     return 2 * int((found & right).sum()) / max(int(found.sum() + right.sum()), 1)
 
 
 def _mean_of(name: str) -> Callable[[ArrayLike, ArrayLike], float]:
-    return lambda predicted, gold: float(MEANS[name](np.asarray(predicted), np.asarray(gold)).mean())
+    return lambda predicted, gold: float(MEANS[name](*np.stack([predicted, gold])).mean())
 
 
 MEASURES: dict[Measure, Callable[[ArrayLike, ArrayLike], float]] = {

@@ -178,13 +178,17 @@ def papers() -> dict[str, Paper]:
 
 @cache
 def claims() -> dict[str, Claim]:
-    """Return every claim by its id, in the order of the book."""
-    found: dict[str, Claim] = {}
-    for paper in papers():
-        path = files("sentbook.papers") / paper / "claims.yaml"
-        if path.is_file():
-            found |= {one.id: one for one in parse(path.read_text(encoding="utf-8"), paper)}
-    return found
+    """Return every claim by its id, in the order of the book.
+
+    Raises:
+        ConfigError: see `parse`; or two claims have one id.
+    """
+    places = {paper: files("sentbook.papers") / paper / "claims.yaml" for paper in papers()}
+    found = [one for paper, path in places.items() if path.is_file() for one in parse(path.read_text("utf-8"), paper)]
+    names = [one.id for one in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"Two claims are called {twice[0]}; give one of them another id.")
+    return dict(zip(names, found, strict=True))
 
 
 def parse(text: str, paper: str) -> list[Claim]:
@@ -195,5 +199,5 @@ def parse(text: str, paper: str) -> list[Claim]:
     """
     try:
         return [Claim.model_validate({**entry, "paper": paper}) for entry in parse_yaml(text)["claims"]]
-    except (ValidationError, yaml.YAMLError, TypeError) as error:
+    except (ValidationError, yaml.YAMLError, TypeError, KeyError) as error:
         raise ConfigError(f"{paper}/claims.yaml does not hold claims ({error}); mend that entry.") from error

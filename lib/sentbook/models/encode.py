@@ -70,10 +70,10 @@ def similarity(
 
 def cosine(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return (N,) cosines in [-1, 1] of (N, F) and (N, F) vectors; 0 where a vector is zero."""
-    first, second = first.astype(np.float64), second.astype(np.float64)
+    first, second = np.stack([first, second]).astype(np.float64)
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products = (first * second).sum(axis=1)
-    return np.clip(np.divide(products, norms, out=np.zeros_like(products), where=norms > 0), -1, 1)
+    return np.clip(np.divide(products, norms, out=np.zeros_like(products), where=norms != 0), -1, 1)
 
 
 def tokenise_sets(
@@ -116,7 +116,7 @@ class FrozenVectors:
         Raises:
             NumericalError: a vector is not finite.
         """
-        sentences = [part.tobytes() for part in np.split(tokens.flat, tokens.offsets[1:-1])]
+        sentences = [part.tobytes() for part in np.split(tokens.flat, tokens.offsets[1:])[:-1]]
         if new := [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._places]:
             parts = [np.frombuffer(sentence, tokens.flat.dtype) for sentence in new]
             taken = TokenIds(np.concatenate(parts), np.cumsum([0, *map(len, parts)]))
