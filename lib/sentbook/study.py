@@ -32,7 +32,7 @@ class Study:
     Args:
         name: ``<paper>/<experiment>``, as in ``results/<profile>/<paper>/<experiment>.json``.
         profile: ``demo``, ``small`` or ``paper``.
-        seeds: one run per seed; None: the profile's.
+        seeds: one run per seed, of every row; None: the profile's.
         settings: changes to the profile's settings, by name.
         sections: single settings, which go over ``settings``; None and ``{}`` leave the profile's.
 

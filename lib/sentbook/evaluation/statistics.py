@@ -170,8 +170,8 @@ def seed_spread(*sides: ArrayLike) -> float:
     $$t_\nu \sqrt{\sum_i s_i^2 / n_i}, \quad
       \nu = \Big(\sum_i \frac{s_i^2}{n_i}\Big)^2 \Big/ \sum_i \frac{(s_i^2 / n_i)^2}{n_i - 1}$$
 
-    A side of one seed adds nothing: its spread is not known, or it has none. That of equal seeds may be of
-    rounding in place of 0.
+    A side of one seed adds nothing: its spread is not known, or it has none. Seeds with equal values may
+    leave a spread of rounding.
 
     Source: Welch 1947.
 
