@@ -178,16 +178,16 @@ def beats(evidence: Evidence, c: Comparison, one: Number) -> Judgement:
 
 
 def wins(evidence: Evidence, c: Comparison) -> Judgement:
-    """A wins k of n. Reproduced when A is above B on k of n rows and significant losses do not outnumber significant
-    wins; not reproduced when they do by more than luck (a one-sided sign test, p < .05), or when A would win fewer than
-    k if it won all rows but its significant losses; else inconclusive."""
+    """A wins k of n. Reproduced when A is above B on k of n rows and significant wins outnumber significant losses; not
+    reproduced when losses outnumber wins by more than luck (a one-sided sign test, p < .05), or when A would win fewer
+    than k if it won all rows but its significant losses; else inconclusive."""
     rows = () if c.counts in evidence.run.findings else tuple(numbers(evidence, c))
     found = _counted(rows, c.tie) if rows else evidence.finding(c.counts)
     n, won, better, worse = (found[name] for name in ("of", "won", "better", "worse"))
     k, of = (n // 2 + 1, n) if c.at_least == "most" else map(int, str(c.at_least).split(" of "))
     least = -(-k * n // of)
     luck = special.bdtrc(worse - 1, better + worse, 0.5) if worse else 1.0
-    verdict: Verdict = "reproduced" if won >= least and worse <= better else "inconclusive"
+    verdict: Verdict = "reproduced" if won >= least and worse < better else "inconclusive"
     if n - worse < least or luck < 2 * LEVEL:
         verdict = "not reproduced"
     sides = c.of[0] if isinstance(c.of, list) and isinstance(c.of[0], list) else c.of
