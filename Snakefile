@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 import yaml
+from sentbook.config import profile_values
+from sentbook.io import SentbookError
 from snakemake.exceptions import WorkflowError
 
 PYTHON, PROFILE = sys.executable, config.get("profile", "demo")
@@ -34,6 +36,11 @@ GPU = {"gpu": 1} if PROFILE == "paper" else {}
 # For a cluster; twice as much where the first attempt did not end.
 MEGABYTES = {"demo": 2_000, "small": 6_000, "paper": 24_000}[PROFILE]
 MINUTES = {"demo": 30, "small": 480, "paper": 2_880}[PROFILE]
+# How many trainings of a paper run side by side; a damaged file of parameters stops here, in one sentence.
+try:
+    CORES = {one.parent.name: profile_values(one.parent.name, PROFILE).get("jobs", 1) for one in Path("params").glob(f"*/{PROFILE}.yaml")}
+except SentbookError as error:
+    raise WorkflowError(str(error)) from None
 
 
 def encoders(paper):
@@ -49,11 +56,6 @@ def papers(paper):
 
 def parameters(paper):
     return [f"params/{name}/{PROFILE}.yaml" for name in papers(paper)]
-
-
-def cores(paper):
-    """How many trainings run side by side."""
-    return (yaml.safe_load(Path(parameters(paper)[0]).read_text()).get("settings") or {}).get("jobs", 1)
 
 
 def shown(paper, page):
@@ -133,7 +135,7 @@ rule encoder:
     log: f"{AT}/encoders/{{paper}}/{{encoder}}.log"
     benchmark: f"{AT}/encoders/{{paper}}/{{encoder}}.tsv"
     message: "encoders of {wildcards.paper}: {wildcards.encoder}"
-    threads: lambda w: GRID[w.paper].get("jobs") or cores(w.paper)
+    threads: lambda w: GRID[w.paper].get("jobs") or CORES.get(w.paper, 1)
     resources: mem_mb=lambda w, attempt: attempt * MEGABYTES, runtime=lambda w, attempt: attempt * MINUTES, **GPU
     params: name=lambda w: "" if w.encoder == "all" else w.encoder.replace("_", " "), code=lambda w: code(w.paper)
     shell:
@@ -149,7 +151,7 @@ rule notebook:
     log: f"{AT}/{{paper}}/{{page}}.log"
     benchmark: f"{AT}/{{paper}}/{{page}}.tsv"
     message: "{wildcards.paper}/{wildcards.page}"
-    threads: lambda w: cores(w.paper)
+    threads: lambda w: CORES.get(w.paper, 1)
     resources: mem_mb=lambda w, attempt: attempt * MEGABYTES, runtime=lambda w, attempt: attempt * MINUTES, **GPU
     params: code=lambda w: code(*papers(w.paper)), record=RECORD
     shell: "{PYTHON:q} -m sentbook.cli run {wildcards.paper}/{wildcards.page} --profile {PROFILE} {params.record} > {log} 2>&1"

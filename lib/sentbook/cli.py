@@ -19,6 +19,7 @@ from typing import Any
 
 import click
 import yaml
+from click.core import ParameterSource
 
 from sentbook import io
 from sentbook.config import PROFILES, digest, kind_of, load, merge, read_yaml
@@ -62,6 +63,8 @@ def run(name: str, profile: str, record: bool, singles: Sequence[tuple[str, str]
         raise ConfigError(f"{page} has no parameter '{unknown[0]}'; choose one of {', '.join(known)}.")
     paper, of_profile = page.partition("/")[0], "profile" in known  # a lesson has none
     kind = parameters.setdefault("profile", profile) if of_profile else profile
+    if kind != profile and click.get_current_context().get_parameter_source("profile") is ParameterSource.COMMANDLINE:
+        raise ConfigError(f"-f or -p says profile {kind}, and --profile {profile}; give one of them.")
     if parameters.keys() - {"profile"} or kind not in PROFILES:
         kind = kind_of(paper, load(paper, parameters)) if of_profile else f"custom/{digest(parameters)}"
     if record and kind not in PROFILES[1:]:
@@ -143,8 +146,9 @@ def batch(targets: Sequence[str], profile: str, jobs: int | None, executor: str 
     pages read the committed ones. After a failure or a kill the same command goes on. Other options go to Snakemake, as
     --name=value; -n lists the jobs.
     """
-    (root() / "build").mkdir(exist_ok=True)
-    lock = os.open(root() / "build" / "batch.lock", os.O_RDWR | os.O_CREAT)
+    with io.writing(root() / "build" / "batch.lock"):
+        (root() / "build").mkdir(exist_ok=True)
+        lock = os.open(root() / "build" / "batch.lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -220,12 +224,17 @@ def data(action: str, names: Sequence[str]) -> None:
     """List the files of the data sets, or NAMES; or verify and download them."""
     from sentbook.data import sources
 
+    failed = False
     for name in sources.select(list(names)):
         entry, here = sources.registry()[name], sources.find(name)
-        if action == "fetch" and (names or here or entry["url"]):
-            here = sources.path(name)
-        place = here or ("to download" if entry["url"] else "only from a mirror")
+        place: object = here or ("to download" if entry["url"] else "only from a mirror")
+        try:
+            place = sources.path(name) if action == "fetch" and (names or here or entry["url"]) else place
+        except SentbookError as error:  # the other files are fetched all the same
+            place, failed = error, True
         click.echo(f"{name}  {entry['bytes'] / 1e6:.1f} MB  {place}  {entry['licence']}")
+    if failed:
+        raise SentbookError("Not every file could be fetched; its line above says why.")
 
 
 @sentbook.command()

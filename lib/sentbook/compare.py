@@ -54,7 +54,7 @@ def _numbers(path: Path, exact: bool) -> Iterator[tuple[str, Any]]:
 
 def _leaves(name: str, value: Any, skipped: set[str]) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
-        for key in value.keys() - skipped if value.get("metric") not in skipped else ():
+        for key in sorted(value.keys() - skipped) if value.get("metric") not in skipped else ():
             yield from _leaves(f"{name} {key}".strip(), value[key], skipped)
     elif isinstance(value, list):
         met = Counter[str]()

@@ -146,7 +146,8 @@ def profile_values(paper: str, profile: str) -> dict[str, Any]:
     names = [profile, *["substitutes"] * (profile == "paper" and os.environ.get("SENTBOOK_ORIGINALS") == "none")]
     files = [file for name in names if (file := root() / "params" / paper / f"{name}.yaml").is_file()]
     if profile not in PROFILES or not files:
-        raise ConfigError(f"There is no profile '{profile}' of {paper}; choose one of {', '.join(PROFILES)}.")
+        way = f"write params/{paper}/{profile}.yaml" if profile in PROFILES else f"choose one of {', '.join(PROFILES)}"
+        raise ConfigError(f"There is no profile '{profile}' of {paper}; {way}.")
     return reduce(merge, [_flat(read_yaml(file), str(file.relative_to(root()))) for file in files])
 
 

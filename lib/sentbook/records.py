@@ -14,11 +14,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from sentbook.io import ConfigError, DataError, replacing, root
 
@@ -157,6 +157,10 @@ class Provenance(Record):
     seeds: list[int]
 
 
+# NaN and infinity, which a file would hold as null, are refused in whatever JSON is.
+Plain = Annotated[dict[str, Any], AfterValidator(lambda held: json.dumps(held, allow_nan=False, default=str) and held)]
+
+
 class Run(Record):
     """One recorded table or figure.
 
@@ -173,11 +177,11 @@ class Run(Record):
     provenance: Provenance
     metrics: list[Metric] = Field(default_factory=list)
     tests: list[Test] = Field(default_factory=list)
-    findings: dict[str, Any] = Field(default_factory=dict)
+    findings: Plain = Field(default_factory=dict)
     curves: list[CurvePoint] = Field(default_factory=list)
     searches: list[Search] = Field(default_factory=list)
     cost: list[Cost] = Field(default_factory=list)
-    extra: dict[str, Any] = Field(default_factory=dict)
+    extra: Plain = Field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -294,9 +298,9 @@ class Scores:
                     for place, name in enumerate(index["sets"])
                     for row, (method, seed) in enumerate(index["rows"][place])
                 }
+            return cls(gold, predictions, folds, index["layout"])
         except Exception as error:  # numpy, zipfile and zlib each raise their own
             raise DataError(f"{path} is damaged ({error}); make it again, or restore it from git.") from error
-        return cls(gold, predictions, folds, index["layout"])
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -351,8 +355,11 @@ def save(run: Run, path: Path, scores: Scores | None = None) -> Path:
     Raises:
         StorageError: no space or a read-only folder; what was there before is intact.
     """
+    # Keys in a fixed order and one row of numbers a line, so that a change reads well in git.
+    text = run.model_dump_json(indent=1)
+    text = re.sub(r"\{\n\s+([^{}\[\]]*?)\n\s+\}", lambda m: "{" + re.sub(r"\n\s+", " ", m.group(1)) + "}", text)
     with replacing(path) as temporary:
-        temporary.write_text(dumped(run), encoding="utf-8")
+        temporary.write_text(text + "\n", encoding="utf-8")
         if scores is None:
             path.with_suffix(".npz").unlink(missing_ok=True)
         else:
@@ -381,10 +388,3 @@ def commit(name: str, profile: str) -> Path:
     if run is None or profile not in ("small", "paper"):
         raise ConfigError(f"No run of {name} can be recorded; run `sentbook run {name} --profile small` first.")
     return save(run, place(name, profile), read_scores(name, profile, own=True))
-
-
-def dumped(record: Record) -> str:
-    """Return JSON with keys in a fixed order and one row of numbers a line, so that a change reads well in git."""
-    text = record.model_dump_json(indent=1)
-    text = re.sub(r"\{\n\s+([^{}\[\]]*?)\n\s+\}", lambda m: "{" + re.sub(r"\n\s+", " ", m.group(1)) + "}", text)
-    return text + "\n"

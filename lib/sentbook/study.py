@@ -40,18 +40,9 @@ class Study:
         settings: the configuration: encoders, trainings, seeds.
     """
 
-    def __init__(
-        self,
-        name: str,
-        /,
-        *,
-        profile: str = "demo",
-        seeds: Sequence[int] | None = None,
-        settings: Mapping[str, Any] | None = None,
-        **sections: Any,
-    ) -> None:
+    def __init__(self, name: str, /, *, profile: str = "demo", **parameters: Any) -> None:
         self.paper, _, self.experiment = name.rpartition("/")
-        self.settings: Any = load(self.paper, sections | {"profile": profile, "seeds": seeds, "settings": settings})
+        self.settings: Any = load(self.paper, {"profile": profile, **parameters})
         self.started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self._clock = time.monotonic()
         self._trained: dict[str, Trained] = {}
@@ -177,6 +168,7 @@ class Study:
             extra: what fits nowhere else.
 
         Raises:
+            ConfigError: ``scores`` of pairs without a ``protocol``.
             StorageError: no space or a read-only folder; an earlier run is intact.
         """
         s, trained = self.settings, [item for item in self._trained.values() if item.metadata]

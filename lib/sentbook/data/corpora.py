@@ -24,9 +24,8 @@ import pandas as pd
 
 from sentbook.data import readers, sources
 from sentbook.data.miniworld import World
-from sentbook.data.readers import one_of
 from sentbook.data.suites import remove, with_tokens
-from sentbook.data.text import Tokenisation, texts, tokenise_words
+from sentbook.data.text import Tokenisation, one_of, texts, tokenise_words
 from sentbook.data.types import LabelledPairs, ParaphrasePairs
 from sentbook.io import DataError, parse_yaml
 
@@ -257,7 +256,7 @@ def inference(
     """Return training and held-out pairs of ``nli``, ``all-nli`` or ``miniworld-entailment``.
 
     ``nli`` is the pool of `sentbook.data.readers.nli`, in place of SNLI and MultiNLI (Bowman et al. 2015; Williams et
-    al. 2017), 943,000 pairs that are not here; ``all-nli`` is these, their development pairs held out.
+    al. 2018), 943,000 pairs that are not here; ``all-nli`` is these, their development pairs held out.
 
     Args:
         exclude: keys (`sentbook.data.suites.key`) of sentences that no pair may hold.

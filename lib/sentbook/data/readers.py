@@ -5,19 +5,17 @@ Registered files are verified before they are read (`sentbook.data.sources.path`
 """
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
 from sentbook.data import sources
+from sentbook.data.text import one_of
 from sentbook.data.types import SPLITS, Examples, LabelledPairs, ScoredPairs, held_out, held_out_share
-from sentbook.io import ConfigError, DataError
-
-T = TypeVar("T")
+from sentbook.io import DataError
 
 
 @dataclass(frozen=True)
@@ -118,13 +116,6 @@ def expect(name: str, found: int, official: int) -> None:
     """Raise a `DataError` with both numbers where a data set has not its official size."""
     if found != official:
         raise DataError(f"{name} has {found:,} items, not {official:,}; replace it by the whole set.")
-
-
-def one_of(what: str, name: str, choices: Mapping[str, T]) -> T:
-    """Return what ``name`` stands for, or raise a `ConfigError` with the known names."""
-    if name not in choices:
-        raise ConfigError(f"Unknown {what} '{name}'; choose among {', '.join(choices)}.")
-    return choices[name]
 
 
 @cache

@@ -39,8 +39,7 @@ def registry() -> dict[str, dict[str, Any]]:
     Returns:
         Per file ``sha256``, ``bytes``, ``licence``, ``paper``, ``source`` in words, ``url`` (None: only from a mirror).
     """
-    text = (files("sentbook.data") / "registry.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
+    return dict(json.loads((files("sentbook.data") / "registry.json").read_text(encoding="utf-8")))
 
 
 def cache_folder() -> Path:
@@ -65,8 +64,11 @@ def kept(name: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
                         np.save(making / f"{key}.npy", value)
                     else:
                         (making / f"{key}.txt").write_bytes("".join(f"{line}\n" for line in value).encode())
-        texts = {file.stem: file.read_bytes().decode().split("\n")[:-1] for file in folder.glob("whole/*.txt")}
-        return texts | {file.stem: np.load(file, mmap_mode="r") for file in folder.glob("whole/*.npy")}
+        try:
+            texts = {file.stem: file.read_bytes().decode().split("\n")[:-1] for file in folder.glob("whole/*.txt")}
+            return texts | {file.stem: np.load(file, mmap_mode="r") for file in folder.glob("whole/*.npy")}
+        except (OSError, EOFError, ValueError) as error:
+            raise DataError(f"{folder} is damaged ({error}); delete this folder, then run again.") from error
 
 
 def sha256(name: str) -> str:

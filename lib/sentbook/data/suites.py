@@ -13,8 +13,7 @@ import numpy as np
 
 from sentbook.data import readers
 from sentbook.data.miniworld import World
-from sentbook.data.readers import one_of
-from sentbook.data.text import TOKENISERS, Tokenisation, tokenise_words
+from sentbook.data.text import TOKENISERS, Tokenisation, one_of, tokenise_words
 from sentbook.data.types import SPLITS, Examples, LabelledPairs, ParaphrasePairs, ScoredPairs, held_out_share
 
 Pairs = TypeVar("Pairs", ParaphrasePairs, LabelledPairs, ScoredPairs)

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import snowballstemmer
 from numpy.typing import NDArray
 
-from sentbook.io import DataError
+from sentbook.io import ConfigError, DataError
 
 PADDING, UNKNOWN = 0, 1
+T = TypeVar("T")
 
 Tokenisation = Literal["ptb", "ptb-cased", "words", "whitespace", "content", "stems", "sentence"]
 
@@ -160,6 +161,13 @@ TOKENISERS: dict[Tokenisation, Callable[[str], list[str]]] = {
 }
 
 
+def one_of(what: str, name: str, choices: Mapping[Any, T]) -> T:
+    """Return what ``name`` stands for, or raise a `ConfigError` with the known names."""
+    if name not in choices:
+        raise ConfigError(f"Unknown {what} '{name}'; choose among {', '.join(choices)}.")
+    return choices[name]
+
+
 @dataclass(frozen=True)
 class TokenIds:
     """N tokenised sentences as one flat array: ``flat[offsets[i]:offsets[i + 1]]`` is sentence i."""
@@ -239,7 +247,7 @@ class Vocabulary:
             DataError: a sentence is no text, has no token, or as one token (``sentence``) is unknown; it is named.
         """
         sentences = texts(sentences)
-        tokenise, known = TOKENISERS[tokenisation], self._ids
+        tokenise, known = one_of("tokenisation", tokenisation, TOKENISERS), self._ids
         # In most no token crosses a space: what stands between two spaces is tokenised once.
         whole = tokenisation in ("content", "sentence")
         ids = cache(lambda text: [known.get(token) or self.id(token) for token in tokenise(text)])
@@ -262,18 +270,16 @@ def shuffled_batches(size: int, batch: int, rng: np.random.Generator) -> list[ND
     return [order[start : start + batch] for start in range(0, size, batch)]
 
 
-def bucketed_batches(
-    lengths: NDArray[np.int64], batch: int, rng: np.random.Generator, *, pool: int = 50
-) -> list[NDArray[np.int64]]:
-    """Return batches of similar length: random pools of ``pool`` batches are sorted by length, cut, and shuffled.
+def bucketed_batches(lengths: NDArray[np.int64], batch: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Return batches of similar length: random pools of 50 batches are sorted by length, cut, and shuffled.
 
     Every example is seen once an epoch and batches stay random, while padding falls from about a half to a tenth.
     Deviation from the papers: in-batch negatives are then of similar length, hence a little harder.
     """
     order = rng.permutation(len(lengths))
     batches: list[NDArray[np.int64]] = []
-    for start in range(0, len(order), batch * pool):
-        chunk = order[start : start + batch * pool]
+    for start in range(0, len(order), 50 * batch):
+        chunk = order[start : start + 50 * batch]
         chunk = chunk[np.argsort(lengths[chunk], kind="stable")]
         batches += [chunk[at : at + batch] for at in range(0, len(chunk), batch)]
     return [batches[index] for index in rng.permutation(len(batches))]

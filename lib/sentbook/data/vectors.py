@@ -21,7 +21,7 @@ from sentbook.config import OwnPath, Section
 from sentbook.data import modern, sources
 from sentbook.data.corpora import original
 from sentbook.data.miniworld import World
-from sentbook.data.readers import one_of
+from sentbook.data.text import one_of
 from sentbook.io import DataError
 
 VectorName = Literal[

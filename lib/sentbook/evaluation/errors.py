@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sentbook.io import ConfigError
 
 Array = NDArray[np.float64]
-Fit = Callable[[Array, Array], Callable[[Array], Array]]
 WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 # What counts as high and low word overlap; Jiao et al. 2018, section 5.3 and table 6, give no bounds.
 HIGH, LOW = 0.5, 0.25
@@ -39,17 +38,17 @@ def isotonic(scores: Array, gold: Array) -> Callable[[Array], Array]:
     return lambda new: np.asarray(curve.predict(new), dtype=np.float64)
 
 
-def cross_fitted(scores: Array, gold: Array, fit: Fit = isotonic, *, folds: int = 10, seed: int = 0) -> Array:
-    """Map (N,) scores to the gold scale by a map that is fitted on other pairs: those of the other folds.
+def cross_fitted(scores: Array, gold: Array, *, folds: int = 10) -> Array:
+    """Map (N,) scores to the gold scale by `isotonic`, fitted on other pairs: those of the other folds (seed 0).
 
     Raises:
         ConfigError: there are fewer pairs than folds.
     """
     if not 2 <= folds <= len(scores):
         raise ConfigError(f"{len(scores)} pairs cannot be split into {folds} folds; give more pairs or fewer folds.")
-    fold = np.random.default_rng(seed).permutation(np.arange(len(scores)) % folds)
+    fold = np.random.default_rng(0).permutation(np.arange(len(scores)) % folds)
     found = np.empty_like(scores)
     for number in range(folds):
         inside = fold == number
-        found[inside] = fit(scores[~inside], gold[~inside])(scores[inside])
+        found[inside] = isotonic(scores[~inside], gold[~inside])(scores[inside])
     return found

@@ -102,7 +102,6 @@ def fit(
     *,
     start: Fits | None = None,
     tolerance: float = 1e-9,
-    most: int | None = None,
 ) -> Fits:
     r"""Fit P regressions at once, each on its own rows and with its own C.
 
@@ -123,12 +122,12 @@ def fit(
         start: where to begin, such as the solution for a smaller C; None: weights of 0.
         tolerance: a regression has converged when $\frac{1}{2} g^\top D^{-1} g$, with the gradient g and the diagonal D
             of the Hessian, is below it, in nats a training row; or below 1e-5 and, for rounding, no longer falls.
-        most: iterations; None: 300, and 1,000 in float64, which goes on where rounding ends float32.
 
     Raises:
-        NumericalError: a regression has not converged after ``most`` iterations.
+        NumericalError: a regression has not converged after 300 iterations, in float64 1,000: it goes on where
+            rounding ends float32.
     """
-    most = most or (1000 if rows.dtype == torch.float64 else 300)
+    most = 1000 if rows.dtype == torch.float64 else 300
     return _Solver(rows, labels, classes, training, strength, start).solve(tolerance, most)
 
 

@@ -155,7 +155,10 @@ def mean_bootstrap(values: ArrayLike, resamples: int, seed: Sequence[int]) -> Es
 
 
 def seed_interval(values: ArrayLike) -> Estimate:
-    """Return the mean over seeds with its 95 % t-interval; a single seed has no interval (low = high = value)."""
+    r"""Return the mean over (n,) seeds with its 95 % t-interval, $\bar x \pm t_{n-1, .975}\, s / \sqrt{n}$.
+
+    A single seed has no interval: low = high = value.
+    """
     array = np.asarray(values, dtype=np.float64)
     mean = float(array.mean())
     if len(array) < 2:
@@ -217,7 +220,11 @@ def two_levels(items: Estimate, half: float) -> Estimate:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's step-down adjusted p-values, in the order given.
+    r"""Return Holm's step-down adjusted p-values, in the order given.
+
+    $\tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})$ with $p_{(1)} \le \ldots \le p_{(m)}$.
+
+    Source: Holm 1979.
 
     Example:
         >>> holm([0.01, 0.04, 0.03])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sentbook.config import read_yaml
 from sentbook.evaluation.predictions import AND_SEEDS, KIND, OVER_ITEMS, Predictions
 from sentbook.evaluation.protocols import MEASURES, Aggregation
 from sentbook.io import ConfigError, root, write_atomically
@@ -45,7 +46,7 @@ def check(profile: str = "small", pages: Collection[str] = (), write: bool = Fal
         for words, recorded, again, least in _numbers(run, read_scores(name, profile)):
             if abs(recorded - again) > least:
                 found.append(f"{profile}/{name}: {words} is {recorded:.4f}, by its rows or scores {again:.4f}")
-    held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    held = read_yaml(path) if path.exists() else {}
     for entry in entries:
         if (not pages or entry.page in pages) and held.get(entry.id) != entry.verdict:
             found.append(f"{entry.id}: {held.get(entry.id, 'no verdict')} is recorded, the record says {entry.verdict}")

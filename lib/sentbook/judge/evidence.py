@@ -205,8 +205,7 @@ class Evidence:
         """
         place, sets = (self.run.paper, table or self.run.experiment), members(row)
         found = {name: float(np.mean([tables.value(*place, name, one, metric) for one in sets])) for name in names}
-        name = best(found, metric)
-        return found[name], name
+        return found[name := best(found, metric)], name
 
     def rivals(self, name: str, row: str, metric: str, table: str = "") -> list[str]:
         """Name the other methods, or settings, that the paper prints in the column of a method."""

@@ -56,7 +56,8 @@ class CSE(SentenceEncoder):
     Source: Jiao et al. 2018, section 3.1, equations 1-4; filters and initialisation as in their released code.
     Deviations: cross-correlation in place of flipped convolution (equal up to a renaming of the filters' rows).
 
-    Shapes: ids (B, T), lengths (B,) to (B, F).
+    Shapes: ids (B, T), lengths (B,) to (B, F). Parameters: filters x (D x sum of widths + number of widths), the last
+    term only with ``bias``.
 
     Example:
         >>> cse = CSE(torch.randn(10, 4), CSEEncoder(widths=(1, 2, 3), filters=5))

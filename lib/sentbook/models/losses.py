@@ -160,8 +160,12 @@ def kl_loss(score: Tensor, gold: Tensor, smoothing: float = 0.01) -> Tensor:
 
 
 def cross_entropy_loss(score: Tensor, gold: Tensor, smoothing: float = 0.01) -> Tensor:
-    r"""Return $-\frac{1}{m} \sum_i q \log p + (1 - q) \log (1 - p)$ with the p of `kl_loss`, from which it differs by
-    the entropy of q: not at all for labels. Source: Yao et al. 2018, section 4.2."""
+    r"""Compute the binary cross-entropy of (B,) scores and gold, $-\frac{1}{m} \sum_i q \log p + (1 - q) \log (1 - p)$.
+
+    p is that of `kl_loss`, from which it differs by the entropy of q: not at all for labels.
+
+    Source: Yao et al. 2018, section 4.2.
+    """
     p = (score.clamp(0, 1) + smoothing) / (1 + 2 * smoothing)
     return -(gold * p.log() + (1 - gold) * (1 - p).log()).mean()
 
@@ -171,7 +175,7 @@ def _entropy(q: Tensor) -> Tensor:
 
 
 def score_loss(name: ScoreLoss, score: Tensor, gold: Tensor, smoothing: float) -> Tensor:
-    """Compute the loss ``name``; ``smoothing`` is not used by the squared error."""
+    """Compute the loss ``name`` of (B,) scores and (B,) gold in [0, 1]; the squared error takes no ``smoothing``."""
     if name == "mse":
         return mse_loss(score, gold)
     return (kl_loss if name == "kl" else cross_entropy_loss)(score, gold, smoothing)
@@ -325,7 +329,10 @@ class EntailmentHead(nn.Module):
 
 
 def entailment_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    r"""Compute $-\frac{1}{B} \sum_b \log \mathrm{softmax}(z^{(b)})_{y_b}$ of (B, K) logits and (B,) classes."""
+    r"""Compute $-\frac{1}{B} \sum_b \log \mathrm{softmax}(z^{(b)})_{y_b}$ of (B, K) logits and (B,) classes.
+
+    Source: Conneau et al. 2017, section 3.1 (a 3-class softmax).
+    """
     return functional.cross_entropy(logits, labels)
 
 

@@ -68,7 +68,8 @@ class WSV(SentenceEncoder):
 
     Dropout: a word of a batch loses the same elements wherever it occurs.
 
-    Shapes: ids (B, T), lengths (B,) to (B, F). Parameters: 9 D F + 9 F^2 (L - 1) + 2.
+    Shapes: ids (B, T), lengths (B,) to (B, F). Parameters: 9 D F + 9 F^2 (L - 1) + 2; F L more with
+    ``bias``, two fewer with ``map_weights="fixed"``.
 
     Raises:
         DataError: with two or three layers, a sentence of more than `LONGEST_MAP` words.

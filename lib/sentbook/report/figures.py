@@ -134,7 +134,7 @@ def dumbbell(page: Page, a: str, b: str, *, rows: Names = None, caption: str = "
         scale = numbers.factor(measure)
         seeds = [scale * value for value in values.at(method, name, measure)]
         # A run that diverged must not stretch the axis for all others.
-        ticks = [value for value in seeds if scale == 1 or value > 0.5 * np.median(seeds)]
+        ticks = [value for value in seeds if scale == 1 or value >= np.median(seeds) - abs(np.median(seeds)) / 2]
         failed += len(seeds) - len(ticks)
         axes.plot(ticks, [y + shift] * len(ticks), "|", color=inks[method], ms=8, alpha=0.6)
         if seeds:

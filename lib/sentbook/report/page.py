@@ -34,7 +34,7 @@ def page(
     Raises:
         DataError: the file is no run of this schema.
     """
-    paper, experiment = name.split("/")
+    paper, _, experiment = name.partition("/")
     run = next(filter(None, (records.read(name, one) for one in ([profile] if profile else ["small", "paper"]))), None)
     try:
         theirs = printed.table(paper, printed_as or experiment)

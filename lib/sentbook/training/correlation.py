@@ -62,7 +62,7 @@ def _ranks(values: Array) -> Array:
 
 
 def mse(first: ArrayLike, second: ArrayLike) -> float:
-    """Return the mean squared error of two (N,) arrays; lower is better."""
+    """Return the mean squared error of two (N,) arrays; lower is better. Unlike `pearson` it checks nothing."""
     return float(np.mean((np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)) ** 2))
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from sentbook.config import Section, digest
+from sentbook.config import Section, digest, parse
 from sentbook.data import suites, vectors
 from sentbook.data.miniworld import FINGERPRINT
 from sentbook.data.text import TOKENISERS, UNKNOWN, Tokenisation, Vocabulary
@@ -89,19 +89,10 @@ def recipes(
         vectors, tokenisation: in place of those of the settings.
         random_words: whether word vectors are drawn at random.
     """
-    return [
-        Recipe(
-            method=method,
-            seed=seed,
-            vectors=vectors or s.vectors,
-            encoder=encoder,
-            stages=stages,
-            tokenisation=tokenisation or s.tokenisation,
-            suite=s.suite,
-            random_words=random_words,
-        )
-        for seed in (s.seeds if seeds is None else seeds)
-    ]
+    shared = {"method": method, "vectors": vectors or s.vectors, "encoder": encoder, "stages": stages, "suite": s.suite}
+    shared |= {"tokenisation": tokenisation or s.tokenisation, "random_words": random_words}
+    chosen = s.seeds if seeds is None else seeds
+    return [parse(Recipe, {**shared, "seed": seed}, f"the recipe of {method}") for seed in chosen]
 
 
 @lru_cache(maxsize=2)

@@ -202,9 +202,9 @@ def from_file(path: Path) -> Trained:
         CheckpointError: no trained encoder there, or it is truncated.
     """
     file = path / "encoder.safetensors" if path.is_dir() else path
-    if not file.is_file() or _ROWS not in checkpoint.load(file, None)[0]:
+    tensors, metadata = checkpoint.load(file, None) if file.is_file() else ({}, {})
+    if _ROWS not in tensors:
         raise io.CheckpointError(f"{path} holds no trained encoder; name the folder of a training that kept one.")
-    metadata = checkpoint.load(file, None)[1]
     return Trained(parse(Recipe, metadata.get("recipe", {}), str(file)), metadata, file)
 
 

@@ -156,7 +156,7 @@ def train(
         if folder is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
             state.save(folder / checkpoint.IN_PROGRESS, key)
             saved = time.monotonic()
-        if segment == checks - 1:
+        if history.examples == (epoch + 1) * len(objective.lengths):  # the last segments of a short epoch are empty
             speed = history.examples / max(history.seconds, 1e-9)
             report(
                 f"epoch {epoch + 1}/{objective.epochs}  loss {mean:.4f}  {objective.metric} {value:.4f}"

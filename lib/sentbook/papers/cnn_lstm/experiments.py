@@ -61,9 +61,7 @@ def models(s: Settings, words: Iterable[str] | None = None) -> dict[str, list[Re
     }
 
 
-def pretrained(settings: Settings) -> dict[str, list[Recipe]]:
-    """Return the encoders that several notebooks share."""
-    return models(settings)
+pretrained = models  # what several notebooks share, as `sentbook train` asks for it
 
 
 def stage_of(s: Settings, row: str, name: str = "", **changes: Any) -> GenerationTraining:
@@ -93,7 +91,6 @@ def variants(s: Settings) -> dict[str, list[Recipe]]:
         }
         for size in s.paragraphs
     }
-    rows: list[tuple[str, str, CNNEncoder, dict[str, Any]]]
     rows = [(name, COMBINE[0], s.encoder, changes) for name, changes in shorter.items() if "learned" in s.word_kinds]
     rows += [(WIDE, COMBINE[1] + FIXED, wide(s.encoder), {})] * ("fixed" in s.word_kinds)
     return {

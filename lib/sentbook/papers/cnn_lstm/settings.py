@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -12,6 +12,10 @@ from sentbook.data.suites import TASKS, Task
 from sentbook.data.vectors import Vectors
 from sentbook.models.cnn import CNNEncoder
 from sentbook.training.objectives import GenerationTraining, Objective, Paper
+
+# A row of tables 3 to 5 or of the controls.
+ROWS = r"^(autoencoder|future predictor|(wide )?composite model|hierarchical model( \(\d+\))?)(\+emb\.)?$"
+Row = Annotated[str, Field(pattern=ROWS)]
 
 
 class ClassifierTraining(Objective):
@@ -72,7 +76,7 @@ class Settings(Paper):
         validate_default=True,
         description="reads the corpus, path and layout of pretraining, so that all rows of a table read one text",
     )
-    rates: dict[str, Rate] = Field({}, description="learning rates of single models, as the page on tuning chose them")
+    rates: dict[Row, Rate] = Field({}, description="learning rates of single models, as the page on tuning chose them")
     tuning: Tuning = Tuning()
     word_kinds: tuple[Literal["learned", "fixed"], ...] = Field(
         ("learned", "fixed"), min_length=1, description="whose models tables 3 to 5 have; fixed: the rows +emb."
