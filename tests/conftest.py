@@ -91,6 +91,16 @@ def artifacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "artifacts"
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Books and artifacts of one module: what one test makes, the next one finds."""
+    folder = tmp_path_factory.mktemp("store")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTBOOK_CACHE", str(folder / "cache"))
+        patch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
+        yield
+
+
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
 
 

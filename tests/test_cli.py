@@ -55,9 +55,10 @@ def outputs(path: Path) -> list[str]:
         (["run", "cse/table1", "-p", "seeds", "[1]", "--record"], "A run of custom/"),
         (["run", "cse/table1", "--record"], "A run of demo is not recorded, only one of small or paper unchanged; "),
         (["run", "cse/table1", "-p", "profile", "../../out"], "There is no profile '../../out' of cse; choose one of "),
+        (["run", "cse/table1", "-p", "profile", "3"], "There is no profile '3' of cse; choose one of demo, small, "),
         (
-            ["run", "cse/table1", "-p", "profile", "3"],
-            "There is no profile '3' of cse; choose one of demo, small, paper.",
+            ["run", "cse/table1", "--profile", "small", "-p", "profile", "demo"],
+            "-f or -p says profile demo, and --profile",
         ),
         (["train", "cse", "CES"], "cse has no encoder 'CES'; it has: PP, PP as printed, CSE, CSE as printed, GRAN.\n"),
         (["train", "cse", "-p", "name", "x"], "Unknown parameter 'name' in cse, profile demo; see params/ for"),
@@ -181,6 +182,7 @@ def test_a_killed_run_leaves_no_kernel(checkout: Path, write: Callable[..., Path
     command = [sys.executable, "-m", "sentbook.cli", "run", "toy/one"]
     process = subprocess.Popen(command, cwd=checkout, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (note.is_file() and note.read_text().endswith(" ")):
+        assert process.poll() is None, "it ended before its cell began"
         time.sleep(0.05)
     process.send_signal(how)
     assert process.wait(30) != 0

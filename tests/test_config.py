@@ -16,11 +16,9 @@ from sentbook.io import ConfigError
         ({"sede": [1]}, "Unknown parameter 'sede' in cse, profile demo; see params/"),
         ({"sentence": {"margn": 0.4}}, "Unknown parameter 'sentence.margn' in cse"),
         ({"sentence": {"margin": 3}}, "less than or equal to 2 (got 3)"),
-        ({"seeds": [1, 1]}, "holds a seed twice"),
         ({"seeds": 1}, "Input should be a list, such as [1, 2] (got 1)."),
         ({"settings": {"seeds": [1]}}, "'settings' in cse, profile demo is no mapping (by papermill: -y"),
         ({"settings": {"resample": 200}}, "Unknown parameter 'resample' in cse"),
-        ({"profile": "large"}, "There is no profile 'large' of cse; choose one of demo, small, paper."),
         ({"sentence": {"margin": True}}, "'sentence.margin' in cse, profile demo: true and false"),
         ({"seeds": {True, 3}}, "'seeds' in cse, profile demo: true and false"),
         ({"seeds": "[1]"}, "papermill passes a list or a section by -y 'seeds: ...', not by -p."),
@@ -34,6 +32,12 @@ def test_faults(changes: dict, sentence: str) -> None:
         load("cse", changes)
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_rate_of_no_row_is_refused() -> None:
+    assert load("cnn_lstm", {"rates": {"wide composite model+emb.": 1e-3}}).rates
+    with pytest.raises(ConfigError, match=r"'rates\.autoencodr.*autoencoder\|future predictor\|"):
+        load("cnn_lstm", {"rates": {"autoencodr": 1e-3}})
 
 
 @pytest.mark.parametrize(

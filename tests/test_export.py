@@ -51,15 +51,11 @@ class Own(Average):
 
 
 @pytest.fixture(scope="module")
-def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Trained]]:
-    folder = tmp_path_factory.mktemp("export")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTBOOK_CACHE", str(folder / "cache"))
-        patch.setenv("SENTBOOK_ARTIFACTS", str(folder / "artifacts"))
-        forget()
-        wanted = [recipe(*stages, method=name, encoder=encoder) for name, (encoder, stages) in TRAINED.items()]
-        yield {item.method: item for item in obtain(wanted, device="cpu")}
-        forget()
+def artifacts(store: None) -> Iterator[dict[str, Trained]]:
+    forget()
+    wanted = [recipe(*stages, method=name, encoder=encoder) for name, (encoder, stages) in TRAINED.items()]
+    yield {item.method: item for item in obtain(wanted, device="cpu")}
+    forget()
 
 
 def artifact(trained: Trained) -> Path:

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, one process at a time works in a folder, and the checkout is found."""
+"""Files, and folders that replace others, are written whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,9 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from samples import run
 from sentbook import records
 from sentbook.io import ConfigError
-from sentbook.records import Metric, Provenance, Run, Scores, Test, rounded
+from sentbook.records import Scores, rounded
 
 NAME = "cse/table1"
 
@@ -22,35 +22,6 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(**changes: Any) -> Run:
-    made = Run(
-        paper="cse",
-        experiment="table1",
-        profile="small",
-        provenance=Provenance(
-            git_commit="unknown", config={"margin": 0.4, "seeds": [1, 2]}, config_hash="abc", python="3.11.0",
-            device="cpu", started="2026-01-01T00:00:00+00:00", wall_seconds=1.5, peak_memory_bytes=1, seeds=[1, 2],
-        ),
-        metrics=[
-            Metric(
-                method="CSE", dataset="STS2012/MSRpar", metric="pearson", protocol="cosine", seed=seed, value=0.5, n=750
-            )
-            for seed in (1, 2)
-        ],
-        tests=[
-            Test(kind="paired bootstrap", a="CSE", b="PP", dataset="total_avg", metric="pearson",
-                 estimate=0.01, low=-0.01, high=0.03, p=0.4)
-        ],
-    )  # fmt: skip
-    return made.model_copy(update=changes)
-
-
-texts = st.text(max_size=30) | st.sampled_from(["{\n  }", '{"a": [\n 1 ]}', "}\n{", "−", "\u2028", '"', "\\n"])
-values = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-1, 1) | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=12,
-)
 ALIKE = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -66,7 +37,7 @@ def test_a_run_reaches_results_with_its_scores_when_it_is_recorded_alone(checkou
     assert [file.name for file in path.parent.iterdir()] == ["table1.json"]
     for profile in ("demo", "paper", "custom/abc"):
         if profile != "paper":
-            records.write(run(profile=profile))
+            records.write(run().model_copy(update={"profile": profile}))
         with pytest.raises(ConfigError, match="No run of "):
             records.commit(NAME, profile)
 
@@ -102,6 +73,13 @@ def test_scores_are_read_as_they_were_written(checkout: Path, scores: Scores) ->
     assert all(np.array_equal(rounded(kept), kept) for kept in scores.predictions.values())
     found.save(path)
     assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("name", ["findings", "extra"])
+def test_a_number_that_a_file_cannot_hold_is_refused(name: str) -> None:
+    given = run().model_dump() | {name: {"gains": [1.0, {"SICK": float("nan")}]}}
+    with pytest.raises(ValueError, match=f"{name}\n.*not JSON compliant"):
+        records.Run.model_validate(given)
 
 
 def test_scores_of_two_protocols_share_a_record() -> None:

@@ -30,9 +30,8 @@ METRIC = records.Metric(method="CSE", dataset="d", metric="pearson", protocol="p
 
 
 @pytest.fixture(autouse=True)
-def checkout(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkout(store: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Records go to a folder of the test's, artifacts to one that the tests share."""
-    monkeypatch.setenv("SENTBOOK_ARTIFACTS", str(tmp_path_factory.getbasetemp() / "artifacts"))
     monkeypatch.setattr(records, "root", lambda: tmp_path)
     monkeypatch.setattr(io, "git_commit", lambda: "0123abc")
     return tmp_path
@@ -42,10 +41,7 @@ def study(**changes: Any) -> Study:
     return Study("cse/table1", **config.merge(CHANGES, changes))
 
 
-def written(checkout: Path) -> list[str]:
-    return sorted(str(path.relative_to(checkout)) for path in checkout.rglob("*") if path.is_file())
-
-
+@pytest.mark.usefixtures("artifacts")  # of its own: another test's would hold other data
 def test_provenance_holds_all_that_made_the_numbers() -> None:
     forget()
     sources.note("pairs.txt", 2, "aa")  # as if a corpus had been read from a file
@@ -71,6 +67,8 @@ def test_provenance_holds_all_that_made_the_numbers() -> None:
     keys = [("CSE", seed, item.recipe.key()) for seed, item in zip((1, 2), trained, strict=False)]
     assert [(item["method"], item["seed"], item["key"]) for item in run.extra["artifacts"]] == keys
     assert {(row.method, row.seed) for row in (*run.curves, *run.cost)} == {("CSE", 1), ("CSE", 2)}
+    [chain] = again.train(recipes.recipes(s, "CSE", s.cse, s.phrase, s.sentence, seeds=[1]))
+    assert "originals/pairs.txt" in chain.metadata["data"]  # of the stage before
 
 
 def test_a_record_is_read_back_and_holds_no_sentence(checkout: Path) -> None:
@@ -86,17 +84,18 @@ def test_a_record_is_read_back_and_holds_no_sentence(checkout: Path) -> None:
     assert run.metrics == scores.metric_rows(COSINE_PEARSON)
     assert run.findings["gap"] == {"estimate": 0.1, "low": 0.0, "high": 0.2, "p": 0.04}
     assert run.findings["first"] == tests[0].model_dump() and run.findings["counts"] == [3, [0, 1]]
-    folder = f"build/runs/{run.profile}/cse"
-    assert written(checkout) == [f"{folder}/table1.json", f"{folder}/table1.npz"]
+    folder = checkout / "build" / "runs" / run.profile / "cse"
+    written = sorted(path for path in checkout.rglob("*") if path.is_file())
+    assert written == [folder / "table1.json", folder / "table1.npz"]
     assert records.read("cse/table1", run.profile, own=True) == run
-    text = (checkout / folder / "table1.json").read_text().lower()
+    text = (folder / "table1.json").read_text().lower()
     said = [sentence for pairs in suites.test_sets("miniworld") for sentence in (*pairs.first, *pairs.second)]
     said += corpora.load(["miniworld-sentences"], limit=500).first
     long = {sentence.lower() for sentence in said if len(sentence.split()) > 3}
     assert len(long) > 500
     assert [sentence for sentence in long if sentence in text] == []
     # The scores per item give the same numbers, intervals and tests again.
-    kept = Predictions.restored(records.Scores.load(checkout / folder / "table1.npz"))
+    kept = Predictions.restored(records.Scores.load(folder / "table1.npz"))
     assert kept.metric_rows(COSINE_PEARSON) == run.metrics
     assert kept.table_tests("CSE", "PP", resamples=100) == tests
 
@@ -139,13 +138,3 @@ def test_each_encoder_reads_sentences_as_it_was_trained() -> None:
         for name in found.names:
             assert np.array_equal(found.table[item.method, name][1], alone.table[item.method, name][1])
     assert any(not np.array_equal(found.table["ptb", name][1], found.table["content", name][1]) for name in found.names)
-
-
-def test_a_training_names_the_data_of_the_stages_before() -> None:
-    forget()
-    sources.note("pairs.txt", 2, "aa")
-    s = (done := study(seeds=[3])).settings
-    done.train(recipes.recipes(s, "CSE", s.cse, s.phrase))
-    forget()
-    [chain] = study(seeds=[3]).train(recipes.recipes(s, "CSE", s.cse, s.phrase, s.sentence))
-    assert "originals/pairs.txt" in chain.metadata["data"]

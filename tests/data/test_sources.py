@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from pytest_httpserver import HTTPServer
@@ -135,8 +136,6 @@ def test_registry_is_pinned() -> None:
         assert entry["bytes"] > 0 and entry["licence"] and entry["paper"] and entry["source"], name
         assert entry["url"] is None or pinned.fullmatch(entry["url"]), name
         assert (entry["url"] is None) == entry["source"].startswith("only from a mirror"), name
-    with pytest.raises(DataError, match="neither a registered file nor a folder"):
-        sources.select(["eval/sick"])
 
 
 @pytest.mark.real_data
@@ -165,3 +164,22 @@ def test_list_and_fetch(in_mirror: Path, entry: dict, server: Answer, tmp_path: 
     (tmp_path / "cache" / NAME).unlink()
     entry["url"] = None
     assert "only from a mirror" in call("fetch").output
+
+
+def test_a_file_that_cannot_be_fetched_stops_no_other(
+    entry: dict, server: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = "eval/other/pairs.txt"
+    monkeypatch.setattr(sources, "registry", lambda: {other: entry | {"url": None}, NAME: entry})
+    found = call("fetch", other, NAME)
+    assert found.exit_code == 1 and f"{other}  0.0 MB  {other} comes only from a mirror; set" in found.output
+    assert (tmp_path / "cache" / NAME).read_bytes() == GOOD
+
+
+@pytest.mark.parametrize("left", [0, 20])
+def test_a_damaged_file_of_the_cache_is_named(cache: Path, left: int) -> None:
+    sources.kept("rows", lambda: {"rows": np.arange(3)})
+    [file] = sources.cache_folder().rglob("rows.npy")
+    file.write_bytes(file.read_bytes()[:left])
+    with pytest.raises(DataError, match=r"rows is damaged \(.*\); delete this folder, then run again\."):
+        sources.kept("rows", lambda: pytest.fail("made again"))

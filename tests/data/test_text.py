@@ -24,7 +24,7 @@ from sentbook.data.text import (
     tokenise_ptb_cased,
     tokenise_sentence,
 )
-from sentbook.io import DataError
+from sentbook.io import ConfigError, DataError
 from sentbook.models import build, encode, similarity
 from sentbook.models.average import AverageEncoder
 
@@ -87,6 +87,8 @@ def test_a_sentence_as_one_token() -> None:
         vocabulary.encode(["Dogs", "  \t"], "sentence")
     with pytest.raises(DataError, match=r"Sentence 2, .* has no vector of its own"):  # the mean would be the sentence's
         vocabulary.encode(["Dogs", "dogs"], "sentence")
+    with pytest.raises(ConfigError, match="Unknown tokenisation 'word'; choose among ptb, "):
+        vocabulary.encode(["Dogs"], "word")  # type: ignore[arg-type]
 
 
 def test_vocabulary_ids_and_unknowns() -> None:

@@ -13,7 +13,7 @@ from sentbook.data.suites import ClassificationTask, Examples, task
 from sentbook.data.text import TOKENISERS
 from sentbook.data.vectors import Vectors
 from sentbook.evaluation import classification, features
-from sentbook.evaluation.classification import ClassificationProtocol, Classified, pair_features
+from sentbook.evaluation.classification import ClassificationProtocol, pair_features
 from sentbook.evaluation.features import Family, Features, classify
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
@@ -56,12 +56,6 @@ def of(*given: Recipe | str, method: str = "average of words", seed: int = 1) ->
 def encoded(wanted: Recipe, sentences: list[str]) -> NDArray[np.float32]:
     trained = load(wanted)
     return encode(trained.encoder(), trained.vocabulary, sentences)
-
-
-def assert_same(one: Classified, other: Classified) -> None:
-    assert one.protocol == other.protocol
-    for name in ("gold", "predicted", "fold", "inner", "chosen"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
 @pytest.mark.parametrize("encoder", [AVERAGE, RANDOM_CNN])
@@ -108,7 +102,8 @@ def test_labels_are_those_of_the_familys_protocol_on_the_vectors(
     given = table(made.train), made.train.labels
     test = None if made.test is None else (table(made.test), made.test.labels)
     expected = classification.evaluate(*given, protocols[at], test, lengths=lengths, precision="float32")
-    assert_same(found, expected)
+    for part in ("gold", "predicted", "fold", "inner", "chosen"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part), err_msg=part)
     assert 0 < (found.predicted == found.gold).mean() < 1
 
 

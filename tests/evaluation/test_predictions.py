@@ -40,14 +40,11 @@ REFERENCE = {
 }
 
 
-def pairs_of(name: str, gold: Array, text: str = "") -> ScoredPairs:
-    return ScoredPairs(name, [f"{text}{n}" for n in range(len(gold))], [""] * len(gold), gold, (0, 5))
-
-
 def scores(seed: int = 0, total: list[str] | None = None) -> Predictions:
     """A is better than B, with three and two seeds; C is B but for a trace of noise."""
     rng = np.random.default_rng(seed)
-    book = sts_predictions([pairs_of(name, rng.integers(0, 26, n) / 5) for name, n in SIZES.items()], total)
+    sets = [ScoredPairs(name, [""] * n, [""] * n, rng.integers(0, 26, n) / 5, (0, 5)) for name, n in SIZES.items()]
+    book = sts_predictions(sets, total)
     for name in book.names:
         gold = book.gold[name]
         for method, noise, seeds in (("A", 0.5, 3), ("B", 4.0, 2)):
@@ -238,7 +235,6 @@ def test_table_tests_adjust_sets_and_averages_apart() -> None:
 @pytest.mark.real_data
 def test_the_printed_baseline_of_msrp_is_always_yes(mirror: Path) -> None:
     pairs = suites.pairs("msrp", "test")
-    assert (int(pairs.gold.sum()), len(pairs)) == (1147, 1725)
     book = decision_predictions(pairs.name, pairs.gold)
     book.add("Baseline", 0, pairs.name, np.ones(len(pairs)))
     for measure in book.measures(pairs.name):

@@ -18,7 +18,6 @@ from sentbook.models.additive import (
     INTERIOR,
     LAST,
     MISSING,
-    candidates,
     cells,
     k_max,
     k_max_of_map,
@@ -27,7 +26,6 @@ from sentbook.models.additive import (
 )
 
 DIMENSION, FILTERS = 5, 4
-INSIDE = {INTERIOR: (-1, 0, 1), FIRST: (0, 1), LAST: (-1, 0)}
 
 
 def leaves(seed: int, words: int, dtype: torch.dtype = torch.float64, filters: int = FILTERS) -> list[Tensor]:
@@ -187,37 +185,15 @@ def test_of_equal_cells_each_is_taken_once(
 # -- which sums can be among the largest -------------------------------------------------------------------------------
 
 
-def grid(terms: np.ndarray) -> np.ndarray:
-    """(6, n) terms to the (n, n) sums of a sentence of n words."""
-    length = terms.shape[1]
-    classes = [class_of(at, length) for at in range(length)]
-    return np.array([[terms[classes[j], i] + terms[3 + classes[i], j] for j in range(length)] for i in range(length)])
-
-
-def option(terms: np.ndarray, sequence: int, at: int, k: int) -> int:
-    """The rank of an index among the interior ones of its sequence, or k for the first and k + 1 for the last."""
-    length = terms.shape[1]
-    if at in (0, length - 1):
-        return k if at == 0 else k + 1
-    return int((terms[sequence, 1:-1] > terms[sequence, at]).sum())
-
-
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_candidates_are_the_sums_that_can_be_among_the_largest_and_no_others(k: int) -> None:
-    rng = np.random.default_rng(k)
-    seen = set()
-    length = k + 3
-    for _ in range(4000):
-        # One sequence may lie far above the others, and be far more or less spread.
-        terms = rng.normal(size=(6, length)) * rng.choice([0.02, 1.0], (6, 1)) + rng.choice([0.0, 5.0], (6, 1))
-        terms[:, [0, -1]] += rng.choice([-8.0, 0.0, 8.0], (6, 2))
-        sums = grid(terms)
-        for place in np.argsort(sums, axis=None)[::-1][:k]:
-            i, j = divmod(int(place), length)
-            q, p = class_of(j, length), class_of(i, length)
-            seen.add((q, option(terms, q, i, k), p, option(terms, 3 + p, j, k)))
-    assert seen == set(candidates(k))
-    assert len(candidates(k)) == len(seen)
+def test_the_largest_sums_are_found_wherever_they_lie(k: int) -> None:
+    """One sequence may lie far above the others, be far more or less spread, and have its ends far from the rest."""
+    rng, length, shape = np.random.default_rng(k), k + 3, (6, 1, 4000, 1)
+    drawn = rng.normal(size=(6, length, 4000, 1)) * rng.choice([0.02, 1.0], shape) + rng.choice([0.0, 5.0], shape)
+    drawn[:, [0, -1]] += rng.choice([-8.0, 0.0, 8.0], (6, 2, 4000, 1))
+    terms, sizes = torch.from_numpy(drawn), torch.full((4000,), length)
+    expected = cells(terms, sizes).flatten(2).topk(k, dim=2).values.permute(2, 0, 1)
+    torch.testing.assert_close(k_max(terms, sizes, k), expected, atol=0, rtol=0)
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------

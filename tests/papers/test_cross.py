@@ -60,22 +60,6 @@ def test_the_bootstrap_is_that_of_repeated_pairs(measure: str, way: Aggregation)
         assert found[number] == pytest.approx(copy.mean("one", YEAR, measure, way), abs=1e-5)
 
 
-def test_what_moves_no_number() -> None:
-    """The scale of gold and scores, as 2.5 (cos + 1), and the order of pairs; levels of sets move the pool alone."""
-    order = {name: np.random.default_rng(5).permutation(size) for name, size in SIZES.items()}
-    plain = predictions(said(11))
-    scaled = predictions(
-        {n: 2.5 * (values + 1) for n, values in said(11).items()}, [replace(p, gold=p.gold / 5) for p in sets()]
-    )
-    turned = [replace(pairs, gold=pairs.gold[order[pairs.name]]) for pairs in sets()]
-    mixed = predictions({name: values[order[name]] for name, values in said(11).items()}, turned)
-    shifted = predictions({name: values + 40 * place for place, (name, values) in enumerate(said(11).items())})
-    for measure, way in WAYS:
-        expected = pytest.approx(plain.mean("one", YEAR, measure, way), abs=5e-4)
-        assert scaled.mean("one", YEAR, measure, way) == expected == mixed.mean("one", YEAR, measure, way)
-        assert (shifted.mean("one", YEAR, measure, way) == expected) == (way is not Aggregation.POOLED)
-
-
 def test_the_scores_of_some_pairs_are_drawn_with_the_whole_sets() -> None:
     whole, size = predictions(said(11)), SIZES["STS2014/b"]
     keep = of_page("cross/protocols", "Kept", scores=whole)["Kept"]
@@ -102,19 +86,14 @@ def test_the_nearest_mean_is_that_of_cosines_by_hand_and_length_decides_nothing(
 
 
 def test_of_equal_methods_any_is_called_different_in_one_table_of_twenty() -> None:
-    """Eight methods, 28 pairs: a test that is not corrected calls a pair of equals different in most tables."""
-    all_pairs, rng = of_page("cross/matrix", "all_pairs")["all_pairs"], np.random.default_rng(3)
-    wrong = plain = 0
+    """Eight methods, 28 pairs."""
+    all_pairs, rng, wrong = of_page("cross/matrix", "all_pairs")["all_pairs"], np.random.default_rng(3), 0
     for _ in range(200):
         items = rng.normal(size=(8, 60))
         counts = rng.multinomial(60, np.full(60, 1 / 60), size=400)
         sampled = items @ counts.T / 60
         wrong += bool((all_pairs(items.mean(axis=1), sampled) < 0.05).any())
-        one, other = np.triu_indices(8, 1)
-        drawn = sampled[one] - sampled[other]
-        plain += bool(((drawn > 0).mean(axis=1) > 0.975).any() or ((drawn < 0).mean(axis=1) > 0.975).any())
     assert wrong / 200 <= 0.1
-    assert plain / 200 > 0.3
 
 
 def test_real_differences_are_found_and_order_does_not_matter() -> None:

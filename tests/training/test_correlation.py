@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sentbook.io import NumericalError
-from sentbook.training.correlation import mse, pearson, spearman
+from sentbook.training.correlation import pearson, spearman
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -43,7 +43,3 @@ def test_what_is_not_finite_is_refused(bad: float) -> None:
     for measure in (pearson, spearman):
         with pytest.raises(NumericalError, match="NaN or infinite"):
             measure([1.0, bad, 3.0], [1.0, 2.0, 3.0])
-
-
-def test_mean_squared_error_by_hand() -> None:
-    assert mse([1, 2, 5], [1, 4, 4]) == pytest.approx(5 / 3)

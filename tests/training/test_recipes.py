@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -13,11 +12,12 @@ from torch import Tensor
 
 import trainings
 from kept import forget
+from sentbook import config
 from sentbook.config import Section
 from sentbook.data import suites, vectors
 from sentbook.data.text import TOKENISERS, UNKNOWN
 from sentbook.data.vectors import Vectors
-from sentbook.io import CheckpointError, DataError, artifacts
+from sentbook.io import CheckpointError, ConfigError, DataError, artifacts
 from sentbook.models import encode
 from sentbook.models.average import AverageEncoder
 from sentbook.models.base import EncoderOptions
@@ -41,7 +41,7 @@ from sentbook.training.objectives import (
 from sentbook.training.recipes import Recipe, over_books, untrained
 from sentbook.training.runs import Trained, from_file, load, obtain, prepare_stage
 from sentbook.training.train import train
-from trainings import PHRASE, STORIES
+from trainings import PHRASE, STORIES, assert_same
 
 SIMILARITY = SimilarityTraining(dataset="miniworld", epochs=2, batch_size=45, dropout=0.1, learning_rate=0.01)
 PARAPHRASE = SimilarityTraining(dataset="miniworld-paraphrase", epochs=1, score="euclidean", loss="cross-entropy")
@@ -79,12 +79,6 @@ def folder(wanted: Recipe) -> Path:
 
 def tensors(wanted: Recipe) -> dict[str, Tensor]:
     return checkpoint.load(folder(wanted) / "encoder.safetensors", wanted.key())[0]
-
-
-def assert_same(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:
-    assert one.keys() == other.keys()
-    for name in one:
-        assert torch.equal(one[name], other[name]), name
 
 
 # -- the key -----------------------------------------------------------------------------------------------------------
@@ -127,6 +121,12 @@ def test_the_key_depends_on_every_setting_of_every_kind_but_the_methods_name() -
     cumulative = recipe(PHRASE, SIMILARITY)
     assert cumulative.before.key() == recipe(PHRASE).key() != cumulative.key()
     assert cumulative.before.then(SIMILARITY) == cumulative
+
+
+def test_a_foreign_encoder_is_refused() -> None:
+    settings = config.load("cse", {})
+    with pytest.raises(ConfigError, match="'encoder' in the recipe of mine"):
+        recipes.recipes(settings, "mine", torch.nn.Linear(1, 1))  # type: ignore[arg-type]
 
 
 def test_the_contents_of_files_decide_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ from sentbook.training.devices import tensor_cores
 from sentbook.training.objectives import EntailmentTraining, HeadTraining, Objective
 from sentbook.training.runs import prepare_stage
 from sentbook.training.train import History, device_of
-from trainings import PHRASE, STORIES, recipe
+from trainings import PHRASE, STORIES, assert_same, recipe
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FAST = {
@@ -57,12 +57,6 @@ def trained(problem: Objective, changes: Mapping[str, object] | None = None, **n
 def state(problem: Objective) -> dict[str, Tensor]:
     head = problem.head.state_dict()
     return problem.encoder.state_dict() | {f"head.{name}": value for name, value in head.items()}
-
-
-def assert_same(one: Objective, other: Objective) -> None:
-    assert state(one).keys() == state(other).keys()
-    for name, value in state(one).items():
-        assert torch.equal(state(other)[name], value), name
 
 
 def cut(problem: Objective, step: int) -> None:
@@ -122,7 +116,7 @@ def test_a_training_cut_anywhere_ends_as_if_it_had_not_been(
         got = trained(again, changes, folder=Path(folder), report=lines.append)
     assert lines[0].startswith("resumed after")
     assert without_time(got) == without_time(history) and got.seconds > before["seconds"] > 0
-    assert_same(again, expected)
+    assert_same(state(again), state(expected))
 
 
 def test_checkpoints_are_rare_and_a_loss_that_is_not_finite_is_never_saved(
