@@ -50,7 +50,6 @@ class Comparison(Record):
         at_least: ``14 of 20`` (of another number of rows as large a part), ``most``, or a number; ``at_most``.
         tie: A below B by less than this counts as a win too, where the paper counts so.
         rows: what the rows are, in words.
-        counts: a finding of counts, for runs that recorded these and not the rows.
         what: what an exact number is, a finding, or what is counted, where the names of the record do not say it.
     """
 
@@ -70,7 +69,6 @@ class Comparison(Record):
     at_most: float | None = None
     tie: float = 0.0
     rows: str = "sets"
-    counts: str = ""
     what: str = ""
 
 

@@ -181,8 +181,8 @@ def wins(evidence: Evidence, c: Comparison) -> Judgement:
     """A wins k of n. Reproduced when A is above B on k of n rows and significant wins outnumber significant losses; not
     reproduced when losses outnumber wins by more than luck (a one-sided sign test, p < .05), or when A would win fewer
     than k if it won all rows but its significant losses; else inconclusive."""
-    rows = () if c.counts in evidence.run.findings else tuple(numbers(evidence, c))
-    found = _counted(rows, c.tie) if rows else evidence.finding(c.counts)
+    rows = tuple(numbers(evidence, c))
+    found = _counted(rows, c.tie)
     n, won, better, worse = (found[name] for name in ("of", "won", "better", "worse"))
     k, of = (n // 2 + 1, n) if c.at_least == "most" else map(int, str(c.at_least).split(" of "))
     least = -(-k * n // of)
