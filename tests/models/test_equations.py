@@ -143,6 +143,16 @@ def test_collapsed_sums_equal_convolution(windows: str, pooling: str) -> None:
     torch.testing.assert_close(encoder.collapse(*given), encoder.convolve(*given), atol=1e-12, rtol=0)
 
 
+def test_linear_cse_is_a_bag_of_words_but_for_the_edges() -> None:
+    """Permuting all but the first and last h - 1 words leaves the vector unchanged; tanh does not have this."""
+    given = padded([[1, 2, 3, 4, 5, 6, 7, 8], [1, 2, 6, 5, 4, 3, 7, 8], [2, 1, 3, 4, 5, 6, 7, 8]])
+    said, inside, edge = made(CSE, filters=4)(*given)
+    torch.testing.assert_close(said, inside)
+    assert (said - edge).abs().max() > 1e-2
+    said, inside, _ = made(CSE, filters=4, activation="tanh")(*given)
+    assert (said - inside).abs().max() > 1e-2
+
+
 # -- CNN and BiLSTM as released ----------------------------------------------------------------------------------------
 
 

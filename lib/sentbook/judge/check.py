@@ -46,7 +46,7 @@ def check(profile: str = "small", pages: Collection[str] = (), write: bool = Fal
         for words, recorded, again, least in _numbers(run, read_scores(name, profile)):
             if abs(recorded - again) > least:
                 found.append(f"{profile}/{name}: {words} is {recorded:.4f}, by its rows or scores {again:.4f}")
-    held = read_yaml(path) if path.exists() else {}
+    held = read_yaml(path) if path.exists() else {}  # JSON is YAML
     for entry in entries:
         if (not pages or entry.page in pages) and held.get(entry.id) != entry.verdict:
             found.append(f"{entry.id}: {held.get(entry.id, 'no verdict')} is recorded, the record says {entry.verdict}")
