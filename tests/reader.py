@@ -45,6 +45,7 @@ class Reader:
         self.page.goto(f"{self.server}/{file}.html", wait_until="load")
         self.page.evaluate("() => document.querySelectorAll('.sb-procedure').forEach(part => part.open = true)")
         self.page.evaluate("() => window.MathJax?.startup?.promise?.then(() => true)")
+        self.faults += [f"{file}: a wrong formula"] * self.page.locator("[data-mml-node=merror]").count()
 
     def width(self) -> int:
         """Of all that can be scrolled to, in pixels."""
