@@ -78,8 +78,8 @@ def minutes(seconds: float) -> str:
 
 
 def memory(size: float) -> str:
-    """Print bytes for people: ``812 MB``, ``1.4 GB``."""
-    return f"{size / 1e6:.0f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB"
+    """Print bytes for people: ``37 kB``, ``812 MB``, ``1.4 GB``."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
 
 
 def counted(size: int, noun: str) -> str:

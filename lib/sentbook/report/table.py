@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from pandas.io.formats.style import Styler
 
 from sentbook.report.html import Shown, captioned
-from sentbook.report.numbers import DASH, plain
+from sentbook.report.numbers import plain
 
 HEADING, AVERAGE = "sb-head", "sb-average"  # kinds of rows: a heading of those below it, and one that is shaded
 Row = tuple[Any, str, str]  # key, label and kind
@@ -45,14 +45,14 @@ def table(
             return forms[column](value)
         if isinstance(value, str):
             return value
-        if value is None or pd.isna(value):
-            return DASH
-        return plain(float(value), 0 if pd.api.types.is_integer(value) else places)
+        return plain(None if pd.isna(value) else float(value), 0 if pd.api.types.is_integer(value) else places)
 
     columns: dict[Any, dict[Any, Cell]] = {}
     for column in others:
-        kind = "" if pd.api.types.is_numeric_dtype(frame[column]) or column in forms else "sb-text"
-        columns[column] = {at: (text(column, value), kind) for at, value in enumerate(frame[column])}
+        words = not (pd.api.types.is_numeric_dtype(frame[column]) or column in forms)
+        cells = [text(column, value) for value in frame[column]]
+        kind = "sb-text sb-long" if words and max(map(len, cells), default=0) > 24 else "sb-text" if words else ""
+        columns[column] = {at: (cell, kind) for at, cell in enumerate(cells)}
     rows: list[Row] = []
     for at, label in enumerate(frame[first]):
         if groups is not None and (at == 0 or frame[groups].iloc[at] != frame[groups].iloc[at - 1]):

@@ -237,8 +237,7 @@ def differences(
         axes.plot(estimate, at, "o", color=ink, mfc="white" if test.low <= 0 <= test.high else ink, ms=5, clip_on=False)
     for axes, encoder in zip(panels[0], encoders, strict=True):
         axes.axvline(0, color=GREY, linewidth=0.9, zorder=1)
-        axes.set(title=encoder, xlim=(-20, 20), ylim=(len(rows) - 0.4, -0.6))
-        axes.set_xticks((-10, 0, 10))
+        axes.set(title=encoder, xlim=(-20, 20), ylim=(len(rows) - 0.4, -0.6), xticks=(-10, 0, 10))
         axes.set_yticks(range(len(rows)), rows)
         axes.grid(axis="x")
     drawing.supxlabel(axis, fontsize=9)
@@ -252,14 +251,18 @@ def differences(
 
 
 def search(run: Run, methods: Sequence[str], dataset: str, *, caption: str) -> Shown:
-    """Draw the best development value at each learning rate that a run's searches tried, a line per method."""
+    """Draw the best development value at each learning rate that a run's searches tried, a line per method.
+
+    Methods of different settings have their settings' colours.
+    """
     held = [one for one in run.searches if one.dataset == dataset and one.method in methods]
     tried = pd.DataFrame([{"method": one.method} | point for one in held for point in one.tried])
     best = tried.groupby(["method", "learning_rate"]).development.max().unstack(0)[list(methods)]
     drawing, axes = report.subplots(2.8)
-    for method in methods:
-        words = f"{encoder_of(method)} {row_label(method)}" if " row" in method else method
-        axes.plot(best.index, 100 * best[method], "o-", color=report.colour(method, methods), ms=4, label=words)
+    settings = [setting_of(method) for method in methods]
+    names = settings if len({*settings}) == len(methods) else methods
+    for method, name in zip(methods, names, strict=True):
+        axes.plot(best.index, 100 * best[method], "o-", color=report.colour(name, names), ms=4, label=row_label(method))
     axes.set(xscale="log", xlabel="learning rate", ylabel=f"development pairs of {dataset}, × 100")
     axes.set_xticks(best.index, [f"{rate:g}" for rate in best.index])
     axes.minorticks_off()
