@@ -63,7 +63,7 @@ def test_cells_are_counted_for_the_first_and_words_are_paired_updated_first() ->
 
 @pytest.mark.parametrize("profile", ["demo", "small", "paper"])
 def test_every_setting_has_as_many_points_to_choose_from(profile: str) -> None:
-    """Of an encoder, over the rows that a setting is chosen from; and InferSent's words are never updated."""
+    """For each encoder, over the rows that a setting is chosen from; and InferSent's words are never updated."""
     s = config.load("dnt", {"profile": profile})
     starts = {"GRAN": recipes(s, "GRAN [UE]", s.gran), "PP": recipes(s, "PP [UE]", s.pp)}
     if profile != "demo":
@@ -72,9 +72,8 @@ def test_every_setting_has_as_many_points_to_choose_from(profile: str) -> None:
     for row in transfers.wanted_rows(s, starts, transfers.rows(s), ["miniworld"]):
         counts[winners.setting_name(row.method)] += len(row.points(0)) * (" MSE" not in row.method)
         assert "InferSent" not in row.method or row.stage.embedding_update == "frozen"
-    for name in starts:
-        own = {counts[f"{name} [{setting}]"] for setting in ("FT", "NT", "DNT")}
-        assert len(own) == 1 and own != {0}, counts
+    found = {counts[f"{name} [{setting}]"] for name in starts for setting in ("FT", "NT", "DNT")}
+    assert len(found) == 1 and found != {0}, counts
 
 
 def test_a_search_sees_no_more_pairs_than_its_grid_says(settings: Settings) -> None:

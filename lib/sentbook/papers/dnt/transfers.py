@@ -106,22 +106,22 @@ def wanted_rows(
 ) -> list[Descent]:
     """Return the searches of rows: every transfer of every encoder to every data set (None: the profile's).
 
-    A setting's rows have as many points together: feature transfer chooses the batch and whether vectors are divided by
-    their size, network transfer the latter, direct network transfer the batch, the two for words updated and frozen.
-    InferSent's words stay frozen, as the paper's have to, and each of its settings has half as many points. An average
-    has no parameters but its words, which are updated, in batches of one length or random ones.
+    The rows of a setting have equally many points together, for every encoder: feature transfer chooses the batch and
+    whether vectors are divided by their size, network transfer the latter, direct network transfer the batch, the two
+    for words updated and frozen. InferSent's words stay frozen, as the paper's have to: it chooses among smaller
+    batches too. An average has no parameters but its words, which are updated, in batches of one length or random ones.
     """
     found = []
     for (name, start), dataset, transfer in product(starts.items(), datasets or s.datasets, list(transfers)):
         average, fixed = isinstance(start[0].encoder, AverageEncoder), name.startswith("InferSent")
         grid, stage = grid_for(s, transfer), transfer.changed(dataset=dataset)
         also: dict[str, Sequence[object]] = {}
-        if isinstance(transfer, HeadTraining) and transfer.frozen:
-            grid = grid.changed(batch_sizes=grid.batch_sizes[:1]) if fixed else grid
-        elif transfer.embedding_update == ("lazy" if fixed else "frozen" if average else ""):
-            continue
-        elif average:
-            also = {"bucket": (True, False)}
+        if not (isinstance(transfer, HeadTraining) and transfer.frozen):
+            if transfer.embedding_update == ("lazy" if fixed else "frozen" if average else ""):
+                continue
+            also = {"bucket": (True, False)} if average else {}
+            smaller = [size // 2 ** len(grid.batch_sizes) for size in grid.batch_sizes if fixed]
+            grid = grid.changed(batch_sizes=(*smaller, *grid.batch_sizes))
         found.append(replace(over_grid(method_of(name, transfer), start, stage, grid, also), deciding=DECIDING))
     return found
 
