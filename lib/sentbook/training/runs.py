@@ -124,11 +124,12 @@ class Trained:
         """Return, as `encoder`, the model over the words of its books, with its decoders; and those words.
 
         Raises:
-            CheckpointError: a file is missing, truncated, or of another recipe; or no decoder took part.
+            CheckpointError: a file is missing, truncated, or of another recipe; or no decoder was kept beside the
+                encoder: it was trained without one, or this is its state `at` a check.
         """
         stage = self.recipe.generation
-        if stage is None or len(self.recipe.stages) > 1:
-            raise io.CheckpointError(f"{self.method} was not trained with a decoder; choose a CNN-LSTM model.")
+        if stage is None or len(self.recipe.stages) > 1 or (self.file and self.file.stem != "encoder"):
+            raise io.CheckpointError(f"{self.method} has no decoder here; choose a CNN-LSTM model, no check of it.")
         encoder = over_books(self.recipe)
         self._apply(encoder)
         model = EncoderDecoder(encoder, stage.model, stage, seed=self.seed)
