@@ -342,8 +342,8 @@ def test_every_model_leaves_an_encoder_and_its_decoders(kind: Kind) -> None:
 def test_both_encoders_give_a_sentence_of_book_words_the_same_vector(update: str) -> None:
     found = trained(told(embedding_update=update))
     generator, words = found.generator()
-    assert (stage := found.recipe.generation) is not None
-    assert found.encoder().embedding.weight[: len(words)].equal(generator.encoder.embedding.weight)
+    stage = found.recipe.generation
+    assert stage and found.encoder().embedding.weight[: len(words)].equal(generator.encoder.embedding.weight)
     books = stage.read("ptb")
     said = [text for row in range(len(books)) if "<unk>" not in (text := books.text(row))][:40]
     expected = encode_ids(generator.encoder, words.encode(said, "whitespace"))
