@@ -106,6 +106,7 @@ def test_parameters_come_from_files_and_single_values(
     assert parameters == {"profile": "small", "seeds": [3], "cse": {"widths": [2], "filters": 2}}
     assert call("run", "cse/table1", "--profile", "small", "-p", "phrase.margin", "0.8")[0] == 0  # as it has it
     assert ran[2][1] == ROOT / "build" / "executed" / "small" / "cse" / "table1.ipynb"
+    assert call("run", "cse/model", "-p", "first", "no: 42")[0] == 0 and ran[3][2] == {"first": "no: 42"}  # a sentence
 
 
 RECORDS = """
@@ -202,7 +203,7 @@ def test_compare_finds_an_altered_number(call: Call, tmp_path: Path) -> None:
         return call("compare", "cse/table1", "--profile", "small", "--own", tmp_path, *options)[:2]
 
     assert compared()[0] == compared("--exact")[0] == 0
-    assert "no run of cse/tabel1 on both sides" in call("compare", "cse/table1", "cse/tabel1", "--own", tmp_path)[2]
+    assert "has no run of cse/tabel1" in call("compare", "cse/table1", "cse/tabel1", "--own", tmp_path)[2]
     run["metrics"].reverse()  # the order of rows says nothing
     assert compared("--exact")[0] == 0
     row = run["metrics"][0]

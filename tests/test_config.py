@@ -21,9 +21,9 @@ from sentbook.io import ConfigError
         ({"settings": {"resample": 200}}, "Unknown parameter 'resample' in cse"),
         ({"sentence": {"margin": True}}, "'sentence.margin' in cse, profile demo: true and false"),
         ({"seeds": {True, 3}}, "'seeds' in cse, profile demo: true and false"),
-        ({"seeds": "[1]"}, "papermill passes a list or a section by -y 'seeds: ...', not by -p."),
-        ({"cse": {"widths": "1, 2"}}, "papermill passes a list or a section by -y 'cse: ...', not by -p."),
-        ({"cse": "{widths: [1]}"}, "papermill passes a list or a section by -y 'cse: ...', not by -p."),
+        ({"seeds": "[1]"}, "papermill passes such values by -y 'seeds: ...', not by -p."),
+        ({"cse": {"widths": "1, 2"}}, "papermill passes such values by -y 'cse: ...', not by -p."),
+        ({"cse": "{widths: [1]}"}, "papermill passes such values by -y 'cse: ...', not by -p."),
         ({"settings": "{resamples: 200}"}, "is no mapping (by papermill: -y 'settings: ...')"),
     ],
 )

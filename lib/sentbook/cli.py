@@ -57,8 +57,9 @@ def run(name: str, profile: str, record: bool, singles: Sequence[tuple[str, str]
     page = name.removesuffix(".ipynb").removeprefix("notebooks/")
     if page not in pages:
         raise ConfigError(f"There is no notebook '{name}'; choose one of {', '.join(pages)}.")
-    known = list(papermill.inspect_notebook(pages[page]))
-    parameters = reduce(merge, [*map(read_yaml, files), _parsed(singles)])
+    known = papermill.inspect_notebook(pages[page])
+    texts = [key for key, one in known.items() if one["default"].startswith('"')]  # sentences, which are no YAML
+    parameters = reduce(merge, [*map(read_yaml, files), _parsed(singles, texts)])
     if unknown := [key for key in parameters if key not in known]:
         raise ConfigError(f"{page} has no parameter '{unknown[0]}'; choose one of {', '.join(known)}.")
     paper, of_profile = page.partition("/")[0], "profile" in known  # a lesson has none
@@ -78,12 +79,15 @@ def run(name: str, profile: str, record: bool, singles: Sequence[tuple[str, str]
     click.echo(f"executed: {target}")
 
 
-def _parsed(singles: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Read single parameters, the later over the earlier: ``cse.widths [1]`` is ``{"cse": {"widths": [1]}}``."""
+def _parsed(singles: Sequence[tuple[str, str]], texts: Sequence[str] = ()) -> dict[str, Any]:
+    """Read single parameters, the later over the earlier: ``cse.widths [1]`` is ``{"cse": {"widths": [1]}}``.
+
+    Those named in ``texts`` are taken as they are.
+    """
     found: dict[str, Any] = {}
     for name, text in singles:
         try:
-            value = io.parse_yaml(text)
+            value: Any = text if name in texts else io.parse_yaml(text)
         except yaml.YAMLError:
             raise ConfigError(f"{reprlib.repr(text)} of -p {name} cannot be read; write for example [1, 2].") from None
         found = merge(found, reduce(lambda inner, part: {part: inner}, reversed(name.split(".")), value))
@@ -121,9 +125,8 @@ def execute(source: Path, target: Path, parameters: dict[str, Any]) -> None:
             papermill.execute_notebook(source, scratch, parameters, **options)
         except PapermillExecutionError as error:
             scratch.replace(failed)
-            what = [error.evalue] if hasattr(io, error.ename) else [error.ename, *error.traceback]
-            said = "\n".join([*what, f"Its output so far is {failed}."])
-            raise SentbookError(f"{source.stem} failed: {said}") from None
+            said = "\n".join([error.evalue] if hasattr(io, error.ename) else [error.ename, *error.traceback])
+            raise SentbookError(f"{source.stem} failed: {said}\nIts output so far is {failed}.") from None
         except DeadKernelError:
             raise SentbookError(f"{source.stem} failed: its kernel was killed, often for lack of memory.") from None
         scratch.replace(target)
@@ -224,27 +227,27 @@ def data(action: str, names: Sequence[str]) -> None:
     """List the files of the data sets, or NAMES; or verify and download them."""
     from sentbook.data import sources
 
-    failed = False
+    failed: list[str] = []
     for name in sources.select(list(names)):
         entry, here = sources.registry()[name], sources.find(name)
         place: object = here or ("to download" if entry["url"] else "only from a mirror")
         try:
             place = sources.path(name) if action == "fetch" and (names or here or entry["url"]) else place
         except SentbookError as error:  # the other files are fetched all the same
-            place, failed = error, True
+            place, failed = error, [*failed, name]
         click.echo(f"{name}  {entry['bytes'] / 1e6:.1f} MB  {place}  {entry['licence']}")
     if failed:
-        raise SentbookError("Not every file could be fetched; its line above says why.")
+        raise SentbookError(f"Not fetched, as the lines above say why: {', '.join(failed)}.")
 
 
 @sentbook.command()
-@click.argument("model", type=existing)
+@click.argument("model", type=click.Path(path_type=Path))
 @click.argument("folder", type=click.Path(path_type=Path))
 def export(model: Path, folder: Path) -> None:
-    """Write a trained encoder, the folder MODEL, as a FOLDER that sentence-transformers loads."""
+    """Write a trained encoder, MODEL (its key or its folder), as a FOLDER that sentence-transformers loads."""
     from sentbook import export as exporting
 
-    exporting.export(model, folder)
+    exporting.export(model if model.exists() else io.artifacts() / model, folder)
     click.echo(f"exported and read back: {folder}")
 
 

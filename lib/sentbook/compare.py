@@ -33,7 +33,7 @@ def differences(recorded: Path, own: Path, names: Sequence[str], exact: bool = F
     for name in names or sorted(f"{file.parent.name}/{file.stem}" for file in own.glob("*/*.json")):
         first, second = (dict(_numbers(folder / f"{name}.json", exact)) for folder in (recorded, own))
         if names and not (first and second):
-            raise ConfigError(f"There is no run of {name} on both sides; run and record it, or correct the name.")
+            raise ConfigError(f"{own if first else recorded} has no run of {name}; run it, or correct the name.")
         for key in first | second if first and second else ():
             old, new = first.get(key, "absent"), second.get(key, "absent")
             compared += 1

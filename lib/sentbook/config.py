@@ -107,7 +107,7 @@ def parse(model: type[AnyConfig], values: Mapping[str, Any], where: str = "") ->
         # A section as a whole would be repeated at length.
         got = "" if isinstance(fault["input"], Mapping) else f" (got {reprlib.repr(fault['input'])})"
         as_text = isinstance(fault["input"], str) and fault["type"] in ("tuple_type", "dict_type", "model_type")
-        hint = f"; papermill passes a list or a section by -y '{fault['loc'][0]}: ...', not by -p" if as_text else ""
+        hint = f"; papermill passes such values by -y '{fault['loc'][0]}: ...', not by -p" if as_text else ""
         said = fault["msg"].removeprefix("Value error, ").replace("a valid tuple", "a list, such as [1, 2]")
         raise ConfigError(f"Parameter '{name}'{place}: {said}{got}{hint}.") from None
 

@@ -354,8 +354,8 @@ def own_pairs(file: Path) -> ParaphrasePairs:
     for number, line in lines[bool(header) :]:
         if (pair := layout.fullmatch(line)) is None:
             raise DataError(
-                f"{file}, line {number}: {line[:60]!r} is not two sentences with a tab between; a third column needs a "
-                f"first line such as {'first<TAB>second<TAB>score >= 0.8'!r}, which declares the scores that are kept."
+                f"{file}, line {number}: {line[:60]!r} is not two sentences with a tab between; a third column needs "
+                f"numbers, and a first line such as {'first<TAB>second<TAB>score >= 0.8'!r}, of scores to keep."
             )
         if least is None or float(pair[3]) >= least:
             found.append((pair[1], pair[2]))
@@ -375,7 +375,7 @@ def _distinct(corpus: str, found: Iterable[tuple[str, str]], file: Path) -> Para
     trimmed = ((one.strip(), other.strip()) for one, other in found)
     kept = dict.fromkeys((one, other) for one, other in trimmed if one and other and one != other)
     if len(kept) < 2:  # one has no negative
-        raise DataError(f"{file} holds no two pairs with a tab between that score high enough; correct the file.")
+        raise DataError(f"{file} holds no two pairs of sentences, or none that score high enough; correct the file.")
     return ParaphrasePairs.of(corpus, kept)
 
 
