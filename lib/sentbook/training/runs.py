@@ -123,13 +123,14 @@ class Trained:
     def generator(self, device: str = "cpu") -> tuple[EncoderDecoder, Vocabulary]:
         """Return, as `encoder`, the model over the words of its books, with its decoders; and those words.
 
+        Checks keep no decoders: `at` a check the encoder is the check's, and the decoders are those of the best state.
+
         Raises:
-            CheckpointError: a file is missing, truncated, or of another recipe; or no decoder was kept beside the
-                encoder: it was trained without one, or this is its state `at` a check.
+            CheckpointError: a file is missing, truncated, or of another recipe; or no decoder took part.
         """
         stage = self.recipe.generation
-        if stage is None or len(self.recipe.stages) > 1 or (self.file and self.file.stem != "encoder"):
-            raise io.CheckpointError(f"{self.method} has no decoder here; choose a CNN-LSTM model, no check of it.")
+        if stage is None or len(self.recipe.stages) > 1:
+            raise io.CheckpointError(f"{self.method} was not trained with a decoder; choose a CNN-LSTM model.")
         encoder = over_books(self.recipe)
         self._apply(encoder)
         model = EncoderDecoder(encoder, stage.model, stage, seed=self.seed)
